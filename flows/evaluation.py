@@ -17,22 +17,24 @@ from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.linkage import link
+from sfumato.tasks.attacks.linking.register import read_register
+from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.progress import say
-from sfumato.tasks.private.references.reference import ReferenceFile
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
+from sfumato.tasks.workers.workers import InTurn
 
 REGISTER = "register"
 """What scores of linking a register stand under, where those of a column have its name."""
@@ -97,19 +99,34 @@ def attack_again(
         names of their own; and the bars.
 
     Raises:
-        InputError: where the version is not one of this line, of another source, or one of
-            several parts.
+        InputError: where the version is not one of this line, of another source, or in parts or
+            composed while something is read beside it.
     """
     resolved = _resolved_for(directory, spec, overrides)
+    bars = resolved.spec.attacks.below(resolved.base)
     with sanitised("attack"):
+        if resolved.terms.parts is not None or resolved.terms.composed:
+            _require_nothing_beside(directory, register, others)
+        if resolved.terms.parts is not None:
+            parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
+            return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
         targets = _targets(directory, resolved)
         scores = attack_release(targets)
         if register is not None:
             whole = replace(targets[0], sensitive="")
-            scores[REGISTER] = list(link(whole, _read_register(whole.declared, register)))
+            scores[REGISTER] = list(link(whole, read_register(whole.declared, register)))
         if others:
             scores |= _composed([(directory, resolved), *map(_resolved, others)])
-        return scores, judge_bars(resolved.spec.attacks.root, targets)
+        return scores, judge_bars(bars.root, targets)
+
+
+def _require_nothing_beside(
+    directory: Path, register: Path | None, others: Sequence[tuple[Path, Path]]
+) -> None:
+    """Refuse to read something beside a version in which nobody is looked for."""
+    if register is not None or others:
+        option = "--also" if register is None else "--register"
+        raise InputError(f"{directory}: in parts, or composed: {option} is not asked of it")
 
 
 def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
@@ -122,8 +139,8 @@ def _targets(
 ) -> tuple[AttackedRelease, ...]:
     """A version as a target, once for each sensitive column; its people may be followed."""
     release = open_release(directory.resolve())
-    if release.declared.parts is not None or release.declared.composed:
-        raise InputError(f"{directory}: in parts, or composed: no attack is scored there yet")
+    if followed and (release.declared.parts is not None or release.declared.composed):
+        raise InputError(f"{directory}: in parts, or composed: --also is not asked of it")
     original = _original(directory, resolved, followed)
     people = represented_rows(release, resolved.line, original)
     tables = read_tables(release.declared, release.directory / "data")
@@ -134,25 +151,13 @@ def _targets(
 def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:
     """What versions tell together, by the sensitive columns that all of them have."""
     found = [_targets(*version, followed=True) for version in versions]
-    targets = [{one.sensitive: one for one in of} for of in found]
+    targets = [{one.sensitive: one for one in of if one.sensitive} for of in found]
     named = set.intersection(*({*of} for of in targets))
     if not named:
         raise InputError("--also: the versions have no sensitive column in common")
     return {
         TOGETHER.format(name): list(compose([of[name] for of in targets])) for name in sorted(named)
     }
-
-
-def _read_register(declared: Declared, place: Path) -> Microdata:
-    """The quasi-identifiers of a register, of the types of the release's.
-
-    Raises:
-        InputError: where it cannot be read or lacks a column, or the release's were coded.
-    """
-    names = declared.named("quasi-identifier")
-    if coded := [name for name in names if declared.columns[name].codings]:
-        raise InputError(f"--register: {coded[0]!r} of the release is coded, and a register is not")
-    return ReferenceFile(place).read(names, {name: declared.columns[name].type for name in names})
 
 
 def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> ResolvedRun:

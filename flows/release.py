@@ -38,7 +38,7 @@ from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks
 from sfumato.tasks.stages.hold import report_place
-from sfumato.tasks.validate import attack, validate
+from sfumato.tasks.validate import attack, attack_parts, validate
 from sfumato.tasks.verify import verify
 from sfumato.tasks.workers.registry import open_engine
 
@@ -142,14 +142,15 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
     if can_be_attacked(terms):
-        attack(candidate, deidentified, spec.attacks, line, raw)
+        attack(candidate, deidentified, spec.attacks.below(resolved.base), line, raw)
     return JudgedCandidate(candidate, deidentified)
 
 
 def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
-    divided = divide(rows, terms, line, run, spec.artifacts == "all")
+    raw = spec.artifacts == "all"
+    divided = divide(rows, terms, line, run, raw)
     version = find_version(divided, terms, line)
     if version is not None:
         return StandingVersion(version, divided)
@@ -158,6 +159,8 @@ def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
     with open_engine(spec.engine, run, environ) as workers:
         candidate = anonymize_parts(divided, terms, run, workers)
         validate_parts(candidate, divided, terms, resolved.withheld, line, workers)
+        if can_be_attacked(terms):
+            attack_parts(candidate, divided, spec.attacks, line, raw, workers)
     return JudgedCandidate(candidate, divided)
 
 

@@ -123,6 +123,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
         bars=spec.attacks.stated,
+        window=spec.attacks.window,
         words=spec.words,
         rows_apart=spec.rows_apart,
     )

@@ -30,7 +30,7 @@ from sfumato.tasks.partitions.wish import AutoParameters
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.stated.words import PublishedWords, SaidOfLine
+from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, SaidOfLine
 from sfumato.tasks.targets.given import read_given_target
 
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)
@@ -58,7 +58,12 @@ class ReleaseSpec(SaidOfLine, SpecParts):
         said = {name: getattr(self, name) for name in SaidOfLine.model_fields}
         told = {name: column.description for name, column in self.columns.items()}
         columns = {name: text for name, text in told.items() if text is not None}
-        return PublishedWords(**said, columns=columns)
+        labels = {
+            name: CodeLabels(codes=column.labels, whole=column.code_list == "whole")
+            for name, column in self.columns.items()
+            if column.labels is not None
+        }
+        return PublishedWords(**said, columns=columns, labels=labels)
 
     def terms(self, base: Path) -> Terms:
         """The part of this spec that a release declares, its files read relative to `base`.

@@ -1,7 +1,6 @@
 """The tasks of a release in parts: the source is divided, and parts are made one after another."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +18,7 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
+from sfumato.tasks.policy import private_task, watch_workers
 from sfumato.tasks.publication.in_parts.whole import findings_of
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
@@ -65,40 +64,10 @@ def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
     return existing_version(line, identity(divided), rule_of(terms.versions))
 
 
-@dataclass(frozen=True)
-class WatchedWorkers:
-    """Workers whose progress is shown: how many parts of how many are done.
-
-    Attributes:
-        workers: who does it.
-        stage: what they do.
-        progress: shows it.
-    """
-
-    workers: Workers
-    stage: str
-    progress: ShownProgress
-
-    def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
-        """See `Workers`."""
-        todo = list(jobs)
-        for done, found in enumerate(self.workers.each(work, todo), start=1):
-            yield found
-            before = self.progress.tenths
-            self.progress.show(done, len(todo))
-            if self.progress.tenths > before:
-                said = f"{self.stage}: {done:,} of {len(todo):,} parts"
-                say_in_run(said, {"parts": done, "of": len(todo)})
-
-
-def _watched(workers: Workers, stage: str, line: str) -> WatchedWorkers:
-    return WatchedWorkers(workers, stage, ShownProgress(f"{line}-{stage}"))
-
-
 @private_task()
 def anonymize_parts(divided: Path, terms: Terms, run: Path, workers: Workers) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""
-    watched = _watched(workers, "anonymize", terms.name)
+    watched = watch_workers(workers, "anonymize", terms.name)
     return write_candidates(divided, terms, run, operating_system, watched)
 
 
@@ -117,9 +86,9 @@ def validate_parts(
     """
     judging = partial(_judge_in, line.name)
     together = partial(judging(candidate), {}, {})
-    watched = _watched(workers, "validate", line.name)
+    watched = watch_workers(workers, "validate", line.name)
     seen = seal_candidates(
-        candidate, divided, terms, withheld, judging, together, watched, line.said
+        candidate, divided, terms, withheld, judging, together, watched, line.said, line.bars
     )
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),

@@ -2,8 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -20,7 +21,9 @@ from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.outcomes import failed_state, tell
 from sfumato.tasks.private.failure import note_failure, sanitised
 from sfumato.tasks.private.progress import Counts, say, stage
+from sfumato.tasks.workers.workers import Workers
 
+J = TypeVar("J")
 P = ParamSpec("P")
 R = TypeVar("R")
 _RUN_LOGS = ("prefect.flow_runs", "prefect.task_runs")
@@ -148,6 +151,37 @@ class ShownProgress:
         if tenths > self.tenths:
             self.tenths = tenths
             update_progress_artifact(self._artifact, 10.0 * tenths)
+
+
+@dataclass(frozen=True)
+class WatchedWorkers:
+    """Workers whose progress is shown: how many parts of how many are done.
+
+    Attributes:
+        workers: who does it.
+        stage: what they do.
+        progress: shows it.
+    """
+
+    workers: Workers
+    stage: str
+    progress: ShownProgress
+
+    def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """See `Workers`."""
+        todo = list(jobs)
+        for done, found in enumerate(self.workers.each(work, todo), start=1):
+            yield found
+            before = self.progress.tenths
+            self.progress.show(done, len(todo))
+            if self.progress.tenths > before:
+                said = f"{self.stage}: {done:,} of {len(todo):,} parts"
+                say_in_run(said, {"parts": done, "of": len(todo)})
+
+
+def watch_workers(workers: Workers, stage: str, line: str) -> WatchedWorkers:
+    """Workers whose progress at a stage of a line's run is shown as an artifact."""
+    return WatchedWorkers(workers, stage, ShownProgress(f"{line}-{stage}"))
 
 
 def say_that_it_stands(version: Path) -> None:

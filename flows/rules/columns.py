@@ -61,7 +61,7 @@ def _roles(spec: SpecParts) -> None:
 def _without_nulls(spec: SpecParts) -> str | None:
     """Why no sensitive value may be missing, where none may."""
     if not spec.form.keeps_nulls:
-        return f"form {spec.form.method} shows sensitive values apart, none of which may be missing"
+        return f"form {spec.form.method} spreads values over ranges, and a missing one is in none"
     if isinstance(spec.versions, ContinuedVersions):
         return "versions: composed follows sensitive values, none of which may be missing"
     return None

@@ -25,6 +25,11 @@ def _fault(spec: SpecParts) -> str | None:
             return f"{key}: {chosen.not_in_parts}"
     if spec.form.tells_labels:
         return "form.label-tables: parts have labels in common: `sfumato load` makes the tables"
+    for name, column in spec.columns.items():
+        if column.labels is not None and column.code_list != "whole":
+            return (
+                f"columns.{name}.code-list: no part tells which codes all of them have: say whole"
+            )
     return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_aims
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -86,19 +87,53 @@ def _partition(spec: SpecParts) -> None:
 
 def _attacks(spec: SpecParts) -> None:
     bars = spec.attacks.root
-    if bars and not spec.named("sensitive"):
-        raise ValueError("attacks: guess sensitive values, and no column has role sensitive")
+    guessing = [name for name in bars if JUDGED[name].of_values]
+    if guessing and not spec.named("sensitive"):
+        raise ValueError(
+            f"attacks.{guessing[0]}: guesses sensitive values, and no column has role sensitive"
+        )
     form, groups = spec.form, spec.partition.method
     if fault := spec.attacks.fault_in(form.shows, groups, spec.over_people):
         raise ValueError(f"attacks.{fault} ({form.method}, {groups})")
+    for name in bars:
+        if fault := _fault_of_columns(name, spec) or _fault_of_versions(name, spec):
+            raise ValueError(f"attacks.{name}: {fault}")
     if (asking := spec.attacks.reviewed) and spec.reviewed is None:
         raise ValueError(
             f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "
             "approval: required"
         )
-    if bars and (spec.parts is not None or isinstance(spec.versions, ContinuedVersions)):
-        which = "composed versions" if spec.parts is None else "parts"
-        raise ValueError(f"attacks: are not judged of {which} yet: leave them out")
+    if spec.parts is not None or isinstance(spec.versions, ContinuedVersions):
+        which = "composed versions" if spec.parts is None else "releases in parts"
+        if others := [name for name in bars if not JUDGED[name].by_groups]:
+            raise ValueError(f"attacks.{others[0]}: is not judged of {which}: leave it out")
+
+
+def _fault_of_columns(name: str, spec: SpecParts) -> str | None:
+    """Why an attack has no column to guess, or several that one width cannot be meant of."""
+    sensitive = [spec.columns[column] for column in spec.named("sensitive")]
+    numbers = [column for column in sensitive if column.type in ORDERED]
+    if JUDGED[name].about == "hierarchies":
+        return None if any(column.hierarchy for column in sensitive) else "needs a hierarchy"
+    if JUDGED[name].about == "numbers" and not numbers:
+        return "needs a sensitive column of numbers or dates"
+    if spec.attacks.root[name].width is not None and len(numbers) > 1:
+        return "width: is in the unit of one column, and there are several: leave it out"
+    if spec.attacks.root[name].register_ is not None:
+        coded = [c for c in spec.named("quasi-identifier") if spec.columns[c].codings]
+        return f"register: {coded[0]!r} is coded, and a register is not" if coded else None
+    return None
+
+
+def _fault_of_versions(name: str, spec: SpecParts) -> str | None:
+    """Why nothing is known of people in several versions, where an attack is about them."""
+    if not JUDGED[name].several_versions:
+        return None
+    if "accepted-risk" not in (spec.versions, spec.across_lines):
+        return "is about people in several versions, which this spec does not accept: leave it out"
+    if spec.remember != "map" or spec.unit == "row" or spec.over_people:
+        return "needs to be known who is in which group: a unit, and remember: map"
+    return None
 
 
 def _aims(spec: SpecParts) -> None:
@@ -152,6 +187,8 @@ def _unmeasured(spec: SpecParts, workload: Workload) -> str | None:
     of = workload.of or sensitive[0]
     if of not in sensitive:
         return f"{of!r} is not a sensitive column"
+    if workload.kind == "arbitrary" and spec.columns[of].nulls == "category":
+        return f"arbitrary selections are not asked of {of!r}, whose values may be missing"
     if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
         return f"no {workload.aggregate} of {of!r}"
     return None
@@ -163,7 +200,11 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     if spec.form.counts_alone and workload.aggregate != "count":
         return f"form {form} answers counts, not {workload.aggregate}"
     if workload.kind == "arbitrary" and spec.form.rows_table is None:
-        return f"arbitrary selections of rows mean nothing in form {form}"
+        return (
+            f"arbitrary selections of rows mean nothing in form {form}: widths of their answers "
+            "are published, and would tell of exact rows that are not; sfumato compare asks them "
+            "in private of this form beside one of exact rows"
+        )
     if not isinstance(workload, RangeWorkload):
         return None
     if workload.over not in spec.named("quasi-identifier"):

@@ -17,6 +17,9 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
 
+IDENTITIES = "identities"
+"""What is attacked where no column is sensitive, as `form.protects` calls it."""
+
 
 @dataclass(frozen=True, eq=False)
 class AttackedRelease:
@@ -26,7 +29,7 @@ class AttackedRelease:
         declared: what it declares.
         tables: what it shows.
         people: the represented rows as they are, for the score; nobody, where nothing is scored.
-        sensitive: the column that attackers want to know.
+        sensitive: the column that attackers want to know; empty where they want none, but people.
         seen: the groups of the tables, where they were counted before.
         whose: whose the rows are and where they stand, where people have several and it is known.
         digest: of the release, by which samples are drawn.
@@ -43,6 +46,11 @@ class AttackedRelease:
     digest: str = ""
     counted: Counts | None = None
     learned: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """What attackers want to know, as it is told: a column, or whose row is which."""
+        return self.sensitive or IDENTITIES
 
     def drawing(self, attack: str) -> np.random.Generator:
         """Chance for an attack of that name: always the same for one release, which nobody chose.

@@ -2,7 +2,8 @@
 
 They are judged of all people whom a release represents; fewer than a hundred are not enough. An
 attack that would need more pairs of people and values than it looks at is not judged, and what is
-not judged is not kept.
+not judged is not kept. Attacks that make tries are judged by what the tries leave open: the
+one-sided limit of 95 %.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.declared import Bar
-from sfumato.tasks.attacks.registry import BELIEFS
+from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.registry import FIGURES
+from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.stated.bars import KeptBar
 
 FEWEST = 100  # people of whom anything is judged
@@ -23,24 +25,21 @@ class JudgedBar:
     """One limit, and whether a release keeps it.
 
     Attributes:
-        attack: its name.
-        column: the sensitive column that is attacked.
-        limit: the key of the spec.
-        most: what is allowed.
+        limited: the limit, as a release may state it.
+        column: the sensitive column that is attacked, or *identities*.
         observed: what is; None where it was not judged.
         refuses: whether a release that does not keep it is refused.
-        belief: from which on a value counts as believed, where that is limited.
-        known: how many values are ruled out, where some are.
     """
 
-    attack: str
+    limited: KeptBar
     column: str
-    limit: str
-    most: float
     observed: float | None
     refuses: bool
-    belief: float | None = None
-    known: int | None = None
+
+    @property
+    def most(self) -> float:
+        """What is allowed."""
+        return self.limited.most
 
     @property
     def kept(self) -> bool:
@@ -48,53 +47,82 @@ class JudgedBar:
         return self.observed is not None and self.observed <= self.most
 
     @property
-    def limited(self) -> KeptBar:
-        """The limit alone, as a release may state it."""
-        return KeptBar.model_validate({name: getattr(self, name) for name in KeptBar.model_fields})
-
-    @property
     def words(self) -> str:
         """The limit as a spec says it, and of which column; nothing that was observed."""
         why = "" if self.observed is not None else " (could not be judged)"
-        return f"attacks.{self.attack}.{self.limit}: {self.most:g} of {self.column!r}{why}"
+        of = self.limited
+        return f"attacks.{of.attack}.{of.limit}: {of.most:g} of {self.column!r}{why}"
 
     def document(self) -> dict[str, Any]:
         """The limit and what was observed, for private reports."""
-        return {**vars(self), "kept": self.kept}
+        judged = {"column": self.column, "observed": self.observed, "refuses": self.refuses}
+        return {**self.limited.model_dump(mode="json"), **judged, "kept": self.kept}
+
+
+@dataclass(frozen=True)
+class MeasuredLimit:
+    """What a limit is about, as it is of some people.
+
+    Attributes:
+        limit: as a release may state it.
+        column: the sensitive column that is attacked, or *identities*.
+        refuses: whether a release beyond it is refused.
+        number: how many people there are.
+        share: what is found; None where nothing can be.
+    """
+
+    limit: KeptBar
+    column: str
+    refuses: bool
+    number: int
+    share: float | None
+
+    @property
+    def judged(self) -> JudgedBar:
+        """Whether it is kept; of too few people nothing is judged."""
+        observed = self.share if self.number >= FEWEST else None
+        return JudgedBar(self.limit, self.column, observed, self.refuses)
 
 
 def judge_bars(bars: Mapping[str, Bar], targets: Sequence[AttackedRelease]) -> list[JudgedBar]:
-    """Judge a release by all limits, of each sensitive column.
+    """Judge a release by all limits, of each sensitive column that they are about.
 
     Args:
         bars: of its spec.
         targets: the release, by its sensitive columns.
     """
+    return [measured.judged for measured in measure_limits(bars, targets)]
+
+
+def measure_limits(
+    bars: Mapping[str, Bar], targets: Sequence[AttackedRelease]
+) -> list[MeasuredLimit]:
+    """What all limits are about, of the people of a release, or of a part of one."""
     return [
-        judged
+        measured
         for name, bar in bars.items()
-        for target in targets
-        for judged in _judged(name, bar, target)
+        for target in _attacked(name, targets)
+        for measured in _measured(name, bar, target)
     ]
 
 
-def _judged(name: str, bar: Bar, target: AttackedRelease) -> Iterator[JudgedBar]:
-    found = BELIEFS[name](target, bar.known or 0)
-    known = found if found is not None and found.number >= FEWEST else None
-    refuses = bar.on_failure == "refuse"
-    for limit in bar.limits(name):
-        observed = None if known is None else _observed(known, limit)
-        yield JudgedBar(
-            name,
-            target.sensitive,
-            limit.limit,
-            limit.most,
-            observed,
-            refuses,
-            belief=limit.belief,
-            known=limit.known,
-        )
+def _attacked(name: str, targets: Sequence[AttackedRelease]) -> Sequence[AttackedRelease]:
+    """The columns that an attack is about; where it is about none, one that cannot be judged."""
+    return [target for target in targets if _is_about(name, target)] or targets[:1]
 
 
-def _observed(known: OwnValueBeliefs, limit: KeptBar) -> float:
-    return known.lift() if limit.belief is None else known.believed(limit.belief)
+def _is_about(name: str, target: AttackedRelease) -> bool:
+    about = JUDGED[name].about
+    if about is None:
+        return True
+    column = target.declared.columns[target.sensitive]
+    return column.type in ORDERED if about == "numbers" else column.hierarchy is not None
+
+
+def _measured(name: str, bar: Bar, target: AttackedRelease) -> Iterator[MeasuredLimit]:
+    limits = list(bar.limits(name))
+    found = FIGURES[name](target, bar) if limits else None
+    for limit in limits:
+        number, share = (0, None) if found is None else (found.number, found.observed(limit))
+        refuses = bar.on_failure == "refuse"
+        yield MeasuredLimit(limit, target.called, refuses, number, share)

@@ -6,15 +6,75 @@ people; beliefs are floats of fractions, whose rounding keeps their order.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Protocol
 
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
+from sfumato.tasks.schema.stated.bars import KeptBar
+
+
+class LimitedFigures(Protocol):
+    """What a bar on an attack is judged on."""
+
+    @property
+    def number(self) -> int:
+        """How many people there are."""
+        ...
+
+    def observed(self, limit: KeptBar) -> float:
+        """The figure that a limit is about."""
+        ...
+
+
+@dataclass(frozen=True)
+class SuccessShare:
+    """How often an attack succeeds.
+
+    Attributes:
+        number: how many people there are.
+        share: of people, or tries; of some tries, what it is of all, nearly surely, at most.
+    """
+
+    number: int
+    share: float
+
+    def observed(self, limit: KeptBar) -> float:  # noqa: ARG002 - there is one figure
+        """See `LimitedFigures`."""
+        return self.share
 
 
 @dataclass(frozen=True, eq=False)
-class OwnValueBeliefs:
-    """OwnValueBeliefs in the own values of people, by kinds of people who are alike.
+class TrueBeliefs:
+    """Beliefs in what is true of people, by kinds of people who are alike.
+
+    Attributes:
+        people: of each kind (int64).
+        belief: in what is true of them (float64).
+    """
+
+    people: np.ndarray
+    belief: np.ndarray
+
+    @property
+    def number(self) -> int:
+        """See `LimitedFigures`."""
+        return int(self.people.sum())
+
+    def believed(self, least: float) -> float:
+        """The share of people of whom what is true is believed at least so much."""
+        return int(self.people[self.belief >= least].sum()) / self.number
+
+    def observed(self, limit: KeptBar) -> float:
+        """See `LimitedFigures`."""
+        if limit.belief is None:
+            raise ValueError("of beliefs there is a share above one")
+        return self.believed(limit.belief)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnValueBeliefs(TrueBeliefs):
+    """Beliefs in the own values of people, by kinds of people who are alike.
 
     Attributes:
         people: of each kind (int64).
@@ -24,15 +84,8 @@ class OwnValueBeliefs:
         alone: the same for who knows the values of the group, and nothing else (float64).
     """
 
-    people: np.ndarray
-    belief: np.ndarray
     guessed: np.ndarray
     alone: np.ndarray
-
-    @property
-    def number(self) -> int:
-        """How many people there are."""
-        return int(self.people.sum())
 
     def hits(self) -> float:
         """The share of people whose own value is the top guess."""
@@ -42,9 +95,9 @@ class OwnValueBeliefs:
         """How many more of the people are guessed than from the group alone, as a share of all."""
         return float((self.people * (self.guessed - self.alone)).sum() / self.number)
 
-    def believed(self, least: float) -> float:
-        """The share of people whose own value is believed at least so much."""
-        return int(self.people[self.belief >= least].sum()) / self.number
+    def observed(self, limit: KeptBar) -> float:
+        """See `LimitedFigures`."""
+        return self.lift() if limit.belief is None else self.believed(limit.belief)
 
 
 def join_beliefs(parts: Sequence[OwnValueBeliefs]) -> OwnValueBeliefs:

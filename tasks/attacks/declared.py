@@ -1,74 +1,59 @@
 """Bars on attacks, as a spec writes them."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, RootModel, model_validator
 
+from sfumato.expectations.numbers import ExactNumber
+from sfumato.tasks.attacks.needs import JUDGED, BarNeeds
+from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.schema.part import Part
 from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 
-
-@dataclass(frozen=True)
-class BarNeeds:
-    """What an attack learns from, so that there can be a bar on it.
-
-    Attributes:
-        shows: the ways of showing people.
-        partitions: the methods of making groups; any, where none is named.
-        several_rows: whether people have to have several rows.
-        known: whether the bar says how many values are ruled out.
-    """
-
-    shows: tuple[str, ...]
-    partitions: tuple[str, ...] = ()
-    several_rows: bool = False
-    known: bool = False
-
-    def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
-        """Why nothing can be learned from a release, None where something can."""
-        if shows not in self.shows:
-            return "learns nothing from this form"
-        if self.partitions and partition not in self.partitions:
-            return "learns nothing from this partition: leave it out"
-        if self.several_rows and not several_rows:
-            return "is about people with several rows, and each has one here: leave it out"
-        return None
-
-
-JUDGED: Mapping[str, BarNeeds] = {
-    "homogeneity": BarNeeds(("rows", "labels")),
-    "background": BarNeeds(("rows", "labels"), known=True),
-    "several-rows": BarNeeds(("rows", "labels"), several_rows=True),
-    "minimality": BarNeeds(("rows", "labels"), partitions=("mondrian", "full-domain")),
-    "definetti": BarNeeds(("rows",)),
-    "subdomains": BarNeeds(("subdomains",)),
-}
-"""The attacks that there are bars for."""
-
 Share = Annotated[float, Field(ge=0, le=1)]
+_STATED = ("known", "width", "level", "times")
 
 
 class BelievedBar(Part):
-    """The share of people whose own value may be believed so much."""
+    """The share of people of whom so much may be believed."""
 
     belief: Share
     share: Share
 
 
 class Bar(Part):
-    """How well one attack may do; one limit at least."""
+    """How well one attack may do; one limit at least, or how it is to be made."""
 
     max_lift: Annotated[
         Share | None,
         Field(description="people guessed beyond those whom the group alone tells, as a share"),
     ] = None
     max_share_above: Annotated[
-        BelievedBar | None, Field(description="people whose own value is believed so much")
+        BelievedBar | None, Field(description="people of whom what is true is believed so much")
+    ] = None
+    max_share: Annotated[
+        Share | None, Field(description="people, or tries, with which an attack succeeds")
     ] = None
     known: Annotated[
-        int | None, Field(ge=1, le=10, description="values that are ruled out: of background")
+        int | None,
+        Field(ge=1, le=10, description="values, or people, that the attacker knows besides"),
+    ] = None
+    width: Annotated[
+        ExactNumber | None, Field(gt=0, description="of a small range, in the column's unit")
+    ] = None
+    level: Annotated[
+        int | None, Field(ge=1, description="of the hierarchy, by which values are alike")
+    ] = None
+    times: Annotated[
+        float | None, Field(gt=1, description="how much likelier a value may be in a group")
+    ] = None
+    register_: Annotated[
+        str | None,
+        Field(alias="register", description="a file of everybody whom it could be about"),
     ] = None
     on_failure: Annotated[
         Literal["refuse", "approve", "tell"],
@@ -77,22 +62,24 @@ class Bar(Part):
 
     def limits(self, attack: str) -> Iterator[KeptBar]:
         """Its limits, for the attack of that name."""
+        said = {name: getattr(self, name) for name in _STATED}
         if self.max_lift is not None:
-            yield KeptBar(attack=attack, limit="max-lift", most=self.max_lift, known=self.known)
+            yield KeptBar(attack=attack, limit="max-lift", most=self.max_lift, **said)
         if (above := self.max_share_above) is not None:
-            yield KeptBar(
-                attack=attack,
-                limit="max-share-above",
-                most=above.share,
-                belief=above.belief,
-                known=self.known,
-            )
+            told = {"most": above.share, "belief": above.belief, **said}
+            yield KeptBar(attack=attack, limit="max-share-above", **told)
+        if self.max_share is not None:
+            yield KeptBar(attack=attack, limit="max-share", most=self.max_share, **said)
 
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
-        if self.max_lift is None and self.max_share_above is None:
-            raise ValueError("needs max-lift, or max-share-above")
-        return self
+    def fault_of(self, attack: str, needs: BarNeeds) -> str | None:
+        """Why it is no bar on the attack of that name, None where it is one."""
+        limits = [limit.limit for limit in self.limits(attack)]
+        keys = [name for name in _STATED if getattr(self, name) is not None]
+        if self.register_ is not None:
+            keys.append("register")
+        if not limits and "width" not in keys:
+            return f"needs {', or '.join(needs.limits)}"
+        return needs.fault_of(limits, keys)
 
 
 class AttackBars(RootModel[dict[str, Bar]]):
@@ -105,10 +92,8 @@ class AttackBars(RootModel[dict[str, Bar]]):
         for name, bar in self.root.items():
             if name not in JUDGED:
                 raise ValueError(f"{name}: there are bars for {', '.join(JUDGED)}")
-            if (bar.known is not None) != JUDGED[name].known:
-                raise ValueError(
-                    f"{name}.known: says how many values are ruled out, in background alone"
-                )
+            if fault := bar.fault_of(name, JUDGED[name]):
+                raise ValueError(f"{name}: {fault}")
         return self
 
     @property
@@ -127,6 +112,16 @@ class AttackBars(RootModel[dict[str, Bar]]):
         ]
         return KeptBars(bars=tuple(bars)) if bars else None
 
+    @property
+    def window(self) -> Decimal | None:
+        """The width of a small range, None where none is said."""
+        bar = self.root.get("small-range")
+        return None if bar is None else bar.width
+
+    def below(self, base: Path) -> "AttackBars":
+        """The same, whose registers are named by paths that do not depend on where one is."""
+        return AttackBars({name: _below(bar, base) for name, bar in self.root.items()})
+
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
         """Why one of the attacks has nothing to learn from, None where all can be judged.
 
@@ -139,3 +134,9 @@ class AttackBars(RootModel[dict[str, Bar]]):
             if fault := JUDGED[name].fault_in(shows, partition, several_rows):
                 return f"{name}: {fault}"
         return None
+
+
+def _below(bar: Bar, base: Path) -> Bar:
+    if bar.register_ is None:
+        return bar
+    return bar.model_copy(update={"register_": str(local_path(bar.register_, base, os.environ))})

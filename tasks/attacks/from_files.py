@@ -10,6 +10,7 @@ from sfumato.tasks.attacks.group import (
     skewness,
     small_range,
 )
+from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.declaration.assessment import SeenGroups
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
@@ -26,7 +27,7 @@ FROM_FILES: Mapping[str, Attack] = {
 
 
 def guess_from_files(
-    declared: Declared, tables: Tables, seen: SeenGroups
+    declared: Declared, tables: Tables, seen: SeenGroups, *, learns: bool
 ) -> dict[str, list[Score]]:
     """What can be worked out of each sensitive column, by name, where values are shown.
 
@@ -36,13 +37,14 @@ def guess_from_files(
         declared: what the release declares.
         tables: what it shows.
         seen: the groups of the tables.
+        learns: whether it is told, too, what is expected to be guessed by who learns from all.
     """
     if declared.composed or declared.parts is not None or declared.rows.fakes:
         return {}
     nobody, named = Microdata((), 0), declared.named("sensitive")
     targets = [AttackedRelease(declared, tables, nobody, name, seen) for name in named]
+    attacks = [*FROM_FILES.values(), *([definetti.expect_hits] if learns else [])]
     found = {
-        one.sensitive: [score for attack in FROM_FILES.values() for score in attack(one)]
-        for one in targets
+        one.sensitive: [score for attack in attacks for score in attack(one)] for one in targets
     }
     return {name: scores for name, scores in found.items() if scores}

@@ -8,11 +8,11 @@ of them next: for the same limit, and for any that is not looser. A looser one m
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.declaration.canonical import canonical_json
@@ -28,6 +28,13 @@ _FORMAT = 1
 
 class _Remembered(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Called(NamedTuple):
+    """What a source and terms are called by a key: a keyed fingerprint, and a digest."""
+
+    rows: str
+    spec: str
 
 
 class RefusedCandidate(_Remembered):
@@ -83,17 +90,15 @@ class Refusals(_Remembered):
 def is_looser(limit: KeptBar, than: KeptBar) -> bool:
     """Decide whether whatever keeps a limit of an attack keeps another one, which differs.
 
-    The share of people who are believed in grows with the values that are ruled out, and shrinks
-    with the belief that counts.
+    Shares grow with what the attacker knows or is content with, and shrink with the belief, or the
+    odds, that count. A width that is said is not compared with one that is not.
     """
-    if limit == than:
+    if limit == than or (limit.width is None) != (than.width is None):
         return False
-    eased = [(limit.most, than.most)]
-    if limit.belief is not None and than.belief is not None:
-        eased.append((limit.belief, than.belief))
-    if limit.known is not None and than.known is not None:
-        eased.append((than.known, limit.known))
-    return all(one >= other for one, other in eased)
+    with_it = (limit.most, than.most), (limit.belief, than.belief), (limit.times, than.times)
+    against = (than.known, limit.known), (than.width, limit.width), (than.level, limit.level)
+    pairs = [*with_it, *against]
+    return all(one >= other for one, other in pairs if one is not None and other is not None)
 
 
 def refusals_by(judged: Sequence[JudgedBar], whose: Identity) -> list[RefusedCandidate]:
@@ -131,6 +136,41 @@ def keep_refusals(line: Path, refused: Sequence[RefusedCandidate]) -> None:
         every = read_refusals(line).with_more(refused)
         if every.refused:
             write_atomically(line / REFUSED, _written(every))
+
+
+def rekeyed_refusals(line: Path, called: Sequence[tuple[Called, Called]]) -> dict[str, bytes]:
+    """The files of a line's refusals, where its rows and terms are called otherwise by another key.
+
+    Args:
+        line: its private directory.
+        called: sources and their terms, by the one key and by the other.
+
+    Raises:
+        InputError: where some of them are called nothing: their refusals would be lost.
+    """
+    rows = {old.rows: new.rows for old, new in called}
+    terms = {(old.rows, old.spec): new.spec for old, new in called}
+    every = read_refusals(line).refused
+    if lost := {one.rows for one in every} - rows.keys():
+        raise InputError(
+            f"candidates of {len(lost)} other sources were refused by bars on attacks: give these, "
+            "too (--source refused=URI, --source refused-2=URI), or it would be forgotten"
+        )
+    moved = [
+        one.model_copy(
+            update={"rows": rows[one.rows], "spec": terms.get((one.rows, one.spec), one.spec)}
+        )
+        for one in every
+    ]
+    if not moved:
+        return {}
+    told = {ATTACKED: _without_bars(line / ATTACKED)} if (line / ATTACKED).exists() else {}
+    return {REFUSED: _written(Refusals(refused=tuple(moved))), **told}
+
+
+def _without_bars(place: Path) -> bytes:
+    """The record of a refused candidate, whose refusal is remembered elsewhere."""
+    return json.dumps({**json.loads(place.read_bytes()), "bars": []}, indent=1).encode()
 
 
 def with_refusals(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:

@@ -1,11 +1,13 @@
 """All attacks by their names."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from sfumato.tasks.attacks import beside, subdomains
+from sfumato.tasks.attacks import beside
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.beliefs import LimitedFigures
 from sfumato.tasks.attacks.dealt import beside_dealt
+from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.from_files import FROM_FILES
 from sfumato.tasks.attacks.group import (
     background,
@@ -13,8 +15,13 @@ from sfumato.tasks.attacks.group import (
     homogeneity,
     known_people,
     several_rows,
+    similarity,
+    skewness,
+    small_range,
+    subdomains,
 )
 from sfumato.tasks.attacks.learning import definetti
+from sfumato.tasks.attacks.linking import composition, linkage
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.declaration.people.whose import WhoseRows
@@ -38,15 +45,43 @@ ATTACKS: Mapping[str, Attack] = {
 }
 """What measures how well each attack does."""
 
-BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] = {
+_OF_GROUPS = (*FROM_FILES, "known-people")
+_OF_RECORDS = ("matches", "singling-out", "linkability")
+
+
+def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
+    """The attacks that a release is scored by.
+
+    Composed versions show values of people who left, and of parts nobody's rows are at hand when
+    they are judged: both are attacked by who finds groups, and the shares are of all values there.
+    Where there is no value to guess, records are compared alone.
+    """
+    whole = target.people.rows and not target.declared.composed
+    if not target.sensitive:
+        return {name: ATTACKS[name] for name in _OF_RECORDS if whole}
+    return ATTACKS if whole else {name: ATTACKS[name] for name in _OF_GROUPS}
+
+
+FIGURES: Mapping[str, Callable[[AttackedRelease, Bar], LimitedFigures | None]] = {
     "homogeneity": lambda of, _: homogeneity.beliefs(of),
-    "background": background.beliefs,
+    "background": lambda of, bar: background.beliefs(of, bar.known or 0),
+    "known-people": lambda of, bar: known_people.beliefs(of, bar.known or 0),
     "several-rows": lambda of, _: several_rows.beliefs(of),
+    "small-range": lambda of, bar: small_range.beliefs(of, bar.width),
+    "similarity": lambda of, bar: similarity.beliefs(of, bar.level or 1),
+    "skewness": lambda of, bar: skewness.successes(of, bar.times or 1),
     "minimality": lambda of, _: minimality.beliefs(of),
     "definetti": lambda of, _: definetti.beliefs(of),
     "subdomains": lambda of, _: subdomains.beliefs(of),
+    "linkage": lambda of, bar: linkage.own_rows(of, Path(bar.register_ or "")),
+    "presence": lambda of, bar: linkage.presence(of, Path(bar.register_ or "")),
+    "composition": lambda of, _: composition.successes(of),
+    "matches": lambda of, _: matches.successes(of),
+    "singling-out": lambda of, _: singling_out.successes(of),
+    "linkability": lambda of, _: nearest.successes_of_halves(of),
+    "inference": lambda of, _: nearest.successes_of_inference(of),
 }
-"""What attackers believe, where there are bars on it; `background` with values ruled out."""
+"""What bars are judged on; None where it cannot be had of a release."""
 
 
 def targets_of(
@@ -56,7 +91,7 @@ def targets_of(
     whose: WhoseRows | None = None,
     digest: str = "",
 ) -> tuple[AttackedRelease, ...]:
-    """A release as a target, once for each of its sensitive columns.
+    """A release as a target, once for each of its sensitive columns; once where it has none.
 
     Args:
         declared: what the release declares.
@@ -65,7 +100,7 @@ def targets_of(
         whose: whose they are and where they stand, where people have several and it is known.
         digest: of the release, by which samples of its people are drawn.
     """
-    named = declared.named("sensitive")
+    named = declared.named("sensitive") or [""]
     return tuple(
         AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
         for name in named
@@ -73,8 +108,8 @@ def targets_of(
 
 
 def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:
-    """What attackers guess of each sensitive column, by all attacks."""
+    """What attackers guess of each sensitive column, or of whose row is which, by all attacks."""
     return {
-        target.sensitive: [score for attack in ATTACKS.values() for score in attack(target)]
+        target.called: [score for attack in attacks_on(target).values() for score in attack(target)]
         for target in targets
     }

@@ -30,6 +30,7 @@ from sfumato.tasks.publication.in_parts.whole import (
     see_part,
 )
 from sfumato.tasks.publication.seal import seal
+from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.stage import read_note
@@ -87,6 +88,7 @@ def seal_candidates(
     judge_promises: JudgePromises,
     workers: Workers,
     words: PublishedWords | None = None,
+    bars: KeptBars | None = None,
 ) -> SeenParts:
     """Judge every part, and make the release of all of them.
 
@@ -99,6 +101,7 @@ def seal_candidates(
         judge_promises: what evaluates promises that compare groups with all rows.
         workers: who judges parts.
         words: what the whole says of its line and of its columns.
+        bars: on attacks, which it states to be kept.
 
     Raises:
         PromiseError: where anything is broken.
@@ -110,7 +113,7 @@ def seal_candidates(
     require(findings_of(seen.all_verdicts()))
     lost = read_note(divided, "counts")
     declared = seen.declared(list(_published(seen, release, parts)), lost, software())
-    declared = declared.model_copy(update={"words": words or PublishedWords()})
+    declared = declared.model_copy(update={"words": words or PublishedWords(), "bars": bars})
     complete_whole(release, declared, seen)
     write_assessment(candidate, rule_of(terms.versions), seal(release))
     return seen

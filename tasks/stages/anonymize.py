@@ -20,6 +20,7 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import diagnostics, fakes
@@ -37,6 +38,7 @@ from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
 SUPPRESSED = "left_out.npy"
+ABSENCES = "absences.npy"  # why, where a line went on; a release does not look at it
 
 
 def write_candidate(
@@ -74,7 +76,12 @@ def write_candidate(
     declared = _declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
         exposed = declared_exposure(line, made.slots, terms)
-        told = {"words": line.said, "bars": line.bars, "rows_apart": line.rows_apart}
+        told = {
+            "words": with_published_codes(line.said, declared.columns, made.tables),
+            "bars": line.bars,
+            "window": line.window,
+            "rows_apart": line.rows_apart,
+        }
         declared = declared.model_copy(update={**told, "exposure": exposed})
     if intervals:
         original = _represented(table, made, declared)
@@ -144,7 +151,10 @@ def _write(
     write_note(stage, "counts", dict(made.counts))
     write_note(stage, "facts", {**made.partition.facts, **made.counts, **_lost(made, declared)})
     if not made.shown.all():
-        np.save(stage / SUPPRESSED, ~made.shown[canonical_row_order(table)])
+        order = canonical_row_order(table)
+        np.save(stage / SUPPRESSED, ~made.shown[order])
+        if made.absences is not None:
+            np.save(stage / ABSENCES, made.absences[order])
     if made.whose is not None:
         write_whose(stage, made.whose)
     if made.slots is not None:
@@ -170,7 +180,7 @@ def _lost(made: Anonymized, declared: Declared) -> dict[str, Any]:
     of_form = diagnostics(
         form, made.microdata, made.partition, made.tables, declared.columns, declared.form
     )
-    return {**(vars(of_rows) if of_rows else {}), **of_form}
+    return {**(of_rows.document() if of_rows else {}), **of_form}
 
 
 def _declared(terms: Terms, table: Microdata, made: Anonymized, counts: dict[str, int]) -> Declared:

@@ -20,7 +20,7 @@ from sfumato.tasks.attacks.refusals import (
     refusal,
     refusals_by,
 )
-from sfumato.tasks.attacks.registry import ATTACKS, targets_of
+from sfumato.tasks.attacks.registry import attacks_on, targets_of
 from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -53,8 +53,8 @@ class AttackedCandidate:
 
 
 def can_be_attacked(terms: Terms) -> bool:
-    """True of releases that attacks are scored on: whole ones, each about its own people."""
-    return terms.parts is None and not terms.composed and bool(terms.named("sensitive"))
+    """True of releases that attacks are scored on: with values, or whole records of people."""
+    return bool(terms.named("sensitive")) or not (terms.parts is not None or terms.composed)
 
 
 def attack_candidate(
@@ -83,17 +83,35 @@ def attack_candidate(
     targets = _targets(candidate, original)
     judged = judge_bars(bars.root, targets)
     keep_refusals(line.private, refusals_by(judged, whose))
-    scores, missing = score_all(targets)
+    return judge_attacked(candidate, bars, whose, line, judging, judged, *score_all(targets))
+
+
+def judge_attacked(
+    candidate: Path,
+    bars: AttackBars,
+    whose: Identity,
+    line: Line,
+    judging: Judging,
+    judged: Sequence[JudgedBar],
+    scores: Mapping[str, Sequence[Score]],
+    missing: Sequence[str],
+) -> AttackedCandidate:
+    """Write what was guessed of a candidate into its private record, and refuse it by its bars.
+
+    Raises:
+        PromiseError: where one that refuses is not kept.
+    """
     record = {
         "of": {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")},
         "bars": [one.document() for one in judged],
         "scores": {name: [score.document() for score in of] for name, of in scores.items()},
-        "missing": missing,
+        "missing": list(missing),
     }
     write_atomically(candidate.parent / ATTACKED, json.dumps(record, indent=1).encode())
-    passed = all(one.passed for one in judging([one for one in judged if one.refuses]))
+    telling = {one.words for one in judged if not one.refuses}
+    failed = [one.parameters["column"] for one in judging(judged) if not one.passed]
     broken = [one.words for one in judged if one.refuses and not one.kept]
-    if broken or not passed:
+    if broken or not telling.issuperset(failed):
         copy_atomically(candidate.parent / ATTACKED, line.private / ATTACKED)
         raise refusal(broken)
     return AttackedCandidate(judged, scores, missing)
@@ -116,12 +134,12 @@ def score_all(targets: Sequence[AttackedRelease]) -> tuple[dict[str, list[Score]
     scores: dict[str, list[Score]] = {}
     missing = []
     for target in targets:
-        found = scores.setdefault(target.sensitive, [])
-        for name, attack in ATTACKS.items():
+        found = scores.setdefault(target.called, [])
+        for name, attack in attacks_on(target).items():
             try:
                 found += attack(target)
             except Exception:  # noqa: BLE001 - the report says so, and no figure of a bar is lost
-                missing.append(f"{target.sensitive}: {name}")
+                missing.append(f"{target.called}: {name}")
     return scores, missing
 
 

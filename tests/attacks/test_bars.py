@@ -11,10 +11,12 @@ from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.bars import judge_attacks
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
-from sfumato.tasks.attacks.declared import JUDGED, AttackBars
-from sfumato.tasks.attacks.registry import ATTACKS, BELIEFS
+from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.registry import ATTACKS, FIGURES
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import ATTACKED, REFUSED
+from sfumato.tasks.schema.stated.bars import KeptBar
 from sfumato.tasks.stages.attack import attack_candidate, keep_attacks
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
@@ -29,8 +31,13 @@ def bars(**of):
     return AttackBars.model_validate(of)
 
 
-def test_bars_are_on_attacks_that_believe_something():
-    assert set(JUDGED) == set(BELIEFS) <= set(ATTACKS)
+LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.2)
+
+
+def test_there_is_a_bar_for_every_attack_but_those_that_test_chance():
+    assert set(JUDGED) == set(FIGURES)
+    assert set(ATTACKS) - set(FIGURES) == {"beside", "distance"}
+    assert set(FIGURES) - set(ATTACKS) == {"linkage", "presence", "composition"}, "need more"
 
 
 @pytest.mark.parametrize(
@@ -38,13 +45,22 @@ def test_bars_are_on_attacks_that_believe_something():
     [
         (
             {"definetty": SURE},
-            "definetty: there are bars for homogeneity, background, several-rows",
+            "definetty: there are bars for homogeneity, background, known-people",
         ),
-        ({"small-range": SURE}, "small-range: there are bars for"),
+        ({"distance": SURE}, "distance: there are bars for"),
         ({"definetti": {}}, "needs max-lift, or max-share-above"),
+        ({"small-range": {}}, "small-range: needs max-share-above"),
+        ({"small-range": {"max-lift": 0}}, "max-lift: there is max-share-above of this attack"),
+        ({"small-range": {**SURE, "width": 0}}, "greater than 0"),
+        ({"definetti": {**SURE, "width": 5}}, "width: is said of other attacks"),
+        ({"similarity": SURE}, "level: has to be said"),
+        ({"skewness": {"max-share": 0.1}}, "times: has to be said"),
+        ({"skewness": {"max-share": 0.1, "times": 1}}, "greater than 1"),
+        ({"matches": SURE}, "max-share-above: there is max-share of this attack"),
+        ({"linkage": SURE}, "register: has to be said"),
         ({"definetti": {"max-lift": 1.5}}, "less than or equal to 1"),
-        ({"definetti": {**SURE, "known": 1}}, "definetti.known: says how many"),
-        ({"background": SURE}, "background.known: says how many"),
+        ({"definetti": {**SURE, "known": 1}}, "known: is said of other attacks"),
+        ({"background": SURE}, "background: known: has to be said"),
         ({"background": {**SURE, "known": 0}}, "greater than or equal to 1"),
     ],
 )
@@ -60,7 +76,7 @@ def test_limits_are_judged_on_everybody(tmp_path):
         homogeneity={"max-lift": 0, **SURE},
     )
     judged = judge_bars(asked.root, [release])
-    found = {(one.attack, one.limit): one for one in judged}
+    found = {(one.limited.attack, one.limited.limit): one for one in judged}
     assert not found["definetti", "max-lift"].kept
     assert found["definetti", "max-lift"].observed == pytest.approx(0.4, abs=0.1)
     assert not found["definetti", "max-share-above"].kept
@@ -79,7 +95,7 @@ def test_few_people_are_not_judged_and_what_is_not_judged_is_not_kept(tmp_path):
 
 @pytest.mark.parametrize(("observed", "passes"), [(0.2, True), (0.20001, False), (None, False)])
 def test_great_expectations_judges_the_same(observed, passes, tmp_path):
-    bar = JudgedBar("definetti", "s", "max-lift", 0.2, observed, refuses=True)
+    bar = JudgedBar(LIFT, "s", observed, refuses=True)
     assert bar.kept is passes
     findings = judge_attacks("wages", tmp_path, [bar])
     assert all(one.passed for one in findings) is passes
@@ -98,7 +114,7 @@ def line(small):
 def attack(small, name="one", judging=lambda bars: ()):
     resolved, folder = small.prepared(name)
     whose = identity(folder / "deidentified")
-    asked = resolved.spec.attacks
+    asked = resolved.spec.attacks.below(resolved.base)
     original = load(folder / "deidentified")
     candidate = folder / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
@@ -168,11 +184,23 @@ class TestStage:
         assert found.scores["wage"]
         assert "IDENT" not in (folder / ATTACKED).read_text(encoding="utf-8")
 
+    def test_great_expectations_judges_those_that_only_tell_and_refuses_nothing(self, line, small):
+        said = []
+
+        def judging(judged):
+            said.extend(judge_attacks("wages", small.folder, judged))
+            return said
+
+        tells = {"background": {"known": 2, **SURE, "on-failure": "tell"}}
+        (told,) = attack(line(tells), judging=judging)
+        assert not told.kept
+        assert [one.passed for one in said] == [True, False]
+
     def test_great_expectations_may_refuse_it_too(self, line):
         def no(judged):
             return judge_attacks("wages", small_place, [*judged, worse])
 
-        worse = JudgedBar("definetti", "wage", "max-lift", 0.1, 0.2, refuses=True)
+        worse = JudgedBar(LIFT, "wage", 0.3, refuses=True)
         small = line({"background": {"known": 1, **SURE}})
         small_place = small.folder
         with pytest.raises(PromiseError, match="attacks: is not kept"):
@@ -190,7 +218,7 @@ class TestStage:
             },
             "definetti",
         ),
-        ({"versions": "composed"}, "attacks: are not judged of composed versions"),
+        ({"versions": "composed"}, "definetti: is not judged of composed versions"),
     ],
 )
 def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, told):

@@ -9,11 +9,15 @@ import json
 import random
 import re
 from collections import defaultdict
+from unittest.mock import patch
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
 from tests.release.small import Small, people
 
 COLUMNS = {
@@ -41,6 +45,11 @@ FORMS = {
     "generalized": {"form": {"method": "generalized"}},
     "suppressed": {"form": {"method": "suppressed"}},
     "redistributed": {"form": {"method": "redistributed"}, **TARGETS},
+    "ambiguous": {
+        "form": {"method": "ambiguous"},
+        "promises": [{"model": "alpha-beta", "alpha": "0.9", "beta": "0.5"}],
+        "partition": {"method": "disjoint-cover"},
+    },
 }
 DRAWN = "microdata."
 SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>)[^<]*")
@@ -61,6 +70,37 @@ def groups(rows, tmp_path_factory):
     table = pq.read_table(version / "data/microdata.parquet")
     columns = (table[name].to_pylist() for name in ("age", "town", "group_id"))
     return {(age, town or ""): group for age, town, group in zip(*columns, strict=True)}
+
+
+def scattered(rows):
+    """Fewer of the people, of whom no two have the same age and town."""
+    return list({(row["age"], row["town"]): row for row in rows}.values())[::2]
+
+
+def covering_groups(folder, rows):
+    """The one group that covers the age and town of each person, in tables that show them apart."""
+    version = release(folder, rows, "groups", "ambiguous")
+    covered = defaultdict(set)
+    for name in ("age", "town"):
+        for row in pq.read_table(version / f"data/at_{name}.parquet").to_pylist():
+            covered[name, row[name] or ""].add(row["group_id"])
+    found = {}
+    for row in rows:
+        found[int(row["age"]), row["town"]] = (
+            covered["age", int(row["age"])] & covered["town", row["town"]]
+        )
+    return {vector: min(of) for vector, of in found.items() if len(of) == 1}
+
+
+def parted(of_vector):
+    """A partition into given groups: which columns are cut apart depends on values, as declared."""
+
+    def partition(microdata, *_):
+        columns = (microdata[name].array().to_pylist() for name in ("age", "town"))
+        vectors = [(age, town or "") for age, town in zip(*columns, strict=True)]
+        return Partition(np.array([of_vector[vector] for vector in vectors]))
+
+    return patch.dict(PARTITIONS, {"disjoint-cover": partition})
 
 
 def another_world(rows, group_of, rng):
@@ -104,9 +144,19 @@ def published(folder, rows, name, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_worlds_that_leave_the_same_groups_publish_the_same(tmp_path, rows, groups, form):
+    if form == "ambiguous":
+        rows = scattered(rows)
+        groups = covering_groups(tmp_path / "groups", rows)
+        assert {*groups.values()} == {*range(1 + max(groups.values()))}
+
     def group_of(row):
         return row["town"] if form == "redistributed" else groups[int(row["age"]), row["town"]]
 
+    with parted(groups):
+        assert_worlds_publish_the_same(tmp_path, rows, group_of, form)
+
+
+def assert_worlds_publish_the_same(tmp_path, rows, group_of, form):
     rng = random.Random(form)
     one, files, manifest = published(tmp_path / "one", rows, "first", form)
     for attempt in range(2):

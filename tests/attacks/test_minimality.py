@@ -14,16 +14,19 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease
 from sfumato.tasks.attacks.bars import judge_bars
-from sfumato.tasks.attacks.declared import JUDGED, AttackBars
+from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, tried
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
+from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
@@ -34,6 +37,7 @@ from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian.leaving import Leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.trials.trial import run_trial
 
@@ -63,6 +67,10 @@ def table(arrays):
 
 def diverse(l=2, **more):
     return DistinctLDiversity(variant="distinct", l=l, sensitive="s", **more)
+
+
+def close(t, distance="equal"):
+    return TCloseness(t=t, distance=distance, sensitive="s")
 
 
 def released(folder, arrays, promises, partition, form="permuted"):
@@ -177,6 +185,15 @@ def worlds_made_anew(known, arrays, promises, partition):
         (MONDRIAN, [1, 1, 2, 2, 3, 3], [7, 7, 7, 7, 7, 8], [KAnonymity(k=2), diverse(2)]),
         (LATTICE, [1, 1, 2, 2, 3, 3], [7, 8, 7, 7, 8, 9], [diverse(2)]),
         (LATTICE, [1, 1, 1, 2, 2, 2], [7, 7, 7, 7, 8, 8], [diverse(2)]),
+        (MONDRIAN, [1, 1, 2, 2, 3, 3], [7, 7, 8, 8, 9, 9], [close("0.3")]),
+        (MONDRIAN, [1, 1, 2, 2, 3, 3, 3], [7, 7, 8, 8, 9, 9, 9], [close("0.2", "ordered")]),
+        (LATTICE, [1, 1, 1, 2, 2, 2], [7, 7, 7, 8, 8, 9], [close("0.3")]),
+        (
+            LATTICE,
+            [1, 1, 1, 2, 2, 2],
+            [7, 7, 7, 8, 8, 9],
+            [BetaLikeness(beta="0.4", sensitive="s")],
+        ),
     ],
 )
 def test_beliefs_are_those_of_worlds_that_are_parted_the_same(
@@ -436,6 +453,26 @@ def test_a_bar_is_broken_by_plain_cuts_and_kept_where_parts_are_left_by_chance(
     assert judged.kept is kept
     if not kept:
         assert judged.observed == 40 / 140
+
+
+def test_groups_are_compared_with_all_rows_of_all_groups(tmp_path):
+    """World by world: a group's values given out anew, among all rows as they are."""
+    arrays = {"a": [1, 1, 2, 2, 7, 7, 8, 8], "s": [8, 9, 8, 8, 7, 7, 9, 9]}
+    known = known_tries(released(tmp_path, arrays, [close("0.3")], MONDRIAN))
+    draw, rows = np.random.default_rng(0), every(known)
+    worlds = [worlds_of(known.kinds(of), known.codes[of], draw) for of in rows]
+    labels, met = np.array(sorted({*arrays["s"]})), set()
+    for of, world, kept in zip(rows, worlds, known.kept(rows, worlds), strict=True):
+        for values, told in zip(world.values, kept, strict=True):
+            everybody = np.array(arrays["s"])
+            everybody[of] = labels[values]
+            people = table({**arrays, "s": everybody.tolist()})
+            judge = PartJudge.of(people, [close("0.3")])
+            for side, found in zip(known.sides, told, strict=True):
+                if (side[of] >= 0).any():
+                    assert found == (not judge.broken(of, side[of], 2).any())
+                    met.add(bool(found))
+    assert met == {True, False}
 
 
 def test_nothing_is_told_where_no_values_decide(tmp_path):

@@ -67,6 +67,16 @@ def test_matches_by_hand(shown, people):
         assert agree.share == sum(r[2] == p[2] for r, p in pairs) / len(pairs)
 
 
+@given(TABLE, st.integers(1, 3))
+def test_rows_like_each_are_those_like_every_one(shown, step):
+    nobody = [(age, town, None if wage == 2 else wage) for age, town, wage in shown]
+    records = target(nobody, nobody).learned["records"]
+    rows = np.arange(len(shown))[::-1]
+    for column in records.columns:
+        expected = [column.rows_like(row)(step) for row in rows.tolist()]
+        np.testing.assert_array_equal(column.rows_like_each(rows, step), expected)
+
+
 def gower(one, other, ages):
     spread = max(ages) - min(ages) or 1
     return Fraction(abs(one[0] - other[0]), spread), Fraction(int(one[1] != other[1]))

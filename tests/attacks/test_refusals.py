@@ -2,11 +2,13 @@
 
 import io
 import json
+import shutil
 import tarfile
 
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.flows.cli.main import run
 from sfumato.flows.life.lines import restore
 from sfumato.tasks.attacks.refusals import is_looser, read_refusals, with_refusals
 from sfumato.tasks.private.backup import ATTACKED, REFUSED, backup, pack, unpack
@@ -18,8 +20,9 @@ TWO_KNOWN = {"background": {"known": 2, "max-share-above": SURE}}
 BY_GROUP = {"homogeneity": {"max-share-above": {"belief": 0.2, "share": 0}}}
 
 
-def share_above(most, belief=0.8, known=None, name="background"):
-    return KeptBar(attack=name, limit="max-share-above", most=most, belief=belief, known=known)
+def share_above(most, belief=0.8, known=None, name="background", **said):
+    limit = {"limit": "max-share-above", "most": most, "belief": belief, "known": known}
+    return KeptBar(attack=name, **limit, **said)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,14 @@ def share_above(most, belief=0.8, known=None, name="background"):
         (share_above(0.1, known=1), share_above(0.1, known=2), True),
         (share_above(0.1, known=3), share_above(0.1, known=2), False),
         (share_above(0.2, known=3), share_above(0.1, known=2), False),
+        (share_above(0.1, width=4), share_above(0.1, width=5), True),
+        (share_above(0.2, width=6), share_above(0.1, width=5), False),
+        (share_above(0.2, width=4), share_above(0.1), False),
+        (share_above(0.2), share_above(0.1, width=5), False),
+        (share_above(0.1, level=1), share_above(0.1, level=2), True),
+        (share_above(0.2, level=3), share_above(0.1, level=2), False),
+        (share_above(0.1, times=3), share_above(0.1, times=2), True),
+        (share_above(0.2, times=1.5), share_above(0.1, times=2), False),
     ],
 )
 def test_a_limit_is_looser_if_whatever_keeps_another_keeps_it(asked, refused, looser):
@@ -136,3 +147,42 @@ def test_a_record_that_cannot_be_read_refuses(tmp_path):
     (tmp_path / ATTACKED).write_text('{"of": {}}', encoding="utf-8")
     with pytest.raises(Fault):
         read_refusals(tmp_path)
+
+
+class TestRekeyedLine:
+    """Another key of a line: sources are called otherwise, and stay refused."""
+
+    @pytest.fixture
+    def refused(self, line, small):  # noqa: F811
+        line({}, rows=200)
+        small.publish("version")
+        shutil.copyfile(small.folder / "people.csv", small.folder / "first.csv")
+        line(TWO_KNOWN)
+        with pytest.raises(PromiseError):
+            attack(small, "refused")
+        return small.plan().line.private
+
+    def test_refusals_stand(self, refused, small):
+        shutil.copyfile(small.folder / "people.csv", small.folder / "second.csv")
+        before = read_refusals(refused).refused
+        given = ["--source=0001=first.csv", "--source=refused=second.csv"]
+        for _ in range(2):
+            assert run(["line", "rekey", str(small.spec), *given]) == 0
+        (after,) = read_refusals(refused).refused
+        assert [one.by for one in before] == [after.by]
+        assert before[0].rows != after.rows
+        judged = []
+        with pytest.raises(PromiseError, match="the refusal stands until"):
+            attack(small, "again", judged.append)
+        assert judged == []
+        record = json.loads((refused / ATTACKED).read_bytes())
+        assert record["scores"]
+        assert record["bars"] == []
+
+    def test_none_is_forgotten(self, refused, small, capsys):
+        before = (refused / "key").read_bytes(), read_refusals(refused)
+        given = ["--source=0001=first.csv"]
+        assert run(["line", "rekey", str(small.spec), *given]) == 2
+        told = capsys.readouterr().err
+        assert "candidates of 1 other sources were refused by bars on attacks" in told
+        assert ((refused / "key").read_bytes(), read_refusals(refused)) == before

@@ -12,7 +12,7 @@ from sfumato.expectations.groups.groups import Subdomains, Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.subdomains import beliefs_of_groups, below
+from sfumato.tasks.attacks.group.subdomains import beliefs_of_groups, below
 from tests.release.small import people
 
 TREE = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 2, 1, 1, 3, 1, 1]))

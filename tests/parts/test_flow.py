@@ -44,9 +44,12 @@ def test_the_command_publishes_parts_judged_one_by_one(divided, start, prefect_a
         "expect_t_closeness",
     }
     assert all(row["holds"] for row in promises)
-    for stage in ("anonymize", "validate"):
+    for stage in ("anonymize", "validate", "attack"):
         assert tables[f"visits-{stage}"]["data"] == 100.0
         assert f"{stage}: 1 of 3 parts\n{stage}: 2 of 3 parts\n{stage}: 3 of 3 parts" in said
+    assert "own value guessed from the group alone" in tables["visits-guesses"]["data"]
+    reports = divided.folder.parent / "work" / "visits" / "reports" / "0001"
+    assert json.loads((reports / "attacks.json").read_bytes())["scores"]["cost"]
     source = json.loads(tables["visits-source"]["data"])
     assert source
     assert all(row["holds"] for row in source)

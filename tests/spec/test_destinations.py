@@ -28,6 +28,7 @@ def test_they_are_read(read):  # noqa: F811
     assert "OPEN_SECRET_ACCESS_KEY" in store.variables
     assert database.variables == ["OPEN_PASSWORD"]
     assert read(SPEC).publish.copies == ()
+    assert read(published(database={**DATABASE, "schema": "x" * 57})).publish.copies
 
 
 def test_they_are_no_other_release(read, tmp_path):  # noqa: F811

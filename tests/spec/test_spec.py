@@ -190,8 +190,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/age/unprotected": "why"}, "columns.age: ", "only a sensitive or insensitive"),
         (
             {"columns/wage/nulls": "category"},
-            "columns.wage.nulls: ",
-            "shows sensitive values apart",
+            "promises.0: ",
+            "ke-anonymity needs values, and nulls",
         ),
         ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
         ({"strata": ["wage"]}, "strata: ", "'wage' is not a quasi-identifier"),
@@ -235,7 +235,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ],
             },
             "evaluate.workloads.0: ",
-            "mean nothing in form generalized",
+            "mean nothing in form generalized: widths of their answers are published, and would "
+            "tell of exact rows that are not; sfumato compare asks them in private",
         ),
         (
             {

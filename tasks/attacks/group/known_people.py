@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import TrueBeliefs
 
 _PEOPLE = (1, 2)
 
@@ -18,17 +19,23 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
-    alone = take_out(counts, 0)
+    alone = _known(counts, 0)
     return tuple(
         Score(
             f"own value {words} once {known} other{'s' if known > 1 else ''} of the group "
             f"{'are' if known > 1 else 'is'} known",
-            _believed(counts, take_out(counts, known), least),
-            {"from the group alone": _believed(counts, alone, least)},
+            _known(counts, known).believed(least),
+            {"from the group alone": alone.believed(least)},
         )
         for known in _PEOPLE
         for words, least in (("certain", 1.0), (f"believed with {SURE:.0%} or more", SURE))
     )
+
+
+def beliefs(target: AttackedRelease, known: int) -> TrueBeliefs | None:
+    """What is believed once so many people are known; None where no values are shown."""
+    counts = target.groups()
+    return None if counts is None or not len(counts.sizes) else _known(counts, known)
 
 
 def take_out(counts: Counts, known: int) -> np.ndarray:
@@ -42,5 +49,5 @@ def take_out(counts: Counts, known: int) -> np.ndarray:
     return np.asarray(counts.count / (counts.count + np.maximum(others - known, 0)))
 
 
-def _believed(counts: Counts, belief: np.ndarray, least: float) -> float:
-    return int(counts.count[belief >= least].sum()) / int(counts.sizes.sum())
+def _known(counts: Counts, known: int) -> TrueBeliefs:
+    return TrueBeliefs(counts.count, take_out(counts, known))

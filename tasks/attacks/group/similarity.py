@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
+from sfumato.tasks.attacks.beliefs import TrueBeliefs
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -24,6 +25,15 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
         for level in range(1, len(counts.ancestors) - 1)
         for score in _of_kinds(at_level(counts, level), level)
     )
+
+
+def beliefs(target: AttackedRelease, level: int) -> TrueBeliefs | None:
+    """What is believed of the kind of everybody's value; None where there are no such kinds."""
+    counts = target.groups()
+    if counts is None or counts.ancestors is None or level >= len(counts.ancestors) - 1:
+        return None
+    kinds = at_level(counts, level)
+    return TrueBeliefs(kinds.count, kinds.count / kinds.sizes[kinds.group])
 
 
 def at_level(counts: Counts, level: int) -> Counts:

@@ -4,7 +4,13 @@ Source: Li, Li, Venkatasubramanian, t-closeness (ICDE 2007), §3.1: two values, 
 group, are diverse, and tell whoever knows that one of them is rare.
 """
 
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import SuccessShare
 
 _TIMES = (2, 10)
 
@@ -14,13 +20,28 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
-    people = int(counts.sizes.sum())
-    likely = counts.count * people
-    before = counts.totals[counts.value] * counts.sizes[counts.group]
     return tuple(
         Score(
             f"own value {times} times as likely as without the release, or more",
-            int(counts.count[likely >= times * before].sum()) / people,
+            share_as_likely(counts, times),
         )
         for times in _TIMES
     )
+
+
+def successes(target: AttackedRelease, times: float) -> SuccessShare | None:
+    """Whose own value is so much likelier by their group; None where no values are shown."""
+    counts = target.groups()
+    if counts is None or not len(counts.sizes):
+        return None
+    return SuccessShare(int(counts.sizes.sum()), share_as_likely(counts, times))
+
+
+def share_as_likely(counts: Counts, times: float) -> float:
+    """The share of people whose value is so many times as likely in their group, or more."""
+    people, least = int(counts.sizes.sum()), Fraction(str(times))
+    fits = people**2 * least.numerator < 1 << 63
+    count, size = (of.astype(np.int64 if fits else object) for of in (counts.count, counts.sizes))
+    likely = count * people * least.denominator
+    before = counts.totals[counts.value] * size[counts.group] * least.numerator
+    return int(counts.count[likely >= before].sum()) / people

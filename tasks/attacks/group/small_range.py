@@ -4,6 +4,7 @@ Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized t
 whose (k,e)-anonymity is about the whole range of a group and not about most of it.
 """
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import TrueBeliefs
 
 _OF_RANGE = Fraction(1, 20)
 _FIFTH = 5
@@ -20,13 +23,14 @@ _FIFTH = 5
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess that a person's number lies where the numbers of the group are densest.
 
-    The width is a fifth of what (k,e)-anonymity promises, or a twentieth of the column's range.
+    The width is that which was declared, else a fifth of what (k,e)-anonymity promises, or a
+    twentieth of the column's range.
     """
     counts = target.groups()
     if counts is None or counts.numbers is None or not len(counts.sizes):
         return ()
     units, people = np.asarray(counts.numbers.units), int(counts.sizes.sum())
-    width, words = _width(target, counts.numbers)
+    width, words = _width(target, counts.numbers, target.declared.window)
     everybody = _densest_of_all(units, counts.totals, width)
     ranges = units[counts.value[counts.ends - 1]] - units[counts.value[counts.starts]]
     return (
@@ -42,6 +46,45 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
 
 
+def beliefs(target: AttackedRelease, width: Decimal | None) -> TrueBeliefs | None:
+    """What is believed of the window around everybody's number; None where there are no numbers.
+
+    Of all windows that have the number the one that most of the group are in is taken.
+    """
+    counts = target.groups()
+    if counts is None or counts.numbers is None or not len(counts.sizes):
+        return None
+    units = np.asarray(counts.numbers.units)
+    inside = around(counts, units, _width(target, counts.numbers, width)[0])
+    return TrueBeliefs(counts.count, inside / counts.sizes[counts.group])
+
+
+def around(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
+    """The rows in the densest window that has each value of each group (int64, one per entry).
+
+    Args:
+        counts: the values of each group.
+        units: the values as whole numbers, ascending (int64 or Python integers).
+        width: of windows, whose both ends belong to them.
+    """
+    place = counts.group * counts.values + counts.value
+    begin = np.searchsorted(units, units - width, side="left")
+    first = np.searchsorted(place, counts.group * counts.values + begin[counts.value])
+    return _largest(_inside(counts, units, width), first)
+
+
+def _largest(of: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The largest of `of[first[i] : i + 1]` for each i (int64): by ranges of 1, 2, 4, … entries."""
+    found, ends = of.copy(), np.arange(len(of))
+    level = np.frexp(ends - first + 1)[1] - 1  # the largest power of two that is no longer
+    longest = of
+    for step in range(int(level.max(initial=0)) + 1):
+        some = level == step
+        found[some] = np.maximum(longest[first[some] + (1 << step) - 1], longest[ends[some]])
+        longest = np.maximum(longest, np.append(longest[: 1 << step], longest[: -(1 << step)]))
+    return found
+
+
 def densest(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
     """The rows that the densest window of each group has (int64, one per group).
 
@@ -50,11 +93,15 @@ def densest(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
         units: the values as whole numbers, ascending (int64 or Python integers).
         width: of windows, whose both ends belong to them.
     """
+    return np.asarray(np.maximum.reduceat(_inside(counts, units, width), counts.starts))
+
+
+def _inside(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
+    """The rows of its group in the window that begins with each value (int64, one per entry)."""
     place = counts.group * counts.values + counts.value
     beyond = counts.group * counts.values + _end_of_window(units, width)[counts.value]
     last = np.searchsorted(place, beyond) - 1
-    inside = counts.up_to[last] - counts.up_to + counts.count
-    return np.asarray(np.maximum.reduceat(inside, counts.starts))
+    return np.asarray(counts.up_to[last] - counts.up_to + counts.count)
 
 
 def _densest_of_all(units: np.ndarray, totals: np.ndarray, width: int) -> int:
@@ -67,8 +114,12 @@ def _end_of_window(units: np.ndarray, width: int) -> np.ndarray:
     return np.searchsorted(units, units + width, side="right")
 
 
-def _width(target: AttackedRelease, numbers: Exact) -> tuple[int, str]:
+def _width(target: AttackedRelease, numbers: Exact, declared: Decimal | None) -> tuple[int, str]:
     """The width in units of the column, and how it is called."""
+    whole = int(numbers.units[-1]) - int(numbers.units[0])
+    if declared is not None:
+        units = int(declared * 10**numbers.digits)
+        return min(units, whole), f"the declared width of {plain(declared)}"
     promised = [
         promise.e
         for promise in target.declared.promises
@@ -76,5 +127,4 @@ def _width(target: AttackedRelease, numbers: Exact) -> tuple[int, str]:
     ]
     if promised:
         return int(max(promised) * 10**numbers.digits / _FIFTH), "a fifth of the promised e"
-    whole = int(numbers.units[-1]) - int(numbers.units[0])
     return int(whole * _OF_RANGE), "a twentieth of the column's range"

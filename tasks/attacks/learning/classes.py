@@ -51,13 +51,17 @@ class Classes:
     def beliefs(self, weight: np.ndarray) -> np.ndarray:
         """What is believed of a person with each vector (float64, vectors x values).
 
+        Nothing of vectors that nobody has, which only forged tables show.
+
         Args:
             weight: expected people of each pair (float64).
         """
         shape = len(self.codes), self.counts.values
         at = self.vector[self.of] * shape[1] + self.value
         found = np.bincount(at, weight, shape[0] * shape[1]).reshape(shape)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        total = found.sum(axis=1, keepdims=True)
+        shares: np.ndarray = np.divide(found, total, out=np.zeros(shape), where=total > 0)
+        return shares
 
     def spread(self) -> np.ndarray:
         """Expected people of each pair where all of a group are alike (float64)."""

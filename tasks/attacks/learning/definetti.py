@@ -7,7 +7,7 @@ so that each group has its values and each person one of them (Sinkhorn). What i
 end is exact in small groups, given the classifier: scaling believes too little there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -24,7 +24,7 @@ from sfumato.tasks.attacks.attack import (
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.learning.bayes import train_on_vectors
 from sfumato.tasks.attacks.learning.classes import Classes
-from sfumato.tasks.microdata.table import Column, encode
+from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -78,6 +78,34 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     return OwnValueBeliefs(found.own[there], found.belief[there], top, alone)
 
 
+def expect_hits(target: AttackedRelease) -> tuple[Score, ...]:
+    """How often the attack expects its guesses to be right, which its tables alone tell.
+
+    Nothing is told of more rows than are learned from as a whole.
+    """
+    counts = target.groups() if target.declared.form.shows == _EXACT else None
+    if counts is None or not 0 < counts.sizes.sum() <= _ENOUGH:
+        return ()
+    known = _classes(replace(target, people=_shown_people(target)), counts)
+    if known is None:
+        return ()
+    people = np.bincount(known.vector, known.people, minlength=len(known.codes))
+    learned, alone = (
+        float((people * belief.max(axis=1)).sum() / people.sum())
+        for belief in (learn(known), known.group_alone())
+    )
+    words = "own value guessed by who learns from all groups (deFinetti's attack), as they expect"
+    return (Score(words, learned, {"as who learns nothing expects": alone}),)
+
+
+def _shown_people(target: AttackedRelease) -> Microdata:
+    """The rows as they are shown, in the place of people."""
+    table = target.tables[relations(target.declared).rows]
+    names = target.declared.named("quasi-identifier")
+    columns = (encode(name, "quasi-identifier", table[name]) for name in names)
+    return Microdata(tuple(columns), table.num_rows)
+
+
 @dataclass(frozen=True, eq=False)
 class LearnedBeliefs:
     """What was learned.
@@ -103,10 +131,11 @@ def _learned(target: AttackedRelease, last: int = 0) -> LearnedBeliefs | None:
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
         return None
-    found = _classes(target, counts)
-    if found is None:
+    known = _classes(target, counts)
+    if known is None:
         return None
-    known, own = found
+    vector = target.vectors()[1]
+    own = _own_values(target.people[target.sensitive], vector, len(known.codes), counts)
     if counts.sizes.sum() <= _ENOUGH:
         return LearnedBeliefs(known, own, learn(known))
     some = _some_groups(counts, _ENOUGH, target.drawing(_NAME))
@@ -145,14 +174,11 @@ def learn(known: Classes, groups: np.ndarray | None = None, last: int = 0) -> np
     return known.beliefs(every.fit(model, exactly=True))
 
 
-def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarray] | None:
-    """The classes, and how many people of each vector have each value (int64, vectors x values).
-
-    None where there are too many pairs.
-    """
+def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
+    """The classes of people; None where there are too many pairs."""
     table = target.tables[relations(target.declared).rows]
     names = target.declared.named("quasi-identifier")
-    vector, of_people = target.vectors()
+    vector, _ = target.vectors()
     number = int(vector.max()) + 1
     group = table[GROUP_ID].to_numpy().astype(np.int64)
     pair, people = np.unique(group * number + vector, return_counts=True)
@@ -165,7 +191,7 @@ def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarr
     one_row = np.zeros(number, dtype=np.int64)
     one_row[vector] = np.arange(len(vector))
     told = [encode(name, "quasi-identifier", table[name]).category() for name in names]
-    known = Classes(
+    return Classes(
         group=of_class,
         people=people.astype(np.int64),
         vector=pair % number,
@@ -176,7 +202,6 @@ def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarr
         entry=entry,
         counts=counts,
     )
-    return known, _own_values(target.people[target.sensitive], of_people, number, counts)
 
 
 def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts) -> np.ndarray:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 
 _MOST = 50_000_000  # pairs of a person and a value
@@ -71,6 +72,21 @@ def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
     )
     both = zip(words, together, alone, strict=True)
     return (there, *(Score(word, share, {_ALONE: first}) for word, share, first in both))
+
+
+def successes(target: AttackedRelease) -> SuccessShare:
+    """Who faces one value alone, by what a version tells together with others that are known.
+
+    By intersection or by subtraction; whoever is told of in both ways counts twice. Nobody does
+    where nobody is in another version.
+    """
+    exposure = target.declared.exposure
+    told = [] if exposure is None else [c for c in exposure.columns if c.column == target.sensitive]
+    if not told:
+        return SuccessShare(target.people.rows, 0.0)
+    (of,) = told
+    alone = sum(found.one for found in (of.intersection, of.newcomers, of.leavers))
+    return SuccessShare(of.intersection.people, min(1.0, alone / max(of.intersection.people, 1)))
 
 
 def _all_values(targets: Sequence[AttackedRelease]) -> pa.Array:

@@ -21,6 +21,7 @@ from sfumato.expectations.measures.readings import (
     sums_over_covering,
 )
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
+from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.register import likelier, vector_of_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.microdata.table import Microdata, key
@@ -43,10 +44,8 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
     joined = _joined(target, register)
     if joined is None:
         return ()
-    present = np.bincount(joined.ours, minlength=len(joined.people))
+    present = joined.present()
     absent = joined.people - present
-    if (absent < 0).any():
-        raise InputError("the register lacks people of the release")
     by_people, by_combinations = (joined.presence(of) for of in joined.chances)
     members, everybody = int(present.sum()), int(joined.people.sum())
     surely = [float(present[of >= 1].sum() / members) for of in (by_people, by_combinations)]
@@ -70,6 +69,20 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
     )
 
 
+def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeliefs | None:
+    """What is believed of who is there, by people whom groups cover; None where none do.
+
+    Raises:
+        InputError: where people of the release are not in the register.
+    """
+    joined = _joined(target, register)
+    if joined is None:
+        return None
+    present = joined.present()
+    belief = joined.presence(joined.chances[0])
+    return TrueBeliefs(present[present > 0], belief[present > 0])
+
+
 @dataclass(frozen=True, eq=False)
 class JoinedBack:
     """A register beside the groups that cover its people.
@@ -87,6 +100,17 @@ class JoinedBack:
     codes: Sequence[np.ndarray]
     people: np.ndarray
     ours: np.ndarray
+
+    def present(self) -> np.ndarray:
+        """How many represented people have each vector (int64).
+
+        Raises:
+            InputError: where they are more than the register has.
+        """
+        present = np.bincount(self.ours, minlength=len(self.people))
+        if (present > self.people).any():
+            raise InputError("the register lacks people of the release")
+        return present
 
     @cached_property
     def chances(self) -> tuple[np.ndarray, np.ndarray]:

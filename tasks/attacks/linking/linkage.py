@@ -6,11 +6,14 @@ attacker has a register of everybody whom the release could be about, and asks w
 and who is there at all.
 """
 
+from pathlib import Path
+
 import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.linking.join_back import join_back
-from sfumato.tasks.attacks.linking.register import likelier, members
+from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.linking.join_back import join_back, presence_by_people
+from sfumato.tasks.attacks.linking.register import likelier, members, read_register
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
@@ -66,6 +69,37 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
             {"by a coin": 0.5},
         ),
     )
+
+
+def own_rows(target: AttackedRelease, register: Path) -> TrueBeliefs:
+    """What is believed of everybody's own row, among those that fit.
+
+    Raises:
+        InputError: where the register cannot be read, or lacks people of the release.
+    """
+    known = read_register(target.declared, register)
+    fitting = _fitting(target, known)
+    there = members(target, known, fitting.vector, len(fitting.rows))
+    return _of_people(there, 1 / np.maximum(fitting.rows, 1))
+
+
+def presence(target: AttackedRelease, register: Path) -> TrueBeliefs | None:
+    """What is believed of who is in the release; None where columns do not tell who is covered.
+
+    Raises:
+        InputError: where the register cannot be read, or lacks people of the release.
+    """
+    known = read_register(target.declared, register)
+    if target.declared.form.shows == "columns":
+        return presence_by_people(target, known)
+    fitting = _fitting(target, known)
+    there = members(target, known, fitting.vector, len(fitting.rows))
+    return _of_people(there, np.minimum(1.0, fitting.expected))
+
+
+def _of_people(people: np.ndarray, belief: np.ndarray) -> TrueBeliefs:
+    there = people > 0
+    return TrueBeliefs(people[there], belief[there])
 
 
 def _alone(target: AttackedRelease, register: Microdata) -> float:

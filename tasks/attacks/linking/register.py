@@ -1,11 +1,27 @@
 """A register of everybody whom a release could be about, and who of them is in it."""
 
+from pathlib import Path
+
 import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.references.reference import ReferenceFile
 from sfumato.tasks.query.accuracy.vectors import vectors
+
+
+def read_register(declared: Declared, place: Path) -> Microdata:
+    """The quasi-identifiers of a register, of the types of the release's.
+
+    Raises:
+        InputError: where it cannot be read or lacks a column, or the release's were coded.
+    """
+    names = declared.named("quasi-identifier")
+    if coded := [name for name in names if declared.columns[name].codings]:
+        raise InputError(f"{coded[0]!r} of the release is coded, and a register is not")
+    return ReferenceFile(place).read(names, {name: declared.columns[name].type for name in names})
 
 
 def likelier(score: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:

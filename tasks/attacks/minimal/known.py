@@ -77,13 +77,25 @@ class KnownTries:
         every = np.concatenate([np.tile(of, n) for of, n in zip(rows, number, strict=True)])
         world = np.repeat(np.arange(sum(number)), np.repeat([len(of) for of in rows], number))
         codes = np.concatenate([of.values.ravel() for of in worlds])
-        judge = PartJudge(
-            self.judge.promises,
-            {name: of._replace(codes=codes) for name, of in self.judge.sensitive.items()},
-            len(codes),
-        )
+        judge = self._judge_of(codes, sum(number))
         kept = [self._keeping(judge, world, side[every], sum(number)) for side in self.sides]
         return np.split(np.stack(kept, axis=1), np.cumsum(number)[:-1])
+
+    def _judge_of(self, codes: np.ndarray, worlds: int) -> PartJudge:
+        """What judges the rows of worlds, where all rows are what they are in as many releases.
+
+        So values are as frequent among all rows as they are in the one release.
+
+        Args:
+            codes: the sensitive value of each row (int64).
+            worlds: how many there are; of no row there are more.
+        """
+        known = self.judge.sensitive
+        totals = {
+            name: worlds * np.bincount(of.codes, minlength=of.values) for name, of in known.items()
+        }
+        changed = {name: of._replace(codes=codes) for name, of in known.items()}
+        return PartJudge(self.judge.promises, changed, worlds * self.judge.rows, totals=totals)
 
     def _keeping(
         self, judge: PartJudge, world: np.ndarray, side: np.ndarray, worlds: int
@@ -121,7 +133,7 @@ def known_tries(target: AttackedRelease) -> KnownTries | None:
 def _promises(target: AttackedRelease) -> Sequence[PrivacyModel] | None:
     """The promises that decided about tries; None where others than the column's values did."""
     promises = target.declared.promises
-    if target.people.person is not None or any(p.compares_with_all for p in promises):
+    if target.people.person is not None:
         return None
     others = {p.sensitive for p in promises} - {None, target.sensitive}
     known = [p for p in promises if p.known_columns]

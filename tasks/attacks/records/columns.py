@@ -42,6 +42,14 @@ class ComparedColumn(Protocol):
         """Of which people a condition holds that is drawn at random."""
         ...
 
+    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
+        """Which rows, each so manieth, are like each of some published ones (bool, like x rows)."""
+        ...
+
+    def distances(self, person: int) -> np.ndarray:
+        """How far each cell is from a person, from 0 to 1 (float64, by the cells' numbers)."""
+        ...
+
     def distance(self, person: int) -> np.ndarray:
         """How far each published row is from a person, from 0 to 1 (float64)."""
         ...
@@ -80,13 +88,30 @@ class ExactColumn:
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
         return self._known(ways[generator.integers(len(ways))], self.values, cell)
 
+    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
+        """See `rows_like`."""
+        some, cells = self.cells[::step], self.cells[rows][:, np.newaxis]
+        if self._place is None:
+            return np.asarray(some == cells)
+        found = np.empty((len(cells), len(some)), dtype=bool)
+        null, above = cells[:, 0] == self._null, cells[:, 0] > self._median
+        for of, way in ((null, eq), (above & ~null, ge), (~above & ~null, le)):
+            found[of] = way(some, cells[of])
+        if self._has_null:
+            found[~null] &= some < self._null
+        return found
+
     def distance(self, person: int) -> np.ndarray:
+        """See `distances`."""
+        return np.asarray(self.distances(person).take(self.cells))
+
+    def distances(self, person: int) -> np.ndarray:
         """The difference of numbers as a share of their range; otherwise 1 from another value."""
         value = int(self.values[person])
         if self._place is None or value == self._null:
-            return np.where(self.cells == value, 0.0, 1.0)
+            return np.where(np.arange(self._null + 1) == value, 0.0, 1.0)
         far = np.abs(self._place - self._place[value]) / (np.ptp(self._place) or 1.0)
-        return np.asarray(np.append(far, 1.0)[self.cells])
+        return np.append(far, 1.0)
 
     def share_right(self, person: int, tolerance: float) -> float:
         """The share of all published values that are; see `right`."""
@@ -155,10 +180,17 @@ class LabelColumn:
     def _admitted(self, cell: int, *, wanted: bool) -> Condition:
         return lambda step: np.asarray(self._admits[cell][self.values[::step]] == wanted)
 
+    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
+        """See `rows_like`."""
+        return np.asarray(self.cells[::step] == self.cells[rows][:, np.newaxis])
+
     def distance(self, person: int) -> np.ndarray:
+        """See `distances`."""
+        return np.asarray(self.distances(person).take(self.cells))
+
+    def distances(self, person: int) -> np.ndarray:
         """0 where the label admits the person's value, otherwise 1."""
-        far = np.where(self._admits[:, self.values[person]], 0.0, 1.0)
-        return np.asarray(far[self.cells])
+        return np.where(self._admits[:, self.values[person]], 0.0, 1.0)
 
 
 class Fits:

@@ -7,6 +7,8 @@ matches and apparent matches.
 import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records, keys_of
 
 
@@ -15,16 +17,13 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     records = compared_records(target)
     if records is None:
         return ()
-    shown, own = keys_of(records.columns)
-    alone = _met_once(own)
-    exact = float((alone & np.isin(own, shown)).mean())
+    alone, exact = _exact(records)
     row, person = _apparent(*keys_of(records.known))
-    agreeing = records.sensitive.cells[row] == records.sensitive.values[person]
     known_alone = float(_met_once(keys_of(records.known)[1]).mean())
     found = [
         Score(
             "record like nobody else's, and published as it is",
-            exact,
+            float(exact.mean()),
             {"people whose record is like nobody else's": float(alone.mean())},
         ),
         Score(
@@ -33,16 +32,33 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
             {"people whose quasi-identifiers are like nobody else's": known_alone},
         ),
     ]
-    if len(row):
-        others = {"by the value that most people have": _most_have(records, person)}
+    wanted = records.sensitive
+    if wanted is not None and len(row):
+        agreeing = wanted.cells[row] == wanted.values[person]
+        others = {"by the value that most people have": _most_have(wanted, person)}
         measure = "own value in the apparent match, of these"
         found.append(Score(measure, float(agreeing.mean()), others))
     return tuple(found)
 
 
-def _most_have(records: ComparedRecords, person: np.ndarray) -> float:
+def successes(target: AttackedRelease) -> SuccessShare | None:
+    """How many have a record like nobody else's, published as it is; None without records."""
+    records = compared_records(target)
+    if records is None:
+        return None
+    return SuccessShare(records.people, float(_exact(records)[1].mean()))
+
+
+def _exact(records: ComparedRecords) -> tuple[np.ndarray, np.ndarray]:
+    """Whose record is like nobody else's, and whose is published as it is, too (bool, bool)."""
+    shown, own = keys_of(records.columns)
+    alone = _met_once(own)
+    return alone, alone & np.isin(own, shown)
+
+
+def _most_have(wanted: ExactColumn, person: np.ndarray) -> float:
     """The share of some people (positions, int64) who have the value that most people have."""
-    values = records.sensitive.values
+    values = wanted.values
     return float((values[person] == np.bincount(values).argmax()).mean())
 
 

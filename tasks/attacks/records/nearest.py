@@ -5,11 +5,16 @@ synthetic data (PoPETs 2023), as Anonymeter computes them with one neighbour. Of
 records it takes some one; here each is as likely, and shares are expected ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import pack
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.records.columns import ComparedColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely, some_people
 
@@ -31,11 +36,27 @@ def link_halves(target: AttackedRelease) -> tuple[Score, ...]:
 def infer(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess a person's value as that of the nearest record."""
     found = _nearest_rows(target)
-    if found is None:
+    if found is None or found.records.sensitive is None:
         return ()
     measure = "own value in the nearest row, of numbers about it (5 %)"
     beside = {"in any published row": float(found.chance.mean())}
     return (found.score(measure, found.inferred, beside),)
+
+
+def successes_of_halves(target: AttackedRelease) -> SuccessShare | None:
+    """What share of halves are joined, at most with 95 %; None without records."""
+    found = _nearest_rows(target)
+    if found is None or len(found.records.known) < 2:
+        return None
+    return SuccessShare(found.records.people, found.at_most(found.linked))
+
+
+def successes_of_inference(target: AttackedRelease) -> SuccessShare | None:
+    """What share of values are in the nearest row, at most with 95 %; None without records."""
+    found = _nearest_rows(target)
+    if found is None or found.records.sensitive is None:
+        return None
+    return SuccessShare(found.records.people, found.at_most(found.inferred))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +66,7 @@ class NearestRows:
     Attributes:
         records: the rows, and all people.
         linked: how likely both halves of the quasi-identifiers lead to the same row (float64).
-        inferred: how likely a nearest row has the own value, or nearly (float64).
+        inferred: how likely a nearest row has the own value, or nearly (float64); 0 without one.
         chance: the same of any row (float64).
     """
 
@@ -56,10 +77,14 @@ class NearestRows:
 
     def score(self, measure: str, hits: np.ndarray, references: dict[str, float]) -> Score:
         """The share of those who were tried, and what it is of all, nearly surely, at most."""
+        if len(hits) < self.records.people:
+            references = {**references, "at most, with 95 %": self.at_most(hits)}
+        return Score(measure, float(hits.mean()), references)
+
+    def at_most(self, hits: np.ndarray) -> float:
+        """What the share is of all, nearly surely, at most; what it is, where all were tried."""
         found, tried = float(hits.sum()), len(hits)
-        if tried < self.records.people:
-            references = {**references, "at most, with 95 %": most_likely(found, tried)}
-        return Score(measure, found / tried, references)
+        return found / tried if tried == self.records.people else most_likely(found, tried)
 
 
 def _nearest_rows(target: AttackedRelease) -> NearestRows | None:
@@ -77,26 +102,66 @@ def _found(target: AttackedRelease) -> NearestRows | None:
         return None
     most = min(ATTEMPTS, max(_FEWEST, _MOST // records.rows))
     asked = some_people(records.people, most, target.drawing(_NAME)).tolist()
-    told = [_told(records, person) for person in asked]
-    chance = [records.sensitive.share_right(person, _TOLERANCE) for person in asked]
+    half = len(records.known) // 2
+    parts = records.known[:half], records.known[half:]
+    halves = [HalfRecords.of_columns(columns) for columns in parts if columns]
+    told = [_told(records, halves, person) for person in asked]
     linked, inferred = np.array(told, dtype=np.float64).T
+    wanted = records.sensitive
+    chance = [] if wanted is None else [wanted.share_right(one, _TOLERANCE) for one in asked]
     return NearestRows(records, linked, inferred, np.array(chance))
 
 
-def _told(records: ComparedRecords, person: int) -> tuple[float, float]:
-    """How likely both halves lead to one row, and the nearest row of both to the own value."""
-    half = len(records.known) // 2
-    halves = [
-        records.distance(columns, person)
-        for columns in (records.known[:half], records.known[half:])
-        if columns
-    ]
-    first, second = (_nearest(far) for far in (halves[0], halves[-1]))
-    linked = (first & second).sum() / (first.sum() * second.sum())
-    nearest = _nearest(halves[0] + halves[1] if half else halves[0])
-    right = records.sensitive.right(person, _TOLERANCE)[nearest].mean()
-    return float(linked), float(right)
+@dataclass(frozen=True, eq=False)
+class HalfRecords:
+    """Some columns of the records: those that are equal there are looked at once.
+
+    Attributes:
+        columns: of them.
+        cells: of each different record, by column (int32).
+        of: the different record of each row (int32).
+        times: how many rows have each (int64).
+    """
+
+    columns: Sequence[ComparedColumn]
+    cells: Sequence[np.ndarray]
+    of: np.ndarray
+    times: np.ndarray
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[ComparedColumn]) -> Self:
+        """The different records of some columns."""
+        every = [column.cells.astype(np.int64) for column in columns]
+        key, _ = pack(every, [int(cells.max()) + 1 for cells in every])
+        _, first, of, times = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+        return cls(columns, [column.cells[first] for column in columns], of.astype(np.int32), times)
+
+    def distance(self, person: int) -> np.ndarray:
+        """How far each different record is from a person (float64)."""
+        pairs = zip(self.columns, self.cells, strict=True)
+        return np.asarray(sum(column.distances(person).take(cells) for column, cells in pairs))
 
 
-def _nearest(distance: np.ndarray) -> np.ndarray:
-    return np.asarray(distance <= distance.min() + 1e-9)
+def _told(
+    records: ComparedRecords, halves: Sequence[HalfRecords], person: int
+) -> tuple[float, float]:
+    """How likely both halves lead to one row, and the nearest row of both to the own value.
+
+    Rows that are nearest in both halves are nearest in all columns.
+    """
+    far = [half.distance(person) for half in halves]
+    near = [_nearest(distance) for distance in far]
+    both = np.logical_and.reduce([of.take(half.of) for of, half in zip(near, halves, strict=True)])
+    number = int(both.sum())
+    ways = [int(half.times[of].sum()) for of, half in zip(near, halves, strict=True)]
+    linked = number / (ways[0] * ways[-1])
+    if not number:
+        both = _nearest(sum(d.take(half.of) for d, half in zip(far, halves, strict=True)))
+    wanted = records.sensitive
+    return linked, 0.0 if wanted is None else float(wanted.right(person, _TOLERANCE)[both].mean())
+
+
+def _nearest(distance: Any) -> np.ndarray:
+    return np.asarray(distance <= np.min(distance) + 1e-9)

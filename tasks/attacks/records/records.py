@@ -31,20 +31,20 @@ class ComparedRecords:
 
     Attributes:
         known: the quasi-identifiers.
-        sensitive: the column that attackers want to know.
+        sensitive: the column that attackers want to know, if they want one.
         rows: how many records are published.
         people: how many people there are.
     """
 
     known: tuple[ComparedColumn, ...]
-    sensitive: ExactColumn
+    sensitive: ExactColumn | None
     rows: int
     people: int
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
         """All columns of a record."""
-        return (*self.known, self.sensitive)
+        return self.known if self.sensitive is None else (*self.known, self.sensitive)
 
     def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
         """How far each record is from a person in some columns together (float64)."""
@@ -87,9 +87,11 @@ def _compared(target: AttackedRelease) -> ComparedRecords | None:
 def _together(
     target: AttackedRelease, table: pa.Table, known: Sequence[ComparedColumn | None]
 ) -> ComparedRecords | None:
-    sensitive = _exact_column(target, table, target.sensitive)
+    wanted = target.sensitive
+    sensitive = _exact_column(target, table, wanted) if wanted else None
     there = tuple(column for column in known if column is not None)
-    if not there or len(there) < len(known) or sensitive is None or not table.num_rows:
+    lacking = len(there) < len(known) or (wanted and sensitive is None)
+    if not there or lacking or not table.num_rows:
         return None
     return ComparedRecords(there, sensitive, table.num_rows, target.people.rows)
 

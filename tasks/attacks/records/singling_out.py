@@ -7,10 +7,12 @@ are, where that tool counts equal ones once.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import ComparedColumn, Condition
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
@@ -18,8 +20,11 @@ from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
 _COLUMNS = 3
 _MADE = 40 * ATTEMPTS  # conditions, of which most hold for several rows
 _MOST = 600_000_000  # rows of which conditions are asked
+_NAME = "singling-out"
 _FIRST = 1_000, 30_000  # about as many are asked before all are
+_AT_ONCE = 500  # conditions
 _Chosen = tuple[tuple[int, int], ...]
+_Asked = tuple[int, list[ComparedColumn]]
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -27,8 +32,8 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     records = compared_records(target)
     if records is None:
         return ()
-    drawing = target.drawing("singling-out")
-    found = _singled_out(records, drawing)
+    found = _found(target, records)
+    drawing = target.drawing("conditions drawn at random")
     tries = min(ATTEMPTS, max(ATTEMPTS // 10, _MOST // records.people))
     by_chance = sum(_by_chance(records, drawing) for _ in range(tries))
     references = {
@@ -39,24 +44,54 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     return (Score(measure, found / ATTEMPTS, references),)
 
 
-def _singled_out(records: ComparedRecords, drawing: np.random.Generator) -> int:
-    """How many conditions single a published row out and a person too; a try without is lost."""
-    found = tried = asked = 0
-    for row, columns in _conditions(records, drawing):
-        alone, rows = is_one([column.rows_like(row) for column in columns], records.rows)
-        asked += rows
-        if alone:
-            tried += 1
-            people = [column.people_like(row) for column in columns]
-            found += int(is_one(people, records.people)[0])
-        if tried == ATTEMPTS or asked > _MOST:
-            break
+def successes(target: AttackedRelease) -> SuccessShare | None:
+    """What share of conditions single somebody out, at most with 95 %; None without records."""
+    records = compared_records(target)
+    if records is None:
+        return None
+    return SuccessShare(records.people, most_likely(_found(target, records), ATTEMPTS))
+
+
+def _found(target: AttackedRelease, records: ComparedRecords) -> int:
+    """How many conditions single somebody out, once."""
+    if _NAME not in target.learned:
+        target.learned[_NAME] = _singled_out(records, target.drawing(_NAME))
+    found: int = target.learned[_NAME]
     return found
 
 
-def _conditions(
-    records: ComparedRecords, drawing: np.random.Generator
-) -> Iterator[tuple[int, list[ComparedColumn]]]:
+def _singled_out(records: ComparedRecords, drawing: np.random.Generator) -> int:
+    """How many conditions single a published row out and a person too; a try without is lost."""
+    found = tried = asked = 0
+    step = max(records.rows // _FIRST[0], 1)
+    conditions = _conditions(records, drawing)
+    while some := list(islice(conditions, _AT_ONCE)):
+        asked += len(some) * -(-records.rows // step)
+        for (row, columns), is_open in zip(some, _left_open(records, some, step), strict=True):
+            if not is_open:
+                continue
+            alone, rows = is_one([column.rows_like(row) for column in columns], records.rows)
+            asked += rows
+            if alone:
+                tried += 1
+                people = [column.people_like(row) for column in columns]
+                found += int(is_one(people, records.people)[0])
+            if tried == ATTEMPTS or asked > _MOST:
+                return found
+    return found
+
+
+def _left_open(records: ComparedRecords, some: Sequence[_Asked], step: int) -> np.ndarray:
+    """Which conditions hold of one row at most, among each so manieth (bool)."""
+    holds = np.ones((len(some), -(-records.rows // step)), dtype=bool)
+    rows = np.array([row for row, _ in some])
+    for column in records.columns:
+        chosen = np.flatnonzero([any(one is column for one in columns) for _, columns in some])
+        holds[chosen] &= column.rows_like_each(rows[chosen], step)
+    return np.asarray(np.count_nonzero(holds, axis=1) <= 1)
+
+
+def _conditions(records: ComparedRecords, drawing: np.random.Generator) -> Iterator[_Asked]:
     """Published rows and three columns of each, at random; none that means the same again."""
     number, met = len(records.columns), set[_Chosen]()
     rows = drawing.integers(records.rows, size=_MADE)

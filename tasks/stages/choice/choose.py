@@ -4,12 +4,13 @@ from pathlib import Path
 
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.candidates.choice.choose import Tried, choose
+from sfumato.tasks.candidates.choice.frozen import frozen_choice
 from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.coded.choices import keep_choice, read_choice
+from sfumato.tasks.private.coded.choices import keep_choice
 from sfumato.tasks.stages.stage import CHOICE, read_note, write_note
 
 
@@ -39,13 +40,13 @@ def choose_terms(
         return terms
     if choosing is None:
         raise Fault("terms that are to be chosen come without candidates")
-    wish, known = terms.digest(), read_choice(line, terms.digest())
+    known = frozen_choice(terms, line)
     if known is None:
         microdata = with_hierarchies(load(deidentified), terms.hierarchies)
         best, tried = choose(microdata, terms, choosing, randomness)
         known = best.model_dump(mode="json", by_alias=True)
         write_note(deidentified, CHOICE, [_noted(one) for one in tried])
-        known = keep_choice(line, wish, known) if keep else known
+        known = keep_choice(line, terms.wish, known) if keep else known
     chosen = terms.as_chosen(known)
     identity = read_note(deidentified, "identity")
     write_note(deidentified, "identity", {**identity, "spec": chosen.digest()})

@@ -1,0 +1,79 @@
+"""Composed versions under attack: by who finds groups, of all values that stand there."""
+
+import json
+from collections import Counter, defaultdict
+
+import pytest
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.cli.main import run
+from sfumato.flows.resolved import resolve_run
+from sfumato.tasks.attacks.registry import attacks_on, targets_of
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.backup import ATTACKED
+from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from tests.lines import prepare
+from tests.release.evolving import Evolving, evolve
+
+SURE = {"max-share-above": {"belief": 1, "share": 0}}
+BARS = {"homogeneity": SURE, "background": {"known": 2, **SURE, "on-failure": "tell"}}
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+
+
+def test_the_newest_versions_groups_are_attacked(tmp_path):
+    line = evolve(tmp_path / "line", "split", versions=2)
+    line.move()
+    path, place = line.write(attacks=BARS), tmp_path / "run"
+    resolved = prepare(path, place, seeded_keys(5))
+    seal_candidate(place / "candidate", assess_candidate(place / "candidate"))
+    candidate, original = place / "candidate", load(place / "deidentified")
+    whose, asked = identity(place / "deidentified"), resolved.spec.attacks
+    found = attack_candidate(candidate, original, asked, whose, resolved.line, lambda _: ())
+    assert found.missing == []
+    kept = {one.limited.attack: one.kept for one in found.judged}
+    assert kept == {"homogeneity": True, "background": False}
+    table = open_release(candidate / "release").table("st")
+    groups = defaultdict(Counter)
+    for row in table.to_pylist():
+        groups[row["group_id"]][row["job"]] += row.get("count", 1)
+    people = sum(of.total() for of in groups.values())
+    assert people > original.rows, "values of people who left stand there, too"
+    best = sum(max(of.values()) for of in groups.values()) / people
+    record = json.loads((place / ATTACKED).read_bytes())["scores"]["job"]
+    told = {score["measure"]: score["share"] for score in record}
+    assert told["own value guessed from the group alone"] == pytest.approx(best)
+    assert "own value guessed by deFinetti's attack" not in told
+
+
+def test_the_attacks_are_those_of_groups(tmp_path):
+    version = evolve(tmp_path / "line", "permuted", versions=2).versions[-1]
+    release = open_release(version)
+    tables = read_tables(release.declared, version / "data")
+    own = load(tmp_path / "line" / "run-1" / "deidentified")
+    (target,) = targets_of(release.declared, tables, own)
+    expected = {"homogeneity", "background", "small-range", "similarity", "skewness"}
+    assert {*attacks_on(target)} == expected | {"known-people"}
+
+
+def test_other_bars_are_refused_when_the_spec_is_read(tmp_path):
+    path = Evolving(tmp_path / "line", "split").write(attacks={"definetti": SURE})
+    with pytest.raises(SpecError, match=r"definetti: is not judged of composed versions"):
+        resolve_run(path)
+
+
+def test_the_command_attacks_a_version(tmp_path, capsys):
+    line = evolve(tmp_path / "line", "split", versions=2)
+    asked = ["attack", str(line.versions[-1]), "--truth", str(tmp_path / "line" / "spec.yaml")]
+    assert run(asked) == 0
+    assert "own value guessed from the group alone" in capsys.readouterr().out
+    assert run([*asked, "--register", "everybody.csv"]) == 2
+    assert "--register is not asked of it" in capsys.readouterr().err

@@ -1,0 +1,296 @@
+"""What bars are judged on, attack by attack: each against people counted one by one."""
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.flows.cli.main import run
+from sfumato.tasks.attacks.bars import judge_bars
+from sfumato.tasks.attacks.group import known_people, similarity, skewness, small_range
+from sfumato.tasks.attacks.linking import linkage
+from sfumato.tasks.attacks.records import matches, nearest, singling_out
+from sfumato.tasks.attacks.records.sampling import most_likely
+from sfumato.tasks.attacks.registry import targets_of
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.stated.bars import KeptBar
+from tests.attacks.test_attacks import KINDS, MEMBERS, of_numbers, shown
+from tests.attacks.test_bars import L3, attack, bars, line  # noqa: F401 - a fixture
+from tests.attacks.test_linkage import WAYS, fits, register_of
+from tests.attacks.test_linkage import rows as linked_rows
+from tests.attacks.test_records import TABLE, target
+from tests.release.small import SPEC, people
+
+NUMBERS = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=8), min_size=1, max_size=5)
+DIVERSE = {"promises": L3, "partition": {"method": "anatomy"}}
+
+
+def everybody(members):
+    return [(group, value) for group in members for value in group]
+
+
+@given(members=NUMBERS)
+def test_windows_around_every_number(groups_of, members):
+    counts = of_numbers(groups_of, members)
+    units = np.array(counts.numbers.units)
+    for width in (0, 1, 3, 20):
+        expected = [
+            max(
+                sum(low <= v <= low + width for v in group)
+                for low in group
+                if own - width <= low <= own
+            )
+            for group in members
+            for own in sorted({*group})
+        ]
+        assert small_range.around(counts, units, width).tolist() == expected
+
+
+def test_the_largest_of_many_entries():
+    rng = np.random.default_rng(3)
+    of = rng.integers(0, 100, 300)
+    first = np.array([rng.integers(0, i + 1) for i in range(300)])
+    expected = [max(of[low : i + 1]) for i, low in enumerate(first)]
+    assert small_range._largest(of, first).tolist() == expected
+
+
+@given(members=MEMBERS, known=st.integers(1, 3))
+def test_known_people_are_taken_out_of_groups(groups_of, members, known):
+    found = known_people.beliefs(shown(of_numbers(groups_of, members)), known)
+    beliefs = [
+        Fraction(group.count(v), max(len(group) - known, group.count(v)))
+        for group, v in everybody(members)
+    ]
+    for least in (Fraction(1, 2), Fraction(1)):
+        expected = sum(one >= least for one in beliefs) / len(beliefs)
+        assert found.believed(float(least)) == pytest.approx(expected)
+
+
+@given(members=MEMBERS)
+def test_kinds_are_believed_as_groups_show_them(groups_of, members):
+    members = [[0, 1, 2, 3], *members]
+    counts = replace(of_numbers(groups_of, members), ancestors=KINDS)
+    found = similarity.beliefs(shown(counts), 1)
+    alike = [
+        Fraction(sum(other // 2 == v // 2 for other in group), len(group))
+        for group, v in everybody(members)
+    ]
+    for least in (Fraction(1, 2), Fraction(1)):
+        expected = sum(one >= least for one in alike) / len(alike)
+        assert found.believed(float(least)) == pytest.approx(expected)
+    assert similarity.beliefs(shown(counts), 2) is None, "everything is of the root's kind"
+
+
+@given(members=MEMBERS, times=st.sampled_from(["1.5", "2", "3.25"]))
+def test_skewness_by_any_factor(groups_of, members, times):
+    values = [v for _, v in everybody(members)]
+    likelier = [
+        Fraction(group.count(v), len(group))
+        >= Fraction(times) * Fraction(values.count(v), len(values))
+        for group, v in everybody(members)
+    ]
+    found = skewness.successes(shown(of_numbers(groups_of, members)), float(times))
+    assert (found.number, found.share) == (len(values), sum(likelier) / len(values))
+
+
+def test_skewness_of_more_people_than_fit_into_64_bits(groups_of):
+    counts = of_numbers(groups_of, [[0, 1], [0, 0]])
+    many = replace(counts, count=counts.count * 10**9)
+    for times, expected in (1.3333333333333332, 0.75), (1.34, 0.25), (1.99999, 0.25), (2.5, 0):
+        assert skewness.share_as_likely(many, times) == expected
+
+
+LIMIT = KeptBar(attack="matches", limit="max-share", most=0.1)
+
+
+@given(TABLE, TABLE)
+def test_tries_count_as_what_they_leave_open(shown_, people_):
+    release = target(shown_, people_)
+    exact, *_ = matches.attack(release)
+    assert matches.successes(release).observed(LIMIT) == exact.share
+    (halves,), (own,) = nearest.link_halves(release), nearest.infer(release)
+    assert nearest.successes_of_halves(release).observed(LIMIT) == halves.share
+    assert nearest.successes_of_inference(release).observed(LIMIT) == own.share
+    (singled,) = singling_out.attack(release)
+    found = singling_out.successes(release)
+    assert found.number == len(people_)
+    assert found.observed(LIMIT) == singled.references["at most, with 95 %"] > singled.share
+
+
+def test_of_some_people_the_limit_counts(tmp_path, monkeypatch):
+    shown_ = [(age, "a", age % 3) for age in range(30)]
+    monkeypatch.setattr(nearest, "ATTEMPTS", 10)
+    found = nearest.successes_of_inference(target(shown_, shown_))
+    assert found.observed(LIMIT) == most_likely(10, 10) == 1.0
+    others = [(age, "a", 9) for age in range(30)]
+    assert nearest.successes_of_inference(target(shown_, others)).share == most_likely(0, 10) > 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_registers_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
+    promises, partition, form = WAYS[way]
+    ours = [(str(row["age"]), row["town"]) for row in linked_rows()]
+    known = ours + [(str(age), town) for age in range(19, 61, 3) for town in ("Aa", "Bee")]
+    terms = {"promises": promises, "partition": partition, "form": form, "nulls": "refuse"}
+    columns = {
+        **SPEC["columns"],
+        "age": {
+            "role": "quasi-identifier",
+            "type": "integer",
+            "hierarchy": {"intervals": [5, 10, 20]},
+        },
+        "town": {"role": "quasi-identifier"},
+    }
+    small.write(linked_rows(), columns=columns, **terms, evaluate={"workloads": []})
+    release = open_release(small.publish("one").directory)
+    tables = read_tables(release.declared, release.directory / "data")
+    shown_ = list(
+        zip(
+            *(map(str, tables["microdata"][name].to_pylist()) for name in ("age", "town")),
+            strict=True,
+        )
+    )
+    register = register_of(tmp_path, known)
+    own = load(small.folder / "one" / "deidentified")
+    (attacked,) = targets_of(release.declared, tables, own)
+    found, there = linkage.own_rows(attacked, register), linkage.presence(attacked, register)
+    fitting = [sum(all(map(fits, row, person)) for row in shown_) for person in ours]
+    assert found.number == there.number == len(ours)
+    for least in (0.1, 0.25, 1.0):
+        expected = sum(1 / rows >= least for rows in fitting) / len(ours)
+        assert found.believed(least) == pytest.approx(expected)
+    fit = {row: sum(all(map(fits, row, person)) for person in known) for row in {*shown_}}
+    chance = [
+        sum(Fraction(1, fit[row]) for row in shown_ if all(map(fits, row, person)))
+        for person in ours
+    ]
+    for least in (0.4, 0.9, 1.0):
+        expected = sum(float(one) >= least - 1e-12 for one in chance) / len(ours)
+        assert there.believed(least - 1e-9) == pytest.approx(expected)
+
+
+class TestStage:
+    """Bars of each kind on candidates."""
+
+    @pytest.mark.parametrize(
+        ("written", "kept"),
+        [
+            (
+                {"small-range": {"width": 900, "max-share-above": {"belief": 1, "share": 0.9}}},
+                False,
+            ),
+            ({"small-range": {"width": 0.05, "max-share-above": {"belief": 1, "share": 0}}}, True),
+            ({"skewness": {"times": 2, "max-share": 0.2}}, False),
+            ({"known-people": {"known": 2, "max-share-above": {"belief": 0.9, "share": 0}}}, False),
+            ({"matches": {"max-share": 1}}, True),
+            ({"singling-out": {"max-share": 0}}, False),
+            ({"linkability": {"max-share": 1}}, True),
+            ({"inference": {"max-share": 0}}, False),
+        ],
+    )
+    def test_each_is_judged(self, line, small, written, kept):  # noqa: F811
+        told = {name: {**bar, "on-failure": "tell"} for name, bar in written.items()}
+        line(told)
+        (judged,) = attack(small)
+        assert judged.observed is not None
+        assert judged.kept is kept
+
+    def test_a_register_is_read_beside_the_spec(self, line, small):  # noqa: F811
+        bar = {"register": "register.csv", "on-failure": "tell"}
+        limit = {"max-share-above": {"belief": 0.5, "share": 0}}
+        line({name: {**bar, **limit} for name in ("linkage", "presence")})
+        with pytest.raises(InputError, match=r"register\.csv"):
+            attack(small, "one")
+        ours = [(row["age"], row["town"]) for row in people(rows=300)]
+        register_of(small.folder, ours)
+        judged = attack(small, "two")
+        assert [one.limited.attack for one in judged] == ["linkage", "presence"]
+        assert not any(one.kept for one in judged), "everybody of the register is there"
+        assert "register.csv" not in " ".join(one.words for one in judged)
+
+    def test_kinds_need_a_hierarchy(self, line, small):  # noqa: F811
+        line({"similarity": {"level": 1, "max-share-above": {"belief": 1, "share": 0}}})
+        with pytest.raises(SpecError, match=r"attacks\.similarity: needs a hierarchy"):
+            small.plan()
+
+    def test_versions_together_need_people_who_may_be_in_several(self, line, small):  # noqa: F811
+        line({"composition": {"max-share": 0}})
+        with pytest.raises(SpecError, match="which this spec does not accept"):
+            small.plan()
+        line({"composition": {"max-share": 0}}, versions="accepted-risk", remember="units")
+        with pytest.raises(SpecError, match="who is in which group"):
+            small.plan()
+
+    def test_versions_together_are_judged(self, line, small):  # noqa: F811
+        accepted = {"versions": "accepted-risk"}
+        line({"composition": {"max-share": 0}}, **accepted)
+        (judged,) = attack(small, "one")
+        assert (judged.observed, judged.kept) == (0, True)
+        small.publish("first")
+        line({"composition": {"max-share": 0.001, "on-failure": "tell"}}, rows=299, **accepted)
+        (judged,) = attack(small, "two")
+        (of,) = open_release(
+            small.folder / "two" / "candidate" / "release"
+        ).declared.exposure.columns
+        alone = of.intersection.one + of.newcomers.one + of.leavers.one
+        assert judged.observed == alone / of.intersection.people > 0.001
+        assert not judged.kept
+
+
+class TestWidth:
+    """A declared width of small ranges."""
+
+    WIDE = {"small-range": {"width": 50.5}}  # noqa: RUF012 - not changed
+
+    def test_the_page_and_check_know_it(self, line, small):  # noqa: F811
+        directory = line(self.WIDE).publish("one").directory
+        page = " ".join((directory / PAGE).read_text(encoding="utf-8").split())
+        assert "within a window of the declared width of 50.5, the densest of the group" in page
+        assert open_release(directory).declared.window == Decimal("50.5")
+        assert open_release(directory).declared.bars is None
+        assert '"window":"50.5"' in (directory / MANIFEST).read_text(encoding="utf-8")
+        assert check(directory, None)
+        plain = line({}).plan().terms.digest()
+        assert line(self.WIDE).plan().terms.digest() == plain, "it is no term"
+
+    def test_it_is_of_one_column(self, line, small):  # noqa: F811
+        columns = {**SPEC["columns"], "age": {"role": "sensitive", "type": "integer"}}
+        line(
+            self.WIDE,
+            columns=columns,
+            evaluate={"workloads": []},
+            promises=[{**L3[0], "sensitive": name} for name in ("wage", "age")],
+        )
+        with pytest.raises(SpecError, match="width: is in the unit of one column"):
+            small.plan()
+
+    def test_without_a_limit_nothing_is_judged(self, line, small):  # noqa: F811
+        line(self.WIDE)
+        assert attack(small) == []
+
+
+def test_a_column_of_which_nothing_can_be_judged_is_not_kept(line, small):  # noqa: F811
+    release = open_release(line({}).publish("one").directory)
+    tables = read_tables(release.declared, release.directory / "data")
+    asked = bars(similarity={"level": 1, "max-share-above": {"belief": 1, "share": 1}})
+    own = load(small.folder / "one" / "deidentified")
+    (judged,) = judge_bars(asked.root, targets_of(release.declared, tables, own))
+    assert (judged.observed, judged.kept) == (None, False)
+
+
+def test_the_command_judges_by_a_register(line, small, capsys):  # noqa: F811
+    ours = [(row["age"], row["town"]) for row in people(rows=300)]
+    bar = {"presence": {"register": "register.csv", "max-share-above": {"belief": 1, "share": 0}}}
+    line(bar)
+    register_of(small.folder, ours)
+    version = small.publish("one").directory
+    assert run(["attack", str(version), "--truth", str(small.spec)]) == 3
+    assert "attacks.presence.max-share-above: 0 of 'wage': is not kept" in capsys.readouterr().err
