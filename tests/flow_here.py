@@ -17,6 +17,7 @@ HELD = {
     "evaluate_before": "evaluate",
     "record_evaluated": "evaluate",
     "attack": "validate",
+    "attack_parts": "validate",
 }
 IN_PARTS = ("divide", "find_version", "anonymize_parts", "validate_parts")
 _ARTIFACTS = ("create_", "update_", "tell")  # what functions that talk to the server begin with

@@ -1,18 +1,22 @@
 """Options that several commands have, and how their texts are read."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.expectations.errors import SpecError
+from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.overrides import Overrides
 
 as_document = click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 Command = Callable[..., Any]
+Told = tuple[Mapping[str, Any], str | None]
+"""A document, and a line that says the same to people."""
 with_settings = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key"
 )
@@ -33,6 +37,47 @@ def with_format(command: Command) -> Command:
     """Give a command two formats, text and JSON."""
     formats = click.Choice(["text", "json"])
     return click.option("--format", "format_", type=formats, default="text")(with_json(command))
+
+
+def with_document(command: Command) -> Command:
+    """Let a command that returns a document and a line, or None for no line, print either."""
+
+    @as_document
+    @wraps(command)
+    def told(*, as_json: bool, **others: Any) -> None:
+        document, line = command(**others)
+        if as_json:
+            echo_json(document)
+        elif line is not None:
+            echo(line)
+
+    return told
+
+
+def with_documents(key: str) -> Callable[[Command], Command]:
+    """Let a command that yields documents and lines print lines at once, or one list of documents.
+
+    Args:
+        key: under which the list stands. Where a later one fails, what was done stands in it.
+    """
+
+    def listing(command: Command) -> Command:
+        @as_document
+        @wraps(command)
+        def told(*, as_json: bool, **others: Any) -> None:
+            done: list[Mapping[str, Any]] = []
+            try:
+                for document, line in command(**others):
+                    done.append(document)
+                    if not as_json:
+                        echo(line)
+            finally:
+                if as_json and (done or sys.exc_info()[0] is None):
+                    echo_json({key: done})
+
+        return told
+
+    return listing
 
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":

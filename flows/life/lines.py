@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.flows.evaluation import ingest_again, names_in_source
-from sfumato.flows.overrides import Overrides, SourceOverrides
+from sfumato.flows.life.rekeying import read_again, rekey_version, sources_of_refused
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
-from sfumato.flows.resolved import resolve_run, with_references
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.approval.history import with_past
-from sfumato.tasks.attacks.refusals import with_refusals
+from sfumato.tasks.attacks.refusals import rekeyed_refusals, with_refusals
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import open_signer, signing_key
@@ -30,7 +29,7 @@ from sfumato.tasks.private.coded.frozen import require_no_shift
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
-from sfumato.tasks.private.line import fingerprint, unit_hash, unit_hashes
+from sfumato.tasks.private.line import unit_hash
 from sfumato.tasks.private.people.forget import (
     forget_units,
     rename_units,
@@ -43,7 +42,7 @@ from sfumato.tasks.private.people.keys import (
     rewrap_people_key,
 )
 from sfumato.tasks.private.people.store import erased_names
-from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
+from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory, private_work_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 from sfumato.tasks.publication.line import Line, hold
@@ -221,7 +220,8 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
 
     Args:
         spec: the line's spec.
-        sources: the address of every version's source, by its number.
+        sources: the address of every version's source, by its number; those of candidates that
+            bars on attacks refused are called `refused`, `refused-2` and so on.
         specs: the spec of a version, where it is not `spec`.
 
     Returns:
@@ -239,12 +239,18 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         old, new = line_key(line.private), new_secret()
         files = state_files(line.private)
         files = {path: files[path] for path in files if not path.startswith("state")}
-        versions = {}
+        versions, called = {}, []
         for number, known in state.versions.items():
             place = specs.get(number, spec)
-            versions[number], units = _rekeyed(number, known, place, sources[number], old, new)
+            found = read_again(place, sources[number], old, new)
+            versions[number], units = rekey_version(number, known, found)
+            called.append((found.before, found.after))
             if units is not None:
                 files[f"units/{number}"] = units
+        for name, uri in sources_of_refused(sources).items():
+            found = read_again(specs.get(name, spec), uri, old, new)
+            called.append((found.before, found.after))
+        files |= rekeyed_refusals(line.private, called)
         changed = {"versions": versions, "former_mark": owner_mark(old)}
         files[KEY] = key_file(new, passphrase_in(os.environ, PASSPHRASE))
         files[STATE] = state.model_copy(update=changed).model_dump_json(exclude_none=True).encode()
@@ -279,22 +285,7 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, bool]:
 
 
 def _require_all(state: LineState, sources: Mapping[str, str]) -> None:
-    for number in sorted(state.versions.keys() ^ sources.keys()):
+    told = sources.keys() - sources_of_refused(sources)
+    for number in sorted(state.versions.keys() ^ told):
         rule = "give its source" if number in state.versions else "is no version of the line"
         raise SpecError(f"--source {number}: {rule}")
-
-
-def _rekeyed(
-    number: str, known: PublishedVersion, spec: Path, source: str, old: bytes, new: bytes
-) -> tuple[PublishedVersion, bytes | None]:
-    resolved = resolve_run(spec, Overrides(source=SourceOverrides(uri=source)))
-    rows = ingest_again(resolved)
-    shown = rows.keep(rows[name] for name in resolved.terms.columns)
-    names = names_in_source(resolved, rows)
-    if fingerprint(shown, old, names) != known.rows:
-        raise InputError(f"--source {number}: is not what version {number} was made of")
-    units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None
-    changed = {"rows": fingerprint(shown, new, names), "spec": known.spec}
-    if known.spec == with_references(resolved, old).terms.digest():
-        changed["spec"] = with_references(resolved, new).terms.digest()
-    return known.model_copy(update=changed), units

@@ -43,6 +43,8 @@ class Anonymized:
         predecessor: the digest of the version that this one continues, None for none.
         made_after: the digest of the line's last version when its map was read.
         whose: whose the rows are that are shown, where people have several.
+        absences: why each of the others is not shown (see `Absence`; int8, one per row of the
+            source), None where that is the partition, or the line whose groups are shown.
     """
 
     microdata: Microdata
@@ -55,6 +57,7 @@ class Anonymized:
     predecessor: str | None = None
     made_after: str | None = None
     whose: WhoseRows | None = None
+    absences: np.ndarray | None = None
 
     @property
     def rows(self) -> Microdata:

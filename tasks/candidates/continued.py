@@ -103,6 +103,7 @@ def anonymize_continued(
         counts=counts_as_followed(evolved, names, before) if followed else evolved.counts,
         predecessor=last_composed(state),
         made_after=last_digest(state),
+        absences=evolved.absences,
     )
 
 

@@ -88,6 +88,44 @@ def test_another_workload_to_evaluate_does_not_choose_again(small):
     assert small.publish("again").directory == first.directory
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"title": "Wages of others"},
+        {"publish": {"uri": "public", "formats": ["parquet", "csv"]}},
+    ],
+)
+def test_words_that_decide_nothing_do_not_choose_again(small, words):
+    first = small.publish("first")
+    small.write(people(first=500, rows=90, seed=5), **{**AUTO, **words})
+    assert not isinstance(small.plan().terms, WishedTerms)
+    second = small.publish("second")
+    assert second.directory != first.directory
+    assert declared(second)["partition"] == declared(first)["partition"]
+
+
+def test_the_wish_is_of_what_decides(small):
+    terms = spec_terms(small)
+    wage = terms.columns["wage"]
+
+    def wish(**changes):
+        columns = {**terms.columns, "wage": wage.model_copy(update=changes)}
+        return terms.model_copy(update={"columns": columns}).wish
+
+    assert wish(unprotected="nobody asks") == terms.wish
+    assert wish(nulls=True) != terms.wish
+    assert terms.model_copy(update={"strata": ("age",)}).wish != terms.wish
+
+
+def test_what_earlier_software_chose_is_used(small):
+    """It was kept by the digest of all terms."""
+    chosen = {"partition": {"method": "ke", "objective": "max"}, "strata": []}
+    terms, line = spec_terms(small), small.plan().line.private
+    keep_choice(line, terms.digest(), {**chosen, "form": {"method": "permuted"}})
+    assert not isinstance(small.plan().terms, WishedTerms)
+    assert declared(small.publish("first"))["partition"]["objective"] == "max"
+
+
 def test_other_promises_choose_again(small):
     small.publish("first")
     other = {"promises": [{"model": "ke-anonymity", "k": 4, "e": 10.5}]}

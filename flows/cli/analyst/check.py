@@ -1,5 +1,6 @@
 """`sfumato check`: verify a release from its files alone."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ import click
 from sfumato.flows.cli.analyst.previous import succession_lines, tell_succession
 from sfumato.flows.cli.analyst.way_in import RELEASE, way_in_by, with_digest, with_limits
 from sfumato.flows.cli.options import as_document
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.terminal import echo, echo_json, one_line
 
 if TYPE_CHECKING:
+    from sfumato.expectations.models.model import PrivacyModel
     from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.publication.checked.made_again import Checked
     from sfumato.tasks.verification.limits import ReadLimits
@@ -154,21 +156,30 @@ def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str
     return ()
 
 
+def _of_columns(promise: "PrivacyModel") -> str:
+    """A promise by the column that it protects, or the columns that it is about."""
+    about = promise.sensitive if promise.protects else None
+    columns = about or ", ".join(promise.quasi_identifiers or ())
+    return one_line(f"{promise.name} of {columns}" if columns else promise.name)
+
+
 def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
     """What a check found of the release in a directory, line by line."""
     from sfumato.tasks.declaration.assessment import numbers
 
+    times = Counter(promise.name for promise, _ in checked.verdicts)
     for promise, verdict in checked.verdicts:
+        called = promise.name if times[promise.name] == 1 else _of_columns(promise)
         together = " together" if promise.judged_jointly else ""
         if promise in checked.stated:
             yield (
-                f"{promise.name} is not measured here: the publisher states "
+                f"{called} is not measured here: the publisher states "
                 f"{numbers(verdict.observed)} in {verdict.groups} groups, and requires "
                 f"{numbers(verdict.required)}"
             )
             continue
         yield (
-            f"{promise.name} holds in all {verdict.groups} groups{together}: "
+            f"{called} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     if checked.derived == "equal":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
+from sfumato.flows.cli.options import Told, with_document
 from sfumato.flows.cli.review.reviewers import distrust, reviewers, trust
 from sfumato.flows.cli.terminal import echo, echo_json, one_line
 
@@ -78,52 +79,60 @@ def show_(candidate: Path, as_json: bool) -> None:
 @_KEY
 @click.option("--reason", required=True, help="why, in one line: everybody will read it")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="counts until then (UTC)")
-def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> None:
+@with_document
+def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> Told:
     """Approve CANDIDATE: the signature is printed, and left beside it where you can write.
 
     Your key's name, the time and the reason will be in the line's public record.
     """
-    _judge(candidate, "approved", key, reason, until.replace(tzinfo=UTC) if until else None)
+    return _judge(candidate, "approved", key, reason, until.replace(tzinfo=UTC) if until else None)
 
 
 @review.command("return")
 @_PLACE
 @_KEY
 @_REASON
-def return_(candidate: Path, key: str, reason: str) -> None:
+@with_document
+def return_(candidate: Path, key: str, reason: str) -> Told:
     """Return CANDIDATE to who made it: it is destroyed, and something has to change."""
-    _judge(candidate, "returned", key, reason)
+    return _judge(candidate, "returned", key, reason)
 
 
 @review.command()
 @_PLACE
 @_KEY
 @_REASON
-def reject(candidate: Path, key: str, reason: str) -> None:
+@with_document
+def reject(candidate: Path, key: str, reason: str) -> Told:
     """Reject CANDIDATE: it is destroyed."""
-    _judge(candidate, "rejected", key, reason)
+    return _judge(candidate, "rejected", key, reason)
 
 
 @review.command()
 @_PLACE
 @click.argument("signature")
-def add(candidate: Path, signature: str) -> None:
+@with_document
+def add(candidate: Path, signature: str) -> Told:
     """Leave a decision beside CANDIDATE that a reviewer made elsewhere, as it was printed there."""
     from sfumato.flows.review.candidates import add_decision
 
     decision = add_decision(candidate, signature)
-    echo(f"{decision.judgement.verdict} by {decision.key}")
+    said = decision.judgement.verdict
+    return {"verdict": said, "key": str(decision.key)}, f"{said} by {decision.key}"
 
 
 @review.command()
 @_PLACE
 @_REASON
-def withdraw(candidate: Path, reason: str) -> None:
+@with_document
+def withdraw(candidate: Path, reason: str) -> Told:
     """Take CANDIDATE back, as who made it: it is destroyed, and something has to change."""
     from sfumato.flows.review.candidates import withdraw_candidate
 
     held = withdraw_candidate(candidate, reason)
-    echo(f"{held.request.line}: candidate {held.request.digest[:12]}… is withdrawn")
+    line, digest = held.request.line, held.request.digest
+    document = {"line": line, "digest": digest, "withdrawn": True}
+    return document, f"{line}: candidate {digest[:12]}… is withdrawn"
 
 
 for _command in (trust, distrust, reviewers):
@@ -132,13 +141,24 @@ for _command in (trust, distrust, reviewers):
 
 def _judge(
     candidate: Path, verdict: "Verdict", key: str, reason: str, expires: datetime | None = None
-) -> None:
+) -> Told:
     from sfumato.flows.review.candidates import judge_candidate, leave_decision
 
     decision = judge_candidate(candidate, verdict, key, reason, expires)
     left = leave_decision(candidate, decision)
     _tell(decision, left=left)
-    echo(decision.text)
+    said = decision.judgement
+    document = {
+        "line": said.line,
+        "digest": said.digest,
+        "verdict": said.verdict,
+        "key": str(decision.key),
+        "reason": said.reason,
+        "expires": said.expires.isoformat(),
+        "left": left,
+        "decision": decision.text,
+    }
+    return document, decision.text
 
 
 def _tell(decision: "Decision", *, left: bool) -> None:

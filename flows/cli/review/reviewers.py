@@ -1,18 +1,20 @@
 """`sfumato review trust|distrust|reviewers`: whose approval counts, as the publishing user says."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
 from sfumato.flows.cli.terminal import echo, echo_json
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--line", "pattern", required=True, help="the line, or a pattern such as hospital-*")
-def trust(file: Path, pattern: str) -> None:
+@with_document
+def trust(file: Path, pattern: str) -> Told:
     """Let the approval of FILE's key count (sfumato keys export prints such a file).
 
     Compare its fingerprint with the one that the reviewer told you in another way.
@@ -20,17 +22,18 @@ def trust(file: Path, pattern: str) -> None:
     from sfumato.flows.review.reviewers import let_review
 
     key = let_review(file, pattern, os.environ)
-    echo(f"{pattern}: {key}")
+    return {"line": pattern, "key": str(key)}, f"{pattern}: {key}"
 
 
 @click.command()
 @click.argument("fingerprint")
-def distrust(fingerprint: str) -> None:
+@with_documents("no_more")
+def distrust(fingerprint: str) -> Iterator[Told]:
     """Let the key that has FINGERPRINT count for no line any more."""
     from sfumato.tasks.approval.reviewers import distrust_reviewer
 
     for key in distrust_reviewer(fingerprint, os.environ):
-        echo(f"no more: {key}")
+        yield {"key": str(key)}, f"no more: {key}"
 
 
 @click.command()

@@ -8,9 +8,9 @@ import click
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import way_in_by
 from sfumato.flows.cli.answers import answer_as
-from sfumato.flows.cli.options import overrides
+from sfumato.flows.cli.options import as_document, overrides
 from sfumato.flows.cli.steward.release import publish_version
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.terminal import echo, echo_json
 from sfumato.flows.cli.told import tell_version
 
 _SPEC = Path(__file__).parents[3] / "deployments" / "releases" / "adult-capital-loss.yaml"
@@ -21,16 +21,24 @@ _QUESTIONS = (
 
 
 @click.command()
-def demo() -> None:
+@as_document
+def demo(as_json: bool) -> None:
     """Release UCI Adult's capital losses here, and ask the release two queries."""
+    from sfumato.flows.life.version_summary import summarise_version
     from sfumato.tasks.publication.check import check
+    from sfumato.tasks.query.answer import document as answer_document
     from sfumato.tasks.query.ask import answer
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     show.say(f"data: UCI Adult, as {_SPEC} reads it")
     published = publish_version(_SPEC, overrides((f"publish.uri={Path('releases').absolute()}",)))
     opened = way_in_by(check=check).open(Path(published))
-    for question in _QUESTIONS:
+    answers = [(question, answer(opened, question)) for question in _QUESTIONS]
+    if as_json:
+        told = [{"query": question, **answer_document(found)} for question, found in answers]
+        echo_json({"version": summarise_version(Path(published)).document(), "answers": told})
+        return
+    for question, found in answers:
         echo(f"\n{question}\n")
-        answer_as(answer(opened, question), "text")
+        answer_as(found, "text")
     tell_version(published)

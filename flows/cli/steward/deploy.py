@@ -8,6 +8,8 @@ import click
 
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.flows.cli import show
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.operation.deployments import DeployedLine
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="write a prefect.yaml instead, and register nothing",
 )
-def deploy(specs: tuple[Path, ...], root: Path, file: Path | None) -> None:
+@as_document
+def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool) -> None:
     """Register a deployment for each spec: schedule, one run at a time, automations.
 
     SPECS are specs, or directories of them. The server is that of PREFECT_API_URL.
@@ -42,11 +45,29 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None) -> None:
             write_atomically(file, prefect_yaml(lines).encode(), mode=0o644)
         except OSError as error:
             raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        if as_json:
+            echo_json({"file": str(file), "deployments": _documents(lines)})
         return
     if not os.environ.get("PREFECT_API_URL"):
         raise InputError("PREFECT_API_URL: is not set: name the server (make server starts one)")
     quiet()
     _register(lines, root)
+    if as_json:
+        echo_json({"deployments": _documents(lines)})
+
+
+def _documents(lines: list["DeployedLine"]) -> list[dict[str, object]]:
+    """Each deployment by its name: when it runs, or in which pool it is run by hand."""
+    found: list[dict[str, object]] = []
+    for line in lines:
+        name, times = line.spec.name, line.spec.schedule
+        schedule = times and {"cron": times.cron, "timezone": times.timezone}
+        found.append({"deployment": f"release/{name}", "schedule": schedule})
+        found += [
+            {"deployment": f"{of.flow}/{name}", "schedule": None, "pool": of.pool}
+            for of in line.flows[1:]
+        ]
+    return found
 
 
 def _register(lines: list["DeployedLine"], root: Path) -> None:

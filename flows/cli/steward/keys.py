@@ -1,13 +1,14 @@
 """`sfumato keys`: signing keys of publishers, and the keys that a reader trusts."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
 from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -33,42 +34,47 @@ def keys() -> None:
 
 @keys.command()
 @_NAME
-def generate(name: str) -> None:
+@with_document
+def generate(name: str) -> Told:
     """Draw a signing key called NAME (in a spec, publish.signed-by)."""
     from sfumato.flows.passphrases import passphrases
     from sfumato.tasks.authorship.secret import generate as draw
 
     with passphrases(os.environ):
         key = draw(_work(), name)
-    echo(str(key))
     show.say(
         "keep a copy (sfumato keys backup FILE): nothing else can sign, rotate or revoke in its "
         "name"
     )
+    return {"key": str(key)}, str(key)
 
 
 @keys.command()
 @_FILE
-def backup(file: Path) -> None:
+@with_document
+def backup(file: Path) -> Told:
     """Write all signing keys to FILE, each under its passphrase."""
     from sfumato.flows.life.lines import back_up_keys
 
     back_up_keys(file)
     show.say(f"{file}: has the signing keys, each under its passphrase, which is not in it")
+    return {"file": str(file)}, None
 
 
 @keys.command()
 @_FILE
-def restore(file: Path) -> None:
+@with_documents("own")
+def restore(file: Path) -> Iterator[Told]:
     """Put back from FILE the signing keys that are missing; those that are there stay."""
     from sfumato.flows.life.lines import restore_signing_keys
 
     for key in restore_signing_keys(file):
-        echo(f"own: {key}")
+        yield {"key": str(key)}, f"own: {key}"
 
 
 @keys.command()
 @_NAME
+@click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
 def export(name: str) -> None:
     """Print the public key of NAME, for readers."""
     from sfumato.tasks.authorship.secret import public_key
@@ -80,7 +86,8 @@ def export(name: str) -> None:
 @click.argument("place", type=click.Path(path_type=Path))
 @click.option("--line", "pattern", help="the line, or a pattern such as hospital-*")
 @click.option("--fingerprint", help="trust the one key that has it")
-def trust(place: Path, pattern: str | None, fingerprint: str | None) -> None:
+@with_documents("trusted")
+def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator[Told]:
     """Trust the keys of PLACE: a line's public directory, or a file that `export` printed.
 
     From then on releases of the line are refused unless one of these keys, or one that took its
@@ -89,7 +96,7 @@ def trust(place: Path, pattern: str | None, fingerprint: str | None) -> None:
     from sfumato.tasks.authorship.trusting import trust_offered
 
     for line, key in trust_offered(place, pattern, fingerprint, os.environ):
-        echo(f"{line}: {key}")
+        yield {"line": line, "key": str(key)}, f"{line}: {key}"
 
 
 @keys.command("list")
@@ -121,13 +128,15 @@ def _trusted(trust: "Trust") -> dict[str, list[dict[str, object]]]:
 @keys.command()
 @_NAME
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
-def sign(name: str, releases: tuple[Path, ...]) -> None:
+@with_documents("releases")
+def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Told]:
     """Sign RELEASES that stand with NAME: they were not signed, or by a key whose place it took."""
     from sfumato.flows.life.lines import sign_version
 
     for release in releases:
         key, signed = sign_version(release, name)
-        echo(f"{release}: {'is signed' if signed else 'was signed already'} by {key}")
+        said = f"{release}: {'is signed' if signed else 'was signed already'} by {key}"
+        yield {"release": str(release), "key": str(key), "signed": signed}, said
         _deliver(release.resolve().parent)
 
 
@@ -135,14 +144,16 @@ def sign(name: str, releases: tuple[Path, ...]) -> None:
 @click.argument("old")
 @click.argument("new")
 @_LINES
-def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
+@with_documents("lines")
+def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Told]:
     """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
     from sfumato.tasks.authorship.offers import rotate as publish_rotation
 
     signer, successor = _signer(old), _public(new)
     for line in lines:
         publish_rotation(line, signer, successor)
-        echo(f"{line}: {successor} takes the place of {signer.key}")
+        document = {"line": str(line), "key": str(successor), "in_place_of": str(signer.key)}
+        yield document, f"{line}: {successor} takes the place of {signer.key}"
         _deliver(line)
 
 
@@ -150,7 +161,8 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
 @_NAME
 @_LINES
 @click.option("--by", help="a key that took its place, where its own secret is lost")
-def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> None:
+@with_documents("lines")
+def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Told]:
     """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
     from sfumato.tasks.authorship.offers import revoke as publish_revocation
 
@@ -158,7 +170,7 @@ def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> None:
     for line in lines:
         key = _offered(line, name) if by else signer.key
         publish_revocation(line, key, signer)
-        echo(f"{line}: {key} is revoked")
+        yield {"line": str(line), "revoked": str(key)}, f"{line}: {key} is revoked"
         _deliver(line)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import pairs
+from sfumato.flows.cli.options import Told, pairs, with_document
 
 _SPEC = click.argument("spec", type=click.Path(path_type=Path))
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -23,22 +23,26 @@ def line() -> None:
 @line.command()
 @_SPEC
 @_FILE
-def backup(spec: Path, file: Path) -> None:
+@with_document
+def backup(spec: Path, file: Path) -> Told:
     """Write the state to FILE, as secret as the state itself."""
     from sfumato.flows.life.lines import back_up
 
     back_up(spec, file)
     show.say(f"{file}: has the line's key and versions; keep it where nobody else reads")
+    return {"file": str(file)}, None
 
 
 @line.command()
 @_SPEC
 @_FILE
-def restore(spec: Path, file: Path) -> None:
+@with_document
+def restore(spec: Path, file: Path) -> Told:
     """Put the state back from FILE; an older one than the public record is refused."""
     from sfumato.flows.life.lines import restore as put_back
 
     put_back(spec, file)
+    return {"restored": str(file)}, None
 
 
 @line.command()
@@ -47,7 +51,8 @@ def restore(spec: Path, file: Path) -> None:
 @click.option(
     "--people", is_flag=True, help="the key of people's names, which all lines have in common"
 )
-def passphrase(spec: Path, remove: bool, people: bool) -> None:
+@with_document
+def passphrase(spec: Path, remove: bool, people: bool) -> Told:
     """Wrap the line's key with another passphrase.
 
     The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE. With
@@ -57,6 +62,7 @@ def passphrase(spec: Path, remove: bool, people: bool) -> None:
 
     change_passphrase(spec, os.environ, unwrap=remove, people=people)
     show.say("backups made before have the key under the passphrase of then: back up again")
+    return {"key": "people" if people else "line", "wrapped": not remove}, None
 
 
 @line.command()
@@ -68,7 +74,8 @@ def passphrase(spec: Path, remove: bool, people: bool) -> None:
     type=click.Path(path_type=Path),
     help="the units of people to forget, one a line",
 )
-def forget(spec: Path, file: Path) -> None:
+@with_document
+def forget(spec: Path, file: Path) -> Told:
     """Delete which slots people have: the values stay in their groups, beside nobody.
 
     Whoever is forgotten stays out of later versions. A backup made before still has the link.
@@ -77,12 +84,17 @@ def forget(spec: Path, file: Path) -> None:
 
     number = forget_people(spec, file)
     show.say(f"{number} forgotten; backups made before still know them: delete these, too")
+    return {"forgotten": number}, None
 
 
 @line.command()
 @_SPEC
 @click.option(
-    "--source", "sources", multiple=True, metavar="NUMBER=URI", help="the source of a version"
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="NUMBER=URI",
+    help="the source of a version; refused=URI, refused-2=URI: of candidates that bars refused",
 )
 @click.option(
     "--spec", "specs", multiple=True, metavar="NUMBER=SPEC", help="its spec, where it was another"
@@ -92,7 +104,8 @@ def forget(spec: Path, file: Path) -> None:
     type=click.Path(path_type=Path),
     help="no other key: other units of people, `old,new` on each line",
 )
-def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None) -> None:
+@with_document
+def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None) -> Told:
     """Draw another key, where the present one may be known to others.
 
     Hashes are one-way: every version's source is read again.
@@ -102,8 +115,9 @@ def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: P
             raise click.UsageError("--units goes without --source and --spec")
         from sfumato.flows.life.lines import rename
 
-        show.say(f"{rename(spec, units)} known by other units from now on")
-        return
+        number = rename(spec, units)
+        show.say(f"{number} known by other units from now on")
+        return {"renamed": number}, None
     from sfumato.flows.life.lines import rekey as draw_another
 
     other = {number: Path(place) for number, place in pairs("--spec", specs).items()}
@@ -113,3 +127,4 @@ def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: P
             f"{stays}: the key of people's names is another one, and stays: if others may know it, "
             "they can tell who is in a map that they have, and no command changes that"
         )
+    return {"people_key_stays": stays}, None

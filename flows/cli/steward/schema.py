@@ -6,6 +6,7 @@ from sfumato.flows.cli.terminal import echo_json
 
 
 @click.command()
+@click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
 def schema() -> None:
     """Print the JSON Schema of the release spec."""
     from sfumato.flows.spec import json_schema

@@ -6,6 +6,8 @@ import click
 
 from sfumato.expectations.errors import Fault
 from sfumato.flows.cli import show
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo_json
 
 
 @click.command()
@@ -17,7 +19,8 @@ from sfumato.flows.cli import show
     help="delete runs of lines that ended so long ago from Prefect's database, with their logs",
 )
 @click.option("--dry", is_flag=True, help="only say how many runs these are")
-def sweep(days: int | None, dry: bool) -> None:
+@as_document
+def sweep(days: int | None, dry: bool, as_json: bool) -> None:
     """Delete what killed runs and commands left in the private work directory.
 
     Every command does so when it starts; this one does nothing else, unless it is asked to delete
@@ -27,14 +30,17 @@ def sweep(days: int | None, dry: bool) -> None:
 
     if dry and days is None:
         raise click.UsageError("--dry goes with --runs-older-than")
+    document: dict[str, object] = {"dry": dry}
     if not dry:
-        swept = sweep_work()
+        swept = document["directories"] = sweep_work()
         show.say(f"{swept} director{'y' if swept == 1 else 'ies'} deleted")
     if days is not None:
-        _sweep_runs(days, dry)
+        document["runs"] = _sweep_runs(days, dry)
+    if as_json:
+        echo_json(document)
 
 
-def _sweep_runs(days: int, dry: bool) -> None:
+def _sweep_runs(days: int, dry: bool) -> int:
     import httpx
 
     from sfumato.flows.environment import quiet
@@ -48,3 +54,4 @@ def _sweep_runs(days: int, dry: bool) -> None:
         raise Fault(f"Prefect's server: no answer ({type(error).__name__})") from None
     runs = f"{number:,} run{'' if number == 1 else 's'} of lines ended more than {days} days ago"
     show.say(f"{runs}{'' if dry else ': deleted'}")
+    return number

@@ -1,6 +1,8 @@
 """What was chosen once for a line, in the place of the wish."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.declaration.terms import Terms
@@ -16,5 +18,14 @@ def frozen_terms(terms: Terms, line: Path) -> Terms:
     """
     if not isinstance(terms, WishedTerms):
         return terms
-    known = read_choice(line, terms.digest())
+    known = frozen_choice(terms, line)
     return terms if known is None else terms.as_chosen(known)
+
+
+def frozen_choice(terms: WishedTerms, line: Path) -> Mapping[str, Any] | None:
+    """What the line's state has chosen for a wish, None where nothing was.
+
+    Earlier software kept it by the digest of all terms, their title among them.
+    """
+    known = read_choice(line, terms.wish)
+    return read_choice(line, terms.digest()) if known is None else known

@@ -1,16 +1,21 @@
 """Terms of which a part is to be chosen, and what may be chosen."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.schema.strata import Stratum
+
+_SAID = {"name", "title", "formats", "csv"}
+"""What is said in a release's terms, and decides nothing of its groups."""
 
 
 class Choice(BaseModel):
@@ -24,12 +29,24 @@ class Choice(BaseModel):
 
 
 class WishedTerms(Terms):
-    """Terms whose partition is yet to be chosen: no release declares them.
-
-    Their digest tells the wish from others.
-    """
+    """Terms whose partition is yet to be chosen: no release declares them."""
 
     partition: PartitionWish
+
+    @property
+    def wish(self) -> str:
+        """The SHA-256 of what decides, which tells the wish from others.
+
+        Words, and how tables are written, choose nothing.
+        """
+        columns = {
+            name: column.model_copy(update={"unprotected": None})
+            for name, column in self.columns.items()
+        }
+        silent = self.model_copy(update={"columns": columns})
+        decides = set(Terms.model_fields) - _SAID
+        terms = silent.model_dump(mode="json", by_alias=True, include=decides)
+        return hashlib.sha256(canonical_json(terms)).hexdigest()
 
     def as_chosen(self, choice: Choice | Mapping[str, Any]) -> Terms:
         """The terms that a release declares."""
