@@ -141,10 +141,10 @@ class Assessment:
             for rule in rules[name]
         ]
         promised = [one for one in self.findings if one.table == GROUPS]
-        return [*documents([*public, *promised]), *_stated_bars(self.declared)]
+        return [*documents([*public, *promised]), *stated_bars(self.declared)]
 
 
-def _stated_bars(declared: Declared) -> list[dict[str, Any]]:
+def stated_bars(declared: Declared) -> list[dict[str, Any]]:
     """The bars on attacks that a release states to keep, as its validation tells them."""
     if (stated := declared.bars) is None:
         return []

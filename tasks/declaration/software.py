@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 LAYOUT = "sfumato-page"
-"""The name under which a release says how its page is laid out."""
-_LAYOUT = "4"
+"""The name under which a release says how its page, and its list of files, are laid out."""
+_LAYOUT = "5"
 _FIRST = "1"  # that of releases which say none
 
 
@@ -32,14 +32,34 @@ def other_software(stated: Mapping[str, str]) -> dict[str, str]:
 
 def has_codebook(stated: Mapping[str, str]) -> bool:
     """True where the page of a release that names such versions has a codebook."""
-    return stated.get(LAYOUT, _FIRST) != _FIRST
+    return _since(2, stated)
 
 
 def tells_guesses(stated: Mapping[str, str]) -> bool:
     """True where the page of a release that names such versions tells what can be guessed of it."""
-    return stated.get(LAYOUT, _FIRST) not in (_FIRST, "2")
+    return _since(3, stated)
 
 
 def tells_tool(stated: Mapping[str, str]) -> bool:
     """True where the page of a release that names such versions tells how to get the software."""
-    return stated.get(LAYOUT, _FIRST) not in (_FIRST, "2", "3")
+    return _since(4, stated)
+
+
+def describes_every_file(stated: Mapping[str, str]) -> bool:
+    """True where the manifest of a release that names such versions has schemas of all tables."""
+    return _since(5, stated)
+
+
+def tells_little_left(stated: Mapping[str, str]) -> bool:
+    """True where the page of a release that names such versions warns that little is left."""
+    return _since(5, stated)
+
+
+def tells_learning(stated: Mapping[str, str]) -> bool:
+    """True where the page of a release that names such versions tells what all groups teach."""
+    return _since(5, stated)
+
+
+def _since(layout: int, stated: Mapping[str, str]) -> bool:
+    """True where a page is not laid out as those before some layout."""
+    return stated.get(LAYOUT, _FIRST) not in map(str, range(1, layout))

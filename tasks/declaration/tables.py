@@ -19,7 +19,8 @@ from sfumato.tasks.declaration.terms import Declared, Format
 from sfumato.tasks.forms.form import Tables
 
 _ROWS_PER_GROUP = 1 << 20
-_FORMULA = r"^[=+\-@\t\r]"
+FORMULA = r"^[=+\-@\t\r]"
+"""How texts begin that a spreadsheet would run."""
 
 
 def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
@@ -33,7 +34,7 @@ def _with_quoted_formulas(table: pa.Table) -> pa.Table:
         if pa.types.is_string(field.type):
             texts = table[field.name]
             quoted = pc.binary_join_element_wise("'", texts, "")
-            starts = pc.match_substring_regex(texts, _FORMULA)
+            starts = pc.match_substring_regex(texts, FORMULA)
             table = table.set_column(index, field, pc.if_else(starts, quoted, texts))
     return table
 
@@ -46,7 +47,7 @@ def has_formulas(tables: Tables) -> bool:
         for column in table.columns
         if pa.types.is_string(column.type)
     )
-    return any(pc.any(pc.match_substring_regex(column, _FORMULA)).as_py() for column in texts)
+    return any(pc.any(pc.match_substring_regex(column, FORMULA)).as_py() for column in texts)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

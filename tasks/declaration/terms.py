@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from sfumato.expectations.models.promises import Promise
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.cuts import PartsOfTable, PublishedPart
 from sfumato.tasks.declaration.exposure import JointExposure
@@ -164,6 +165,9 @@ class Declared(Terms):
         5, None, "by how much intervals are widened, which the publisher states"
     )
     bars: KeptBars | None = since(6, None, "on attacks, which the publisher states to be kept")
+    window: ExactNumber | None = since(
+        6, None, "the width of a small range, in which guesses of numbers count"
+    )
     rows_apart: str | None = since(
         6, None, "why rows in which an identifier repeats are not one person's, as is stated"
     )

@@ -6,25 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.utility import utility
-from sfumato.tasks.drafts.left_out import (
-    BY_PARTITION,
-    BY_VERSIONS,
-    RemovedRows,
-    rows_left_out,
-    suppressed_shares,
-)
+from sfumato.tasks.drafts.left_out import RemovedRows, absent_shares, rows_left_out
 from sfumato.tasks.drafts.risk import risk_before_and_after
-from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.partitions.continued.absence import Absence
+from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.private.line import without_suppressed
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent
-from sfumato.tasks.stages.anonymize import SUPPRESSED
+from sfumato.tasks.stages.anonymize import ABSENCES, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 
 
@@ -49,12 +44,13 @@ def draft_content(
         bars: on attacks, of the spec.
         refuses: whether a release that misses its goal is refused.
     """
-    shown, suppressed = load(kept), _suppressed(candidate)
-    why = BY_VERSIONS if assessment.declared.rows.not_represented_versions else BY_PARTITION
-    gone = rows_left_out(removed, shown, suppressed, why)
-    people = shown if suppressed is None else without_suppressed(shown, suppressed)
+    shown, follows = load(kept), line_of(assessment.declared.partition) is not None
+    absences = _absences(candidate, follows=follows)
+    gone = rows_left_out(removed, shown, absences, follows=follows)
+    people = shown if absences is None else without_suppressed(shown, absences > 0)
     counts = assessment.declared.rows.model_dump(mode="json")
-    targets = _targets(assessment, people)
+    declared = assessment.declared
+    targets = targets_of(declared, assessment.tables, people, assessment.whose)
     missed = _missed(measured.useful.missed, refuses=refuses)
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
@@ -67,7 +63,7 @@ def draft_content(
         lost=_lost(candidate, assessment),
         accuracy=measured.public,
         why=gone.counts(),
-        who=suppressed_shares(shown, suppressed),
+        who=absent_shares(shown, absences),
         left_out=gone.csv(),
         warnings=[*measured.useful.warnings, *missed, *_beyond(judge_bars(bars, targets))],
     )
@@ -85,14 +81,6 @@ def _beyond(judged: Sequence[JudgedBar]) -> list[str]:
     return [f"beyond {one.words}: {follows[one.refuses]}" for one in judged if not one.kept]
 
 
-def _targets(assessment: Assessment, people: Microdata) -> tuple[AttackedRelease, ...]:
-    """Scores are about people who are here; groups of composed versions have others, too."""
-    declared = assessment.declared
-    if declared.composed:
-        return ()
-    return targets_of(declared, assessment.tables, people, assessment.whose)
-
-
 def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:
     """The measures of what is lost: of labels, and what the owner alone knows."""
     facts = read_note(candidate, "facts")
@@ -105,7 +93,12 @@ def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:
     return {**{n: v if isinstance(v, int) else float(v) for n, v in told.items()}, **known}
 
 
-def _suppressed(candidate: Path) -> np.ndarray | None:
-    path = candidate / SUPPRESSED
-    found: np.ndarray | None = np.load(path) if path.exists() else None
-    return found
+def _absences(candidate: Path, *, follows: bool) -> np.ndarray | None:
+    """Why rows are absent (int8, in canonical order), None where none is."""
+    suppressed, why = candidate / SUPPRESSED, candidate / ABSENCES
+    if why.exists():
+        return np.asarray(np.load(why))
+    if not suppressed.exists():
+        return None
+    only = Absence.WAITING if follows else Absence.SUPPRESSED
+    return np.where(np.load(suppressed), only, Absence.NONE).astype(np.int8)

@@ -8,15 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.rows import missing_values
 from sfumato.tasks.microdata.source import rows_kept
 from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.continued.absence import Absence
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
-BY_PARTITION = "suppressed: the partition could not keep the promises with it"
-BY_VERSIONS = "suppressed, or kept out by earlier versions"
+_BY_PARTITION = "suppressed: the partition could not keep the promises with it"
+_IN_NO_GROUP = "waits: it is in no group of the other line that can be shown"
+_REASONS = {
+    Absence.SUPPRESSED: _BY_PARTITION,
+    Absence.WAITING: "waits: newcomers are too few, or cannot be grouped among themselves",
+    Absence.CHANGED: "withheld: its values are not those that its place in a group shows",
+    Absence.RETIRED: "withheld: its group is retired: too few are left, or it breaks a promise",
+    Absence.OUT: "stays out for ever: it was forgotten, or another has its place in a group",
+}
 _FILTER, _REPEAT = "removed by the filter (source.where)", "a repeat of its unit"
 _FEW = 12  # values of a column that are listed one by one
 _BANDS = 5
@@ -88,57 +97,69 @@ def removed_rows(
 
 
 def rows_left_out(
-    removed: RemovedRows, shown: Microdata, suppressed: np.ndarray | None, reason: str
+    removed: RemovedRows, shown: Microdata, absences: np.ndarray | None, *, follows: bool = False
 ) -> LeftOut:
     """All rows that would not be published.
 
     Args:
         removed: those that were removed before.
         shown: the others, as they were to be published.
-        suppressed: which of these are not (bool, in canonical order), None for none.
-        reason: why.
+        absences: why some of these are not (see `Absence`; int8, in canonical order), None where
+            all are.
+        follows: whether the groups are another line's.
     """
-    gone, alike = _suppressed(shown, suppressed)
-    by_reason = {**removed.by_reason, **({reason: removed.kept[gone]} if len(gone) else {})}
+    reasons = {**_REASONS, Absence.WAITING: _IN_NO_GROUP} if follows else _REASONS
+    gone, absence, alike = _absent(shown, absences)
+    by_reason = {
+        **removed.by_reason,
+        **{reasons[Absence(n)]: removed.kept[gone[absence == n]] for n in distinct(absence)},
+    }
     row = np.concatenate([np.empty(0, dtype=np.int64), *by_reason.values()])
     why = np.repeat(np.arange(len(by_reason)), [len(rows) for rows in by_reason.values()])
-    known = np.append(np.zeros(len(row) - len(gone), dtype=np.int64), alike)
+    known = np.zeros(int(row.max(initial=-1)) + 1, dtype=np.int64)
+    known[removed.kept[gone]] = alike
     order = np.argsort(row)
-    return LeftOut(row[order] + 1, why[order], known[order], tuple(by_reason))
+    return LeftOut(row[order] + 1, why[order], known[row[order]], tuple(by_reason))
 
 
-def _suppressed(shown: Microdata, suppressed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of suppressed rows, and how many rows have the quasi-identifiers of each."""
-    if suppressed is None:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    gone = np.sort(canonical_row_order(shown)[suppressed])
+def _absent(
+    shown: Microdata, absences: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The positions of rows that are absent, why, and how many have the quasi-identifiers of each.
+
+    All are int64, and the first ascend.
+    """
+    why = np.zeros(shown.rows, dtype=np.int64)
+    if absences is not None:
+        why[canonical_row_order(shown)] = absences
+    gone = np.flatnonzero(why)
     keys, _ = key(shown.with_roles("quasi-identifier"), shown.rows)
     _, number, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return gone, sizes[number[gone]]
+    return gone, why[gone], sizes[number[gone]]
 
 
-def suppressed_shares(shown: Microdata, suppressed: np.ndarray | None) -> list[dict[str, Any]]:
-    """Who is suppressed: by value of each quasi-identifier, where any of its rows is.
+def absent_shares(shown: Microdata, absences: np.ndarray | None) -> list[dict[str, Any]]:
+    """Who is left out: by value of each quasi-identifier, where any of its rows is.
 
     Values are those of the table: the list is for its owner. A column of many values is told in
     bands of about as many rows each.
     """
-    if suppressed is None:
+    if absences is None:
         return []
     lost = np.zeros(shown.rows, dtype=bool)
-    lost[canonical_row_order(shown)[suppressed]] = True
+    lost[canonical_row_order(shown)] = absences > 0
     found = [
         {
             "column": column.name,
             "values": words,
             "rows": int(rows.sum()),
-            "suppressed": int((rows & lost).sum()),
+            "left out": int((rows & lost).sum()),
             "share": float((rows & lost).sum() / rows.sum()),
         }
         for column in shown.with_roles("quasi-identifier", "insensitive")
         for words, rows in _bands(column)
     ]
-    return sorted((one for one in found if one["suppressed"]), key=lambda one: -one["share"])
+    return sorted((one for one in found if one["left out"]), key=lambda one: -one["share"])
 
 
 def _bands(column: Column) -> Iterator[tuple[str, np.ndarray]]:

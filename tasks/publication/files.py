@@ -3,11 +3,18 @@
 import csv
 from pathlib import Path
 
+from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import guess_from_files
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.software import has_codebook, tells_guesses, tells_tool
+from sfumato.tasks.declaration.software import (
+    has_codebook,
+    tells_guesses,
+    tells_learning,
+    tells_little_left,
+    tells_tool,
+)
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -17,6 +24,7 @@ from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
+from sfumato.tasks.report.stated.little_left import little_left
 from sfumato.tasks.schema.names import safe_name
 
 
@@ -72,7 +80,7 @@ def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
 def _content(directory: Path, assessment: Assessment) -> PageContent:
     """Collect what the page shows: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
-    tables, told = assessment.tables, tells_guesses(declared.software)
+    tables = assessment.tables
     return PageContent(
         declared=declared,
         verdicts=assessment.verdicts,
@@ -87,9 +95,19 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         lineage=_lineage(assessment),
         over_people=assessment.over_people,
         tables=tables if has_codebook(declared.software) else None,
-        guesses=guess_from_files(declared, tables, assessment.groups) if told else {},
+        guesses=_guesses(assessment),
+        warnings=little_left(groups, declared) if tells_little_left(declared.software) else (),
         tool=declared.software.get("sfumato") if tells_tool(declared.software) else None,
     )
+
+
+def _guesses(assessment: Assessment) -> dict[str, list[Score]]:
+    """What can be guessed from the files alone, as much of it as the page's layout tells."""
+    declared, stated = assessment.declared, assessment.declared.software
+    if not tells_guesses(stated):
+        return {}
+    learns = tells_learning(stated) and all(one.passed for one in assessment.findings)
+    return guess_from_files(declared, assessment.tables, assessment.groups, learns=learns)
 
 
 def _lineage(assessment: Assessment) -> LineageTotals | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ class Line:
         as_of: the day of which its next version tells, where that is said.
         reviewers: how many have to approve a version before it appears.
         bars: on attacks, beyond which no version of it appears, None for none.
+        window: the width of a small range, in which guesses count; None where none is said.
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
         words: what its spec says of it and of its columns, None where no spec is at hand.
     """
@@ -56,6 +58,7 @@ class Line:
     pinned: str | None = None
     reviewers: int = 0
     bars: KeptBars | None = None
+    window: Decimal | None = None
     words: PublishedWords | None = None
     rows_apart: str | None = None
 

@@ -67,6 +67,7 @@ class PageContent:
         tables: as they were published, where the page has a codebook of them.
         guesses: what can be worked out of each sensitive column by who has the files alone.
         over_people: each promise with what its publisher measured over people with several rows.
+        warnings: why it may be of no use, as far as its files tell.
         tool: the version of Sfumato that made it, where the page says how to get it.
     """
 
@@ -81,6 +82,7 @@ class PageContent:
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Mapping[str, Sequence[Score]] = field(default_factory=dict)
     tool: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class _Column:
 def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     view = _promises(content) | _tables(content) | _asking(content.declared)
-    view["tool"] = content.tool
+    view["tool"], view["warnings"] = content.tool, content.warnings
     view["lost"] = _lost(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)

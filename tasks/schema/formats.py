@@ -21,10 +21,11 @@ default: what does not use it is written, and digested, as it always was.
         form.rows;
         form.label-tables of generalized and suppressed; form.single-values of generalized;
         form.protects: identities of both, for tables without sensitive columns; sensitive
-        columns whose nulls are a category; words: what is said of publisher, contact, licence and
-        columns, and the key of signed ones; columns: weight, and the promise k-map, about the sums
-        of weights;
-        bars: on attacks, which are stated to be kept; rows_apart: why rows count as people in
+        columns whose nulls are a category; words: what is said of publisher, contact, licence,
+        columns and their codes, and the key of signed ones; columns: weight, and the promise
+        k-map, about the sums of weights;
+        bars: on attacks, which are stated to be kept; window: the width of small ranges;
+        rows_apart: why rows count as people in
         which an identifier repeats; rows_per_unit: several, and households:
         promises that are kept over people, or over households, too; partition.leave of mondrian,
         partition.alike of anatomy; intervals.grid: more factors than there were at first

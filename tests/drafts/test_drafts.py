@@ -19,8 +19,9 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private import scratch
 from sfumato.tasks.publication.check import check
 from tests.drafts.traces import trace
-from tests.release.evolving import evolve
+from tests.release.evolving import DIVERSE, Evolving, evolve
 from tests.release.small import Small, people
+from tests.release.test_lines_that_meet import by_sixes, six_by_six
 from tests.release.test_people_with_rows import changes, stays
 
 
@@ -73,6 +74,25 @@ def test_people_of_another_line_are_refused_in_a_draft_as_in_a_release(small, tm
     small.publish("first")
     with pytest.raises(PromiseError, match="60 units are in line wages: name the people"):
         draft(beside(tmp_path / "other", people()), Overrides())
+
+
+def test_what_lines_tell_together_is_refused_in_a_draft_as_in_a_release(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    first = by_sixes(tmp_path)
+    six_by_six(first)
+    halves = {n: p | {"age": p["age"] * 2 + n % 2} for n, p in first.people.items()}
+    second = Evolving(tmp_path / "second", "split", "second")
+    second.people = halves
+    path = second.write(
+        people="town",
+        form={"method": "generalized"},
+        partition={"method": "mondrian"},
+        promises=[{"model": "k-anonymity", "k": 3}, DIVERSE[0] | {"l": 3}],
+    )
+    before = trace(tmp_path / "work", first.folder)
+    with pytest.raises(PromiseError, match="groups of the other line are cut, which promises"):
+        draft(path, Overrides())
+    assert trace(tmp_path / "work", first.folder) == before
 
 
 @pytest.mark.parametrize("kind", ["permuted", "generalized"])

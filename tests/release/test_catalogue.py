@@ -3,17 +3,20 @@
 import json
 import re
 import shutil
+from datetime import date
 
 import pytest
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.lines.words import WORDS, read_words
+from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life import pages
+from sfumato.tasks.publication.life import pages, public_record
 from sfumato.tasks.publication.life.withdrawal import withdraw
-from sfumato.tasks.publication.versions import RECORD, read_record
+from sfumato.tasks.publication.versions import RECORD, Approval, read_record
+from sfumato.tasks.report.accuracy_words import accuracy_lines
 from tests.release.small import Small, people
 
 FILES = ("index.html", "feed.atom", "dcat.jsonld")
@@ -86,7 +89,7 @@ def test_no_candidate_no_refusal_and_no_private_line_is_listed(two, other, monke
 
 
 def test_made_of_public_records_and_nothing_else(two, tmp_path):
-    """With the words and tombstones beside them the files are the same; records alone suffice."""
+    """With words, tombstones and manifests the files are the same; records alone suffice."""
     withdraw(two, "0001", "a wrong table")
     place = two.public.parent
     whole, alone = tmp_path / "whole", tmp_path / "alone"
@@ -95,6 +98,8 @@ def test_made_of_public_records_and_nothing_else(two, tmp_path):
         shutil.copy(two.public / RECORD, copy / "wages")
     shutil.copy(two.public / WORDS, whole / "wages")
     shutil.copy(two.public / "0001" / "withdrawal.json", whole / "wages" / "0001")
+    (whole / "wages" / "0002").mkdir()
+    shutil.copy(two.public / "0002" / MANIFEST, whole / "wages" / "0002")
     assert pages.rebuild_pages(whole) == pages.rebuild_pages(alone) == ()
     assert (about(whole), about(whole / "wages")) == (about(place), about(two.public))
     assert "withdrawn" in text_of(alone)
@@ -146,6 +151,16 @@ def test_a_number_that_is_none_makes_no_record(two, number):
     (two.public / RECORD).write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(Fault, match="cannot be read as a record of versions"):
         read_record(two.public)
+
+
+def test_a_manifest_that_cannot_be_read_holds_up_no_page(two):
+    manifest = two.public / "0002" / MANIFEST
+    manifest.unlink()
+    manifest.write_text("{")
+    for directory in (two.public, two.public.parent):
+        (directory / "index.html").unlink()
+    assert pages.refresh_pages(two) == ()
+    assert "0002/index.html" in text_of(two.public)
 
 
 def test_a_line_that_cannot_be_read_hides_no_other(two, other):
@@ -278,3 +293,26 @@ class TestReleases:
         _, out, _ = call("releases")
         assert "\u202e" not in out
         assert "[red]" in out
+
+
+def test_an_entry_says_all_that_the_record_says_of_a_version(two, monkeypatch):
+    accuracy = [{"workload": "range", "level": "age within 5", "median": 0.07}]
+    said = {
+        "as_of": date(2026, 1, 31),
+        "approvals": (Approval(by="Ada", reason="read", time="now"),),
+        "accuracy": accuracy,
+        "warnings": ("little is left",),
+        "goal": "below-goal",
+    }
+    record = read_record(two.public)
+    last = record.versions["0002"].model_copy(update=said)
+    changed = record.model_copy(update={"versions": {**record.versions, "0002": last}})
+    monkeypatch.setattr(public_record, "signer_of", lambda place, digest: f"{place.name} {digest}")
+    newest, oldest = public_record.entry_of(two.public, changed).versions
+    assert newest.as_of == said["as_of"]
+    assert newest.approvals == (("Ada", "read"),)
+    assert newest.accuracy == tuple(accuracy_lines(accuracy)) != ()
+    assert newest.signature == f"by 0002 {last.digest}"
+    assert newest.warnings[0] == "little is left"
+    assert "below-goal" in newest.warnings[1]
+    assert (oldest.as_of, oldest.approvals, oldest.accuracy, oldest.warnings) == (None, (), (), ())

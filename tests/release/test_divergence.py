@@ -16,6 +16,7 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.publication.diagnostics import divergence as diagnostic
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from tests.query.worlds import column, shape
 
@@ -55,6 +56,23 @@ def test_nothing_is_lost_where_every_row_is_shown():
     microdata = table_of([("a", 0), ("b", 0), (None, 1)])
     lost = divergence(microdata, published(microdata, [0, 1, 2]), declare("generalized", ["q0"]))
     assert (lost.kl, lost.entropy) == (pytest.approx(0), pytest.approx(0))
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ("_CELLS", "4 cells of labels and sensitive values, and 0 at"),
+        ("_MOST", "more than 0 "),
+    ],
+)
+def test_what_is_too_large_to_compare_says_so(monkeypatch, budget, words):
+    microdata = table_of([("a", 0), ("a", 0), ("b", 0), ("c", 1)])
+    tables = published(microdata, [0, 0, 1, 1])
+    monkeypatch.setattr(diagnostic, budget, 0)
+    lost = divergence(microdata, tables, declare("generalized", ["q0"]))
+    assert lost.kl is None
+    assert lost.document()["kl_skipped"].startswith(words)
+    assert lost.entropy == pytest.approx((2 * log(2 / 2) + 2 * log(2 / 1)) / 4)
 
 
 VALUES = st.sampled_from(["a", "b", "c", None])

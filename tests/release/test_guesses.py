@@ -3,17 +3,23 @@
 import json
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.attacks.learning import definetti
+from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.declaration.software import LAYOUT
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED, backup, unpack
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.report.stated.guesses import guess_lines
 from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 from tests.release.forge import edit, made_with, rebuilt
-from tests.release.small import people
+from tests.release.small import SPEC, people
 from tests.report.html import Read
 
 DIVERSE = {
@@ -89,6 +95,33 @@ def test_no_figure_where_rows_are_nobodys(small):
     assert "What can be guessed" not in page_of(small.publish("one").directory).text
 
 
+@pytest.mark.parametrize("attack", JUDGED)
+def test_every_bar_is_told_in_words(attack):
+    said = {"known": 2, "width": "50.5", "level": 1, "times": 2.5}
+    for limit in JUDGED[attack].limits:
+        belief = 0.8 if limit == "max-share-above" else None
+        bar = KeptBar(attack=attack, limit=limit, most=0.1, belief=belief, **said)
+        (told,) = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=(bar,))))["bars"]
+        assert told.who
+        assert told.limit
+        assert not {"{", "None"} & {*f"{told.who} {told.limit}".split()}
+        assert ("80.0 %" in told.limit) == (belief is not None)
+    assert told.most == "10.0 %"
+
+
+def test_what_a_bar_says_is_told():
+    bars = [
+        KeptBar(attack="skewness", limit="max-share", most=0.1, times=2.5),
+        KeptBar(attack="small-range", limit="max-share-above", most=0.1, belief=0.5, width="50.5"),
+        KeptBar(attack="known-people", limit="max-share-above", most=0.1, belief=0.5, known=1),
+    ]
+    lines = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=tuple(bars))))["bars"]
+    told = [f"{line.who}: {line.limit}" for line in lines]
+    assert "own value 2.5 times as likely there, or more" in told[0]
+    assert "a range as wide as 50.5: own number believed in such a range with 50.0 %" in told[1]
+    assert "knows 1 other person of the group" in told[2]
+
+
 LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.1)
 
 
@@ -134,3 +167,37 @@ def test_a_page_tells_how_to_get_the_software_and_an_older_one_does_not(small):
     page = page_of(directory)
     assert "pip install" not in page.text
     assert "What can be guessed" in page.text
+
+
+LEARNED = "guessed by who learns from all groups (deFinetti's attack), as they expect"
+
+
+def test_a_page_tells_what_all_groups_teach_and_an_older_one_does_not(small):
+    directory = small.write(people(rows=120), **DIVERSE).publish("one").directory
+    release = open_release(directory)
+    tables = {"microdata": release.table("microdata")}
+    (target,) = targets_of(release.declared, tables, Microdata((), 0))
+    (expected,) = definetti.expect_hits(target)
+    told = words_in(page_of(directory))
+    assert f"{LEARNED} {100 * expected.share:.1f} % as who learns nothing expects: " in told
+    assert check(directory, None)
+    assert check(directory, made_with(directory, **{LAYOUT: "4"}))
+    older = words_in(page_of(directory))
+    assert LEARNED not in older
+    assert "What can be guessed" in older
+
+
+def test_of_more_rows_than_are_learned_from_as_a_whole_nothing_is_told(small, monkeypatch):
+    monkeypatch.setattr(definetti, "_ENOUGH", 100)
+    directory = small.write(people(rows=120), **DIVERSE).publish("one").directory
+    assert LEARNED not in words_in(page_of(directory))
+
+
+def test_a_page_of_labels_tells_nothing_of_learning(small):
+    columns = {
+        **SPEC["columns"],
+        "age": {**SPEC["columns"]["age"], "hierarchy": {"intervals": [20]}},
+    }
+    way = {"partition": {"method": "mondrian"}, "form": {"method": "generalized"}}
+    small.write(people(rows=120), columns=columns, **{**DIVERSE, **way}, evaluate={"workloads": []})
+    assert "deFinetti" not in page_of(small.publish("one").directory).text

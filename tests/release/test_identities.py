@@ -3,14 +3,17 @@
 import csv
 import json
 import re
+from collections import Counter
 
 import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
+from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load as load_microdata
 from sfumato.tasks.publication.check import check
@@ -20,6 +23,7 @@ from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.verification.integrity import digest
+from tests.attacks.test_linkage import register_of
 from tests.release.small import SPEC, people
 from tests.report.html import Read
 
@@ -153,3 +157,39 @@ def test_an_insensitive_column_needs_no_reason_elsewhere(small):
     small.write(people(), columns=columns)
     with pytest.raises(SpecError, match=r"note.unprotected: an insensitive column needs"):
         small.plan()
+
+
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+def test_who_they_are_is_attacked_by_records_and_by_a_register(small, tmp_path, form):
+    bars = {"matches": {"max-share": 0.5}, "linkability": {"max-share": 1}}
+    small.write(people(120), **changes(form), attacks=bars)
+    directory = small.publish("one").directory
+    with (small.folder / "people.csv").open(encoding="utf-8") as file:
+        read = [(row["age"], row["town"]) for row in csv.DictReader(file)]
+    rows = [row for row in read if int(row[0]) > 18]
+    register = register_of(tmp_path, rows)
+    scores, judged = attack_again(directory, small.spec, Overrides(), register)
+    assert set(scores) == {"identities", "register"}
+    told = {score.measure: score.share for score in scores["identities"]}
+    assert "halves of own quasi-identifiers joined by the nearest row" in told
+    table = read_tables(open_release(directory).declared, directory / "data")["microdata"]
+    cells = set(zip(*(map(str, table[name].to_pylist()) for name in ("age", "town")), strict=True))
+    alone = [row for row, times in Counter(rows).items() if times == 1 and row in cells]
+    assert told["record like nobody else's, and published as it is"] == len(alone) / len(rows)
+    assert {(one.limited.attack, one.column) for one in judged} == {
+        ("matches", "identities"),
+        ("linkability", "identities"),
+    }
+
+
+def test_bars_on_values_are_refused_where_there_are_none(small):
+    small.write(people(), **changes(), attacks={"homogeneity": {"max-lift": 0.1}})
+    with pytest.raises(SpecError, match=r"attacks.homogeneity: guesses sensitive values"):
+        small.plan()
+
+
+def test_the_page_states_bars_and_speaks_of_no_sensitive_column(small):
+    small.write(people(120), **changes(), attacks={"matches": {"max-share": 0.5}})
+    page = (small.publish("one").directory / PAGE).read_text(encoding="utf-8")
+    assert "beyond any of these limits." in page
+    assert "for any sensitive column" not in page

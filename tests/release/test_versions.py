@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import os
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -18,7 +18,7 @@ from sfumato.tasks.publication.life import accuracy, withdrawal
 from sfumato.tasks.publication.life.accuracy import record_accuracy
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.publish import publish
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.publication.versions import Approval, Record, read_record, record_content
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
@@ -28,6 +28,19 @@ from tests.release.small import SPEC, Small, people
 
 def content(directory):
     return {p.relative_to(directory): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
+
+
+def test_a_record_says_as_little_as_it_can():
+    day, approvals = date(2026, 1, 2), (Approval(by="a", time=TIME, reason="b"),)
+    record = Record(name="wages").with_new("0001", "1" * 64, TIME).with_new("0002", "2" * 64, TIME)
+    third = record.with_new("0003", "3" * 64, TIME, day)
+    assert [one.predecessor for one in third.versions.values()] == [None, "1" * 64, "2" * 64]
+    assert (record.lowest_format, third.lowest_format) == (1, 2)
+    approved = {"0001": record.versions["0001"].model_copy(update={"approvals": approvals})}
+    assert record.model_copy(update={"versions": approved}).lowest_format == 3
+    assert record.judged("0002", "met", ()).lowest_format == 4
+    said = json.loads(record_content(record))["versions"]["0002"]
+    assert set(said) == {"accuracy", "approver", "digest", "predecessor", "status", "time"}
 
 
 def test_same_source_and_spec_is_the_version_that_stands(small):

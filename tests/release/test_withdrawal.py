@@ -9,12 +9,15 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, restore
 from sfumato.tasks.authorship.secret import PASSPHRASE
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, Tombstone, read_tombstone
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life import exchange as exchanges
+from sfumato.tasks.publication.life.kept import keep_release
+from sfumato.tasks.publication.life.snapshot import snapshot
 from sfumato.tasks.publication.life.withdrawal import withdraw, withdraw_after_evaluation
 from sfumato.tasks.publication.ownership import replace_record
 from sfumato.tasks.publication.versions import RECORD, read_record
@@ -287,6 +290,8 @@ class TestSigned:
         assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
         assert "the withdrawal is signed by town (" in self.told(call, signed)
         assert "not told" not in self.told(call, signed)
+        (there,) = snapshot(signed.parent).withdrawn
+        assert list(there.tombstone())[-1] == WITHDRAWAL, "what makes it one is copied last"
 
     def test_by_the_key_that_took_its_place(self, signed, call):
         assert call("keys", "rotate", "town", "next", signed.parent)[0] == 0
@@ -360,8 +365,15 @@ class TestComposed:
         assert check(line.versions[-1]).verdicts
         assert not self.place(line, tmp_path).exists()
 
+    def test_what_was_kept_before_the_files_were_gone_is_still_kept(self, line, tmp_path):
+        of_line = self.of(line)
+        assert keep_release(of_line, "0002", read_state(of_line.private))
+        for path in sorted(line.versions[1].rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        assert withdraw(of_line, "0002", REASON).kept is True
+
     def test_of_versions_before_the_last_nothing_is_kept(self, line, tmp_path):
-        assert not withdraw(self.of(line), "0001", REASON).kept
+        assert withdraw(self.of(line), "0001", REASON).kept is False
         assert not (self.of(line).private / WITHDRAWN).exists()
         line.move()
         assert line.publish().name == "0003"

@@ -12,8 +12,8 @@ from sfumato.tasks.declaration.lines.words import WORDS, read_words
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.description import describe
-from sfumato.tasks.report.lines.said import said_of_line
-from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.report.lines.said import labels_in_order, said_of_line
+from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
 from sfumato.tasks.verification.integrity import digest
 from tests.release.small import SPEC, people
 from tests.report.html import Read
@@ -203,3 +203,87 @@ def test_the_schema_names_the_keys():
     schema = json_schema()
     assert {"publisher", "contact", "licence", "description"} <= {*schema["properties"]}
     assert next(iter(schema["properties"])) == "version"
+
+
+TOWNS = {"Aa": f"a village {HOSTILE}", "Bee": "a town", "Gone": "nobody lives there"}
+
+
+def labelled(**keys):
+    town = {**SPEC["columns"]["town"], "labels": TOWNS, **keys}
+    return {**SPEC["columns"], "town": town}
+
+
+def towns_of(directory):
+    """What is said of codes of towns in the manifest, and the categories of its fields."""
+    manifest = open_release(directory).manifest
+    fields = [
+        field for one in manifest["resources"] for field in one.get("schema", {}).get("fields", ())
+    ]
+    found = [field.get("categories") for field in fields if field["name"] == "town"]
+    return manifest["sfumato"]["words"]["labels"]["town"], found
+
+
+def test_labels_are_of_published_codes(small):
+    published = small.write(people(), columns=labelled()).publish("one")
+    said, categories = towns_of(published.directory)
+    assert said == {"codes": {"Aa": TOWNS["Aa"], "Bee": "a town"}, "whole": False}
+    assert categories == [None, None]  # a town has no label, and categories are all values
+    page = page_of(published.directory)
+    assert page.faults == []
+    assert f"What published codes mean, as the publisher says Aa {TOWNS['Aa']}" in words_in(page)
+    assert "nobody lives there" not in page.text
+    assert check(published.directory).derived == "equal"
+
+
+def test_a_public_list_of_codes_is_published_whole(small):
+    terms = small.write(people()).plan().terms.digest()
+    every = {**TOWNS, "Cé, the long": "a city"}
+    columns = labelled(labels=every, **{"code-list": "whole"})
+    published = small.write(people(), columns=columns).publish("one")
+    assert small.plan().terms.digest() == terms
+    said, categories = towns_of(published.directory)
+    assert said == {"codes": every, "whole": True}
+    assert categories == [[{"value": c, "label": every[c]} for c in sorted(every)]] * 2
+    assert "All codes of the publisher's list, published or not" in words_in(
+        page_of(published.directory)
+    )
+    assert check(published.directory).derived == "equal"
+
+
+def test_labels_of_whole_numbers_are_in_the_order_of_numbers():
+    of = CodeLabels(codes={"10": "ten", "x": "other", "-1": "less", "9": "nine"})
+    assert [code for code, _ in labels_in_order(of)] == ["-1", "9", "10", "x"]
+    words = PublishedWords(labels={"n": of})
+    assert said_of_line(words, codebook=True) is None
+    ((name, labels),) = said_of_line(words, codebook=False).labels
+    assert (name, labels) == ("n", labels_in_order(of))
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (labelled(labels={}), "labels"),
+        (labelled(labels={"a\nb": "x"}), "labels"),
+        ({**SPEC["columns"], "wage": {**SPEC["columns"]["wage"], "labels": {"1": "x"}}}, "decimal"),
+        ({**SPEC["columns"], "age": {**SPEC["columns"]["age"], "labels": {"01": "x"}}}, "code 1"),
+        ({**SPEC["columns"], "age": {**SPEC["columns"]["age"], "code-list": "whole"}}, "code-list"),
+        (labelled(fold={"below": 5, "into": "other"}), "code-list: fold is computed"),
+    ],
+)
+def test_labels_are_held_to_codes(small, columns, told):
+    small.write(people(), columns=columns)
+    with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+@pytest.mark.parametrize("labels", [{"nobody": {"codes": {}}}, {"town": {"codes": {"Gone": "x"}}}])
+def test_forged_labels_fail_the_check(small, labels):
+    directory = small.write(people(), columns=labelled()).publish("one").directory
+    place = directory / MANIFEST
+    manifest = json.loads(place.read_bytes())
+    manifest["sfumato"]["words"]["labels"] = labels
+    manifest["sfumato"]["digest"] = digest(manifest)
+    place.chmod(0o644)
+    place.write_bytes(canonical_json(manifest))
+    with pytest.raises(PromiseError, match=r"describes columns|labels codes"):
+        check(directory)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.declaration.lines.tombstone import Tombstone
 from sfumato.tasks.declaration.lines.words import LineWords
+from sfumato.tasks.report.lines.described import describe_version
+from sfumato.tasks.report.lines.differences import changed_versions, differences
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry, rfc3339
 from sfumato.tasks.report.lines.pages import catalogue_files, line_files
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
@@ -193,3 +195,50 @@ def test_a_line_says_which_versions_are_signed():
     page = line_files(LineEntry("wages", "Wages", LineWords(), (signed,)))["index.html"]
     assert "0001 by town (ab12)" in page
     assert "No version is signed" not in page
+
+
+def manifest(
+    rows=10, groups=3, columns=("age",), software="1.0", promises=({"model": "k", "k": 2},)
+):
+    return {
+        "resources": [],
+        "sfumato": {
+            "rows": {"published": rows},
+            "observed": [{"groups": groups}, {"groups": 1}],
+            "promises": promises,
+            "columns": [{"name": name, "type": "integer"} for name in columns],
+            "software": {"sfumato": software},
+        },
+    }
+
+
+def test_a_line_says_what_changed_between_versions():
+    first = describe_version(manifest())
+    other = manifest(1200, 2, ("age", "job"), "1.1", [{"model": "k", "k": 3, "only": ["age"]}])
+    other["sfumato"]["columns"][0]["type"] = HOSTILE
+    second = describe_version(other)
+    assert list(differences(first, first)) == []
+    assert list(differences(first, second)) == [
+        "1,200 rows, 1,190 more than 10",
+        "2 groups, 1 fewer than 3",
+        "promises k (k 3; only age), which the one before did not",
+        "no longer promises k (k 2)",
+        "has column 'job', which is new",
+        "column 'age' has another type",
+        "made with sfumato 1.1, before 1.0",
+    ]
+    assert "has no column 'job' any more" in list(differences(second, first))
+    versions = (
+        version("0004", "current", described=second),
+        version("0003", described=second),
+        version("0002", "withdrawn"),
+        version("0001", described=first),
+    )
+    assert [(one.number, one.before) for one in changed_versions(versions)] == [("0004", "0003")]
+    page = line_files(LineEntry("wages", "Wages", LineWords(), versions))["index.html"]
+    assert "0004 against 0003: the same rows, groups" in page
+    assert Read(page).faults == []
+    later = (version("0002", "current", described=second), version("0001", described=first))
+    page = line_files(LineEntry("wages", "Wages", LineWords(), later))["index.html"]
+    assert "0002 against 0001: 1,200 rows, 1,190 more than 10; 2 groups" in page
+    assert "What changed" not in line_files(line())["index.html"]

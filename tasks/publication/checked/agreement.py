@@ -1,12 +1,13 @@
 """Whether what a manifest states of tables agrees with itself, and with them."""
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.attacks.declared import JUDGED
+from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
 )
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import fakes
@@ -18,11 +19,14 @@ def require_agreement(declared: Declared, tables: Tables) -> None:
 
     Raises:
         PromiseError: where row counts contradict each other, columns are told of that there are
-            not, groups stand in another order, or leaves of hierarchies have no published label.
+            not, groups stand in another order, or leaves of hierarchies or labelled codes are not
+            published.
     """
     _counts_agree(declared, tables)
     _in_order(declared, tables)
     _leaves_are_published(declared, tables)
+    if with_published_codes(declared.words, declared.columns, tables) != declared.words:
+        raise PromiseError(f"{MANIFEST}: labels codes that are not published")
 
 
 def _counts_agree(declared: Declared, tables: Tables) -> None:
@@ -36,7 +40,7 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
     told = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
     if len(set(told)) < len(told) or not set(told) <= set(declared.named("sensitive")):
         raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
-    if not set(declared.words.columns) <= set(declared.columns):
+    if not {*declared.words.columns, *declared.words.labels} <= set(declared.columns):
         raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
     kept = () if declared.bars is None else declared.bars.bars
     if len(set(kept)) < len(kept) or not {bar.attack for bar in kept} <= set(JUDGED):

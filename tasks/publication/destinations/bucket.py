@@ -15,7 +15,7 @@ from sfumato.tasks.publication.destinations.bucket_errors import (
     translate_errors,
 )
 from sfumato.tasks.publication.destinations.declared import StoreDestination
-from sfumato.tasks.publication.manifest import MEDIA
+from sfumato.tasks.publication.resources import MEDIA
 
 T = TypeVar("T")
 _PART = 64 << 20  # bytes of a large file that are sent at once

@@ -7,6 +7,7 @@ non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of info
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,10 +40,17 @@ class Divergence:
             values that its labels admit; None where the table is too large to compare.
         entropy: non-uniform entropy: the mean over the rows of the sum over the columns of
             ln(rows whose value the label admits / rows with the row's own value).
+        skipped: why there is no KL divergence.
     """
 
     kl: float | None
     entropy: float
+    skipped: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The measures for JSON, and why one is missing."""
+        found = {"kl": self.kl, "entropy": self.entropy}
+        return found | ({} if self.skipped is None else {"kl_skipped": self.skipped})
 
 
 def divergence(original: Microdata, tables: Tables, declared: Declared) -> Divergence | None:
@@ -58,7 +66,8 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
     fits = {name: admission(original[name], labels) for name, (labels, _) in published.items()}
     sensitive = declared.named("sensitive")
     kl = _kl(original, published, fits, _jointly(original, table, sensitive))
-    return Divergence(kl, _entropy(original, published, fits))
+    entropy = _entropy(original, published, fits)
+    return Divergence(None, entropy, kl) if isinstance(kl, str) else Divergence(kl, entropy)
 
 
 def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
@@ -92,12 +101,14 @@ def _kl(
     published: Published,
     fits: Fits,
     sensitive: tuple[np.ndarray, np.ndarray, int],
-) -> float | None:
+) -> float | str:
+    """KL divergence, or why it is not computed."""
     of_original, of_published, values = sensitive
     vectors, vector = _distinct([original[name].category()[0] for name in published])
     classes, class_ = _distinct([codes for _, codes in published.values()])
-    if classes.shape[1] * values > _CELLS:
-        return None
+    cells = classes.shape[1] * values
+    if cells > _CELLS:
+        return f"{cells:,} cells of labels and sensitive values, and {_CELLS:,} at most are held"
     domain = np.prod([float(one.categories) for one in fits.values()])
     admitted = [one.size[nodes] for one, nodes in zip(fits.values(), classes, strict=True)]
     spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
@@ -106,7 +117,7 @@ def _kl(
     seen, count = np.unique(vector * values + of_original, return_counts=True)
     expected = _expected(vectors, classes, list(fits.values()), told, seen)
     if expected is None:
-        return None
+        return f"more than {_MOST:,} pairs of a vector and labels would be compared"
     ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
     return float((count * ratio).sum() / original.rows) + 0.0
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.tasks.declaration.assessment import documents
+from sfumato.tasks.declaration.assessment import documents, stated_bars
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
@@ -36,7 +36,9 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     (place / "sql").mkdir()
     (place / "sql" / "duckdb.sql").write_text(duckdb_script(declared), encoding="utf-8")
     findings = findings_of(seen.all_verdicts())
-    (place / "validation.json").write_bytes(canonical_json(documents(findings)))
+    (place / "validation.json").write_bytes(
+        canonical_json([*documents(findings), *stated_bars(declared)])
+    )
     of_parts = {path: directory for path in files(directory) if path.parts[0] == PARTS}
     beside = {path: place for path in files(place) if path.parts[0] != PARTS}
     (place / PAGE).write_text(_page(of_parts | beside, declared, seen), encoding="utf-8")

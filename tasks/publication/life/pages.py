@@ -84,7 +84,7 @@ def _declare_words(line: Line) -> None:
     """Note what the line's spec says of it, where a spec is at hand."""
     if line.words is None:
         return
-    said = SaidOfLine(**line.words.model_dump(exclude={"columns"}))
+    said = SaidOfLine(**line.words.model_dump(include=set(SaidOfLine.model_fields)))
     with suppress(SfumatoError, OSError):
         words = read_words(line.public)
         if words.said != said:
@@ -93,7 +93,7 @@ def _declare_words(line: Line) -> None:
 
 
 def _pages_of_line(public: Path) -> Iterator[str]:
-    entry = _entry(public)
+    entry = _entry(public, with_manifests=True)
     if entry is not None:
         yield from _write(public, line_files(entry))
 
@@ -107,13 +107,13 @@ def _pages_of_place(place: Path) -> list[str]:
         return [f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"]
 
 
-def _entry(public: Path) -> LineEntry | None:
+def _entry(public: Path, *, with_manifests: bool = False) -> LineEntry | None:
     """What is public of a line; one that cannot be read is no reason to stop.
 
     A record of another line, copied here, is no line's: its name leads elsewhere.
     """
     try:
-        entry = read_line_entry(public)
+        entry = read_line_entry(public, with_manifests=with_manifests)
     except (SfumatoError, OSError):
         return None
     return entry if entry is not None and entry.name == public.name else None

@@ -5,28 +5,39 @@ one in the public place.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.authorship.signature import signer_of
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.declaration.lines.words import read_words
+from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.publication.versions import RECORD, Record, Version, read_record
 from sfumato.tasks.report.accuracy_words import accuracy_lines
+from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+from sfumato.tasks.schema.nesting import parse_json
 
 _STATES = {"published": "current"}
 _BELOW = "its answers are less accurate than its publisher asked for (below-goal)"
 
 
-def read_line_entry(line: Path) -> LineEntry | None:
+def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | None:
     """What a line's public directory says of the line, None where it has published nothing.
+
+    Args:
+        line: the directory.
+        with_manifests: whether what the manifests of its versions tell is read, too.
 
     Raises:
         InputError: where newer software wrote it.
         Fault: where it cannot be read.
     """
-    return entry_of(line, read_record(line)) if (line / RECORD).is_file() else None
+    if not (line / RECORD).is_file():
+        return None
+    entry = entry_of(line, read_record(line))
+    return _described(line, entry) if entry is not None and with_manifests else entry
 
 
 def entry_of(line: Path, record: Record) -> LineEntry | None:
@@ -57,6 +68,23 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         signature=_signature(line / number, version.digest),
         warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )
+
+
+def _described(line: Path, entry: LineEntry) -> LineEntry:
+    versions = (
+        replace(version, described=_of_manifest(line / version.number, version.digest))
+        for version in entry.versions
+    )
+    return replace(entry, versions=tuple(versions))
+
+
+def _of_manifest(directory: Path, digest: str) -> DescribedVersion | None:
+    """What the manifest of a version that stands tells, None where it is not the announced one."""
+    try:
+        manifest = parse_json((directory / MANIFEST).read_bytes())
+        return describe_version(manifest) if manifest["sfumato"]["digest"] == digest else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _signature(directory: Path, digest: str) -> str | None:

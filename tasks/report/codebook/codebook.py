@@ -7,6 +7,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.codebook.marginals import Marginal, marginal
 from sfumato.tasks.report.codebook.standing_values import StandingValues, standing_values
 from sfumato.tasks.report.codings import coding_lines
+from sfumato.tasks.report.lines.said import NO_LABELS, labels_in_order
 from sfumato.tasks.report.plots.plot import plural
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -31,6 +32,8 @@ class CodebookEntry:
     Attributes:
         role: in words.
         description: of its values, as its owner says; None where nothing is said.
+        labels: what its codes mean, as its owner says, in the order of the codes.
+        whole: these are all that the owner's list has, published or not.
         tables: the names of those in which it stands.
         place: as what it stands there.
         ranged: ranges stand in the place of its values.
@@ -44,6 +47,8 @@ class CodebookEntry:
 
     role: str
     description: str | None
+    labels: tuple[tuple[str, str], ...]
+    whole: bool
     tables: tuple[str, ...]
     place: str
     ranged: bool
@@ -64,9 +69,12 @@ def codebook(declared: Declared, tables: Tables) -> dict[str, CodebookEntry]:
 def _entry(name: str, declared: Declared, of: StandingValues) -> CodebookEntry:
     column = declared.columns[name]
     counted = _counted(column, declared, of)
+    labels = declared.words.labels.get(name, NO_LABELS)
     return CodebookEntry(
         _ROLES[column.told_role],
         declared.words.columns.get(name),
+        labels_in_order(labels),
+        labels.whole,
         of.tables,
         _place(of, counted),
         of.ranged,

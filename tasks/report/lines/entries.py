@@ -6,6 +6,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from sfumato.tasks.declaration.lines.tombstone import Tombstone
 from sfumato.tasks.declaration.lines.words import LineWords
+from sfumato.tasks.report.lines.described import DescribedVersion
 
 _NEVER = "1970-01-01T00:00:00+00:00"
 
@@ -25,6 +26,7 @@ class VersionEntry:
         warnings: why it may be of no use.
         accuracy: how accurate its answers are, in words.
         signature: who signed it, and with which key, in words; None where nobody did.
+        described: what its manifest tells, where that was read.
     """
 
     number: str
@@ -37,6 +39,7 @@ class VersionEntry:
     warnings: tuple[str, ...] = ()
     accuracy: tuple[str, ...] = ()
     signature: str | None = None
+    described: DescribedVersion | None = None
 
     @property
     def published(self) -> str:

@@ -6,9 +6,11 @@ All addresses are relative: the same files may stand anywhere.
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
+from sfumato.tasks.report.lines.described import DescribedFile
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
 from sfumato.tasks.schema.stated.words import mail_address, web_address
 
@@ -17,9 +19,12 @@ _CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
+    "spdx": "http://spdx.org/rdf/terms#",
     "vcard": "http://www.w3.org/2006/vcard/ns#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+_MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
+_DATA_PACKAGE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
 
 
@@ -78,6 +83,7 @@ def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
         "@id": "./",
         "@type": "dcat:Catalog",
         "dct:title": title,
+        "dct:description": title,
         "dcat:dataset": [{"@id": line.urn} for line in lines],
     }
     within = [part for line in lines for part in _series(line, f"{line.name}/")]
@@ -104,15 +110,12 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
         "@type": ["dcat:DatasetSeries", "dcat:Dataset"],
         "dct:identifier": line.name,
         "dct:title": line.title,
+        "dct:description": words.description or line.title,
         "dct:issued": _time(line.since),
         "dct:modified": _time(line.updated),
         "dcat:landingPage": {"@id": f"{base}index.html"},
     }
-    if words.description:
-        series["dct:description"] = words.description
-    if words.licence:
-        address = web_address(words.licence)
-        series |= {"dct:license": {"@id": address}} if address else {"dct:rights": words.licence}
+    series |= _rights(words.licence)
     if words.publisher:
         series["dct:publisher"] = {"@type": "foaf:Agent", "foaf:name": words.publisher}
     if words.contact:
@@ -128,6 +131,7 @@ def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any
         "@id": version.urn,
         "@type": "dcat:Dataset",
         "dct:title": line.title,
+        "dct:description": line.words.description or line.title,
         "dcat:version": version.number,
         "dcat:inSeries": {"@id": line.urn},
         "dct:issued": _time(version.published),
@@ -139,13 +143,52 @@ def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any
     if version.state == "withdrawn":
         dataset["dct:modified"] = _time(version.updated)
         return dataset
-    manifest = {"@id": f"{base}{version.number}/datapackage.json"}
-    distribution = {"@type": "dcat:Distribution", "dcat:accessURL": page}
     return {
         **dataset,
         "dcat:landingPage": page,
-        "dcat:distribution": {**distribution, "dcat:downloadURL": manifest},
+        "dcat:distribution": _distributions(line, version, base),
     }
+
+
+def _distributions(line: LineEntry, version: VersionEntry, base: str) -> list[dict[str, Any]]:
+    """The manifest of a version, and each file that it names, where it was read."""
+    place = f"{base}{version.number}/"
+    every = {
+        "@type": "dcat:Distribution",
+        "dcat:accessURL": {"@id": f"{place}index.html"},
+        **_rights(line.words.licence),
+    }
+    manifest = {
+        **every,
+        "dct:title": "datapackage.json",
+        "dcat:downloadURL": {"@id": f"{place}datapackage.json"},
+        "dcat:mediaType": {"@id": f"{_MEDIA_TYPES}application/json"},
+        "dct:conformsTo": {"@id": _DATA_PACKAGE},
+    }
+    of_files = () if version.described is None else version.described.files
+    return [manifest, *({**every, **_of_file(one, place)} for one in of_files)]
+
+
+def _of_file(file: DescribedFile, place: str) -> dict[str, Any]:
+    return {
+        "dct:title": file.path,
+        "dcat:downloadURL": {"@id": f"{place}{quote(file.path)}"},
+        "dcat:mediaType": {"@id": f"{_MEDIA_TYPES}{file.mediatype}"},
+        "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(file.bytes)},
+        "spdx:checksum": {
+            "@type": "spdx:Checksum",
+            "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+            "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": file.sha256},
+        },
+    }
+
+
+def _rights(licence: str | None) -> dict[str, Any]:
+    """A licence by its address, or the words for what is allowed."""
+    if licence is None:
+        return {}
+    address = web_address(licence)
+    return {"dct:license": {"@id": address}} if address else {"dct:rights": licence}
 
 
 def _download(version: VersionEntry) -> dict[str, Any]:

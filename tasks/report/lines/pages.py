@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.tasks.report.lines.citation import citation, citation_file
+from sfumato.tasks.report.lines.differences import changed_versions
 from sfumato.tasks.report.lines.entries import LineEntry, urn_of
 from sfumato.tasks.report.lines.metadata import (
     as_script,
@@ -35,6 +36,7 @@ def line_files(line: LineEntry) -> dict[str, str]:
         "licence": _linked(line.words.licence),
         "publisher": line.words.publisher,
         "citation": citation(line),
+        "changed": changed_versions(line.versions),
     }
     return {
         PAGE: _rendered("line.html.j2", view, schema_org(line)),

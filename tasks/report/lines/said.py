@@ -1,9 +1,11 @@
 """What the owner says of a line, as the page of a version shows it."""
 
+import re
 from dataclasses import dataclass
 
-from sfumato.tasks.schema.stated.words import PublishedWords, link_of
+from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, link_of
 
+NO_LABELS = CodeLabels(codes={})
 _FACTS = ("publisher", "contact", "licence")
 
 
@@ -15,11 +17,13 @@ class SaidWords:
         paragraphs: its description.
         facts: publisher, contact and licence, each as a text and the address behind it.
         columns: what is said of columns by name, where no codebook has it.
+        labels: what codes mean by column, there, too.
     """
 
     paragraphs: tuple[str, ...]
     facts: tuple[tuple[str, tuple[str, str | None]], ...]
     columns: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
 
 def said_of_line(words: PublishedWords, *, codebook: bool) -> SaidWords | None:
@@ -33,4 +37,20 @@ def said_of_line(words: PublishedWords, *, codebook: bool) -> SaidWords | None:
     told = [(name, getattr(words, name)) for name in _FACTS]
     facts = tuple((name.title(), (text, link_of(text))) for name, text in told if text)
     columns = () if codebook else tuple(sorted(words.columns.items()))
-    return SaidWords(paragraphs, facts, columns) if paragraphs or facts or columns else None
+    labels = () if codebook else tuple((c, labels_in_order(of)) for c, of in _sorted(words))
+    found = SaidWords(paragraphs, facts, columns, labels)
+    return found if found != SaidWords((), ()) else None
+
+
+def labels_in_order(of: CodeLabels) -> tuple[tuple[str, str], ...]:
+    """Codes with their labels: whole numbers first and as numbers, then texts."""
+    return tuple(sorted(of.codes.items(), key=lambda pair: _place(pair[0])))
+
+
+def _place(code: str) -> tuple[bool, int, str]:
+    number = re.fullmatch(r"-?[0-9]+", code, re.ASCII) is not None
+    return not number, int(code) if number else 0, code
+
+
+def _sorted(words: PublishedWords) -> list[tuple[str, CodeLabels]]:
+    return sorted(words.labels.items())

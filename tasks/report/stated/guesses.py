@@ -4,17 +4,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.stated.bars import KeptBar
 
 _WHO: Mapping[str, str] = {
     "homogeneity": "finds a person's group, and guesses its most frequent value",
-    "background": "can rule out {known} for a person, the worst for that person",
+    "background": "can rule out {values} for a person, the worst for that person",
+    "known-people": "knows {people} of the group, the worst for that person",
     "several-rows": "knows which rows are one person's, and guesses what one of them has",
+    "small-range": "is content with a range as wide as {width}",
+    "similarity": "is content with the kind of a value, at level {level} of its hierarchy",
+    "skewness": "compares a person's group with all people",
     "minimality": "knows which finer groups were tried, and broke a promise",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
     "subdomains": "takes the declared distribution as the prior, within the ranges of the group",
+    "linkage": "has a register of everybody, and asks which row is whose",
+    "presence": "has a register of everybody, and asks who is there",
+    "composition": "has all versions about these people that the publisher knows",
+    "matches": "looks for records that are like nobody else's",
+    "singling-out": "makes conditions that one published row meets",
+    "linkability": "has half of the quasi-identifiers in each of two registers",
+    "inference": "takes the value of the nearest row",
+}
+_NARROW = "a fifth of the promised e, or a twentieth of all numbers"
+_BELIEVED: Mapping[str, str] = {
+    "small-range": "own number believed in such a range",
+    "similarity": "kind of the own value believed",
+    "linkage": "own row picked",
+    "presence": "believed to be there",
+}
+_COUNTED: Mapping[str, str] = {
+    "skewness": "own value {times} times as likely there, or more",
+    "composition": "own value the only one that is left",
+    "matches": "own record like nobody else's, and published as it is",
+    "singling-out": "conditions that single somebody out",
+    "linkability": "halves that the nearest row joins",
+    "inference": "own value in the nearest row",
 }
 
 
@@ -52,15 +79,25 @@ def _guess_line(score: Score) -> GuessLine:
 
 
 def _bar_line(bar: KeptBar) -> BarLine:
-    who = _WHO.get(bar.attack, "").format(known=_values(bar.known or 0))
-    if bar.belief is None:
-        return BarLine(bar.attack, who, "guessed beyond the group alone", _percent(bar.most))
-    limit = f"own value believed with {_percent(bar.belief)} or more"
+    said = {
+        "values": "1 other value" if bar.known == 1 else f"{bar.known} other values",
+        "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
+        "width": _NARROW if bar.width is None else plain(bar.width),
+        "level": bar.level,
+        "times": f"{bar.times or 0:g}",
+    }
+    who, limit = (words.format(**said) for words in (_WHO.get(bar.attack, ""), _limit(bar)))
     return BarLine(bar.attack, who, limit, _percent(bar.most))
 
 
-def _values(known: int) -> str:
-    return "1 other value" if known == 1 else f"{known} other values"
+def _limit(bar: KeptBar) -> str:
+    """What of people is limited, with names for what the bar says."""
+    if bar.limit == "max-share":
+        return _COUNTED.get(bar.attack, "")
+    if bar.belief is None:
+        return "guessed beyond the group alone"
+    words = _BELIEVED.get(bar.attack, "own value believed")
+    return f"{words} with {_percent(bar.belief)} or more"
 
 
 def _percent(share: float) -> str:

@@ -31,7 +31,7 @@ class DraftContent:
         lost: measures of what the tables lose, by name.
         accuracy: widths by workload and level.
         why: how many rows would not be published, by reason.
-        who: by value of a quasi-identifier how many of its rows would be suppressed.
+        who: by value of a quasi-identifier how many of its rows would be missing.
         left_out: a line per row that would not be published, as CSV.
         warnings: why the release may be of no use.
     """
@@ -83,7 +83,9 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         words=accuracy_lines(content.accuracy),
         accuracy=table_of("Relative widths of the bounds", content.accuracy),
         why=content.why,
-        who=table_of("Suppressed rows by value", _as_shares(content.who[:_MOST_VALUES])),
+        who=table_of(
+            "Suppressed and withheld rows by value", _as_shares(content.who[:_MOST_VALUES])
+        ),
         more=max(len(content.who) - _MOST_VALUES, 0),
         left_out=LEFT_OUT,
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.stated.statement import PublisherStatement
 
@@ -18,10 +19,13 @@ class KeptBar(PublisherStatement):
     """A limit of one attack on every sensitive column, as a spec says it."""
 
     attack: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
-    limit: Literal["max-lift", "max-share-above"]
+    limit: Literal["max-lift", "max-share-above", "max-share"]
     most: _Share
     belief: _Share | None = since(6, None, "what a value is believed with that counts, or more")
-    known: int | None = since(6, None, "how many values can be ruled out")
+    known: int | None = since(6, None, "how many values can be ruled out, or people are known")
+    width: ExactNumber | None = since(6, None, "of a small range, in the column's unit")
+    level: int | None = since(6, None, "of the hierarchy, by which values are alike")
+    times: float | None = since(6, None, "how much likelier a value is in a group that counts")
 
 
 class KeptBars(PublisherStatement):

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from sfumato.tasks.schema.formats import since
 
 OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Code = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=4000, pattern=r"^[^\x00-\x09\x0b-\x1f\x7f]+$")]
 Paragraphs = Annotated[Text, StringConstraints(strip_whitespace=True)]
 
@@ -60,10 +61,22 @@ class SaidOfLine(BaseModel):
     ] = None
 
 
+class CodeLabels(BaseModel):
+    """What codes of a column mean: all of a declared list, or those of them that are published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    codes: dict[Code, OneLine]
+    whole: Annotated[
+        bool, Field(description="the list as declared; otherwise the published codes alone")
+    ] = False
+
+
 class PublishedWords(SaidOfLine):
     """What a version says of its line, and of its columns by their names."""
 
     columns: dict[str, OneLine] = {}
+    labels: dict[str, CodeLabels] = since(6, {}, "what codes of columns mean")
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = since(
         6, None, "the fingerprint of the key that the line's versions were signed with"
     )

@@ -1,0 +1,55 @@
+"""What a manifest has to be: a Data Package by the profile, and of the files beside it."""
+
+import json
+from collections import Counter
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import jsonschema
+import pyarrow.parquet as pq
+
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
+
+PROFILE = Path(__file__).with_name("data-package-2.0.json")
+
+
+@cache
+def validator():
+    profile = json.loads(PROFILE.read_text(encoding="utf-8"))
+    return jsonschema.Draft7Validator(profile, format_checker=jsonschema.FormatChecker())
+
+
+def faults_of_profile(document):
+    """Where a document is no Data Package."""
+    return [f"{error.json_path}: {error.message}" for error in validator().iter_errors(document)]
+
+
+def faults_of_files(directory, document):
+    """What resources say of the files of a release that these do not bear out."""
+    resources = document["resources"]
+    found = {path.relative_to(directory).as_posix() for path in directory.rglob("*.*")}
+    yield from {one["path"] for one in resources} ^ (found - {MANIFEST, SIGNATURE})
+    times = Counter(one["name"] for one in resources)
+    yield from (name for name, count in times.items() if count > 1)
+    for one in resources:
+        content = (directory / one["path"]).read_bytes()
+        if (one["bytes"], one["hash"]) != (len(content), f"sha256:{sha256(content).hexdigest()}"):
+            yield f"{one['path']}: another file"
+        if one["format"] in ("parquet", "csv"):
+            names = [field["name"] for field in one["schema"]["fields"]]
+            yield from _faults_of_table(directory / one["path"], names, one)
+
+
+def _faults_of_table(place, names, resource):
+    if resource["type"] != "table":
+        yield f"{place}: is a table"
+    if place.suffix == ".parquet":
+        if names != pq.read_schema(place).names:
+            yield f"{place}: has other columns"
+        return
+    first = place.read_text(encoding=resource["encoding"]).splitlines()[0].split(",")
+    if len(first) != len(names):
+        yield f"{place}: has other columns"
+    if resource.get("dialect", {}).get("header", True) and first != [f'"{n}"' for n in names]:
+        yield f"{place}: has another header"
