@@ -1,7 +1,8 @@
 """Anatomy whose groups have values alike: still anatomy, and who has which value stays open."""
 
 from collections import Counter
-from itertools import permutations
+from itertools import combinations, permutations, product
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from scipy.stats import chisquare
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.anatomy import anatomy
+from sfumato.tasks.partitions.anatomy import anatomy, noisy_counts
 from sfumato.tasks.partitions.anatomy.alike import alike_sets
 from sfumato.tasks.partitions.anatomy.anatomy import of_alike_codes
 from sfumato.tasks.partitions.anatomy.bands import MOST, bands_of
@@ -120,6 +121,58 @@ def test_noise_is_two_sided_geometric(epsilon):
     rest = len(drawn) - seen.sum()
     probability = np.append(expected, 1 - expected.sum())
     assert chisquare(np.append(seen, rest), probability * len(drawn)).pvalue > 1e-6
+
+
+def odds_of_noise(one, other, epsilon):
+    """The largest odds of anything that is counted with noise in two worlds: their logarithm.
+
+    By enumeration of what may be counted, from below all counts to above them: beyond, odds stay.
+    """
+    low, high = min(one.min(), other.min()) - 1, max(one.max(), other.max()) + 2
+    counted = np.arange(low, high)
+    likely = [-epsilon * np.abs(counted[:, None] - of.ravel()) for of in (one, other)]
+    cells = [np.unique(odds) for odds in (likely[0] - likely[1]).T]
+    return max(sum(of) for of in product(*(cell[[0, -1]] for cell in cells)))
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_two_people_who_swap_values_change_the_odds_by_the_noise_alone(columns, epsilon):
+    """All tables of four people, two bands and three values: e^2ε at most, and as much as that."""
+    noise, largest = epsilon / (2 * columns), 0.0
+    for codes in product(range(3), repeat=4):
+        for band in product(range(2), repeat=4):
+            bands = [np.array(band), 1 - np.array(band)][:columns]
+            for i, j in combinations(range(4), 2):
+                other = list(codes)
+                other[i], other[j] = other[j], other[i]
+                told = [counted_without_noise(bands, of, epsilon, noise) for of in (codes, other)]
+                odds = sum(odds_of_noise(a, b, noise) for a, b in zip(*told, strict=True))
+                largest = max(largest, odds)
+    assert largest == pytest.approx(2 * epsilon)
+
+
+def counted_without_noise(bands, codes, epsilon, wanted):
+    """What is counted, and that the noise that would be added is as large as is said."""
+
+    def none(n, of, _):
+        assert of == wanted
+        return np.zeros(n, dtype=np.int64)
+
+    with patch.object(noisy_counts, "two_sided_geometric", none):
+        return count_with_noise(bands, np.array(codes), 3, epsilon, seeded_keys(1))
+
+
+@given(st.permutations([0, 0, 1, 1, 2, 2]), st.integers(0, 2**16))
+def test_sets_depend_on_counts_with_noise_and_on_nothing_else(codes, seed):
+    """Whoever has which value: where the same is counted, groups have the same sets of values."""
+    counted = [np.random.default_rng(seed).integers(-2, 5, (2, 3))]
+    found = []
+    for of in ([0, 0, 1, 1, 2, 2], codes):
+        groups = of_alike_codes(counted, np.array(of), 2, seeded_keys(seed))
+        kinds = [tuple(sorted(np.array(of)[groups == g])) for g in range(max(groups) + 1)]
+        found.append(Counter(kinds))
+    assert found[0] == found[1]
 
 
 def test_noise_is_as_large_as_all_columns_need():

@@ -23,6 +23,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search
@@ -196,6 +197,21 @@ def test_compiled_or_not_the_groups_are_the_same(monkeypatch, sample):
     assert found[0].facts == found[1].facts == found[2].facts
     assert found[0].group.tolist() == found[1].group.tolist() == found[2].group.tolist()
     assert_is_disjoint_cover(microdata, found[0].group, ".5", ".5")
+
+
+@pytest.mark.parametrize("sample", [512, 7])
+def test_values_listed_as_they_are_met_or_looked_for_make_the_same_groups(monkeypatch, sample):
+    monkeypatch.setattr(cover_search, "_SAMPLE", sample)
+    monkeypatch.setattr(cover_search, "_TRIED_EACH", 60)
+    monkeypatch.setattr(disjoint_cover, "_WORTH_COMPILING", 10**9)
+    microdata, asked = random_table(110, 3, sizes=(40, 5, 4)), [promise(".5", ".5")]
+    found = []
+    for few in (0, 10**9):
+        monkeypatch.setattr(cover_cuts, "_FEW", few)
+        found.append(made(microdata, asked, 4))
+    assert found[0].facts["groups"] > 3
+    assert found[0].facts == found[1].facts
+    assert found[0].group.tolist() == found[1].group.tolist()
 
 
 def test_cuts_found_in_a_sample_keep_the_promise(monkeypatch):

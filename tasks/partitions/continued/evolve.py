@@ -20,6 +20,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.partitions.continued.absence import absences
 from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
 from sfumato.tasks.partitions.continued.consolidate import Consolidation
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
@@ -49,12 +50,14 @@ class Evolved:
         drawn: its rows and groups, those of people who left among them.
         shown: which rows of the source are represented (bool).
         suppressed: which the partition of newcomers left out (bool).
+        absences: why each of the others is not (see `Absence`; int8, one per row).
         counts: of people and groups, for the private report.
     """
 
     drawn: Drawn
     shown: np.ndarray
     suppressed: np.ndarray
+    absences: np.ndarray
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -221,4 +224,4 @@ def _evolved(
         "groups_new": drawn.new_groups,
         "groups_retired": len(retired),
     }
-    return Evolved(drawn, shown, suppressed, counts)
+    return Evolved(drawn, shown, suppressed, absences(met, shown, suppressed), counts)

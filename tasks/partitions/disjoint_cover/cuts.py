@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 _MOST = 2**62
+_FEW = 8  # values that there are, for each that some vectors could have, make it pay to sort
 _LEAST = 1e-9  # worth of a cut that changes nothing, and mass of a side
 
 
@@ -24,12 +25,42 @@ def _draw(room: Any) -> Any:
     return room.draws[room.drawn[0] % len(room.draws)]
 
 
-def _tally(table: Any, vectors: Any, room: Any) -> Any:
-    """Count the values of some vectors, and list those that occur; returns the number of rows."""
-    room.total[:] = 0
+def tally(table: Any, vectors: Any, room: Any) -> Any:
+    """Count the values of some vectors, and list those that occur; returns the number of rows.
+
+    What it takes depends on the vectors, and not on the values that there are elsewhere.
+    """
+    for value in room.values[: room.firsts[-1]]:
+        room.total[value] = 0
+    if len(room.total) > _FEW * len(vectors) * table.codes.shape[1]:
+        _list_met(table, vectors, room)
+    else:
+        _list_all(table, vectors, room)
     rows = 0
     for vector in vectors:
         rows += table.rows[vector]
+    return rows
+
+
+def _list_met(table: Any, vectors: Any, room: Any) -> None:
+    """Count each attribute's values and list them as they are met, then sort the list."""
+    found = 0
+    for a in range(len(table.begins) - 1):
+        first = found
+        room.firsts[a] = first
+        for vector in vectors:
+            value = table.codes[vector, a]
+            if room.total[value] == 0:
+                room.values[found] = value
+                found += 1
+            room.total[value] += table.rows[vector]
+        room.values[first:found].sort()
+    room.firsts[len(table.begins) - 1] = found
+
+
+def _list_all(table: Any, vectors: Any, room: Any) -> None:
+    """Count all values, then look through those that there are."""
+    for vector in vectors:
         for value in table.codes[vector]:
             room.total[value] += table.rows[vector]
     found = 0
@@ -40,7 +71,6 @@ def _tally(table: Any, vectors: Any, room: Any) -> Any:
                 room.values[found] = value
                 found += 1
     room.firsts[len(table.begins) - 1] = found
-    return rows
 
 
 def _all_right(taste: Any, room: Any) -> None:
@@ -113,20 +143,30 @@ def _cost(taste: Any, side: int, rows: int, room: Any) -> float:
 
 
 def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
-    """Write the vectors ordered by their value of an attribute, and where each value starts."""
-    begin, end = table.begins[a], table.begins[a + 1]
-    room.starts[begin : end + 1] = 0
+    """Write the vectors ordered by their value of an attribute, and where each value's are."""
+    values = room.values[room.firsts[a] : room.firsts[a + 1]]
+    for value in values:
+        room.ends[value] = 0
     for vector in vectors:
-        room.starts[table.codes[vector, a] + 1] += 1
-    for value in range(begin, end):
-        room.starts[value + 1] += room.starts[value]
+        room.ends[table.codes[vector, a]] += 1
+    at = 0
+    for value in values:
+        room.starts[value] = at
+        at += room.ends[value]
+        room.ends[value] = room.starts[value]
     for vector in vectors:
         value = table.codes[vector, a]
-        room.sorted[room.starts[value]] = vector
-        room.starts[value] += 1
-    for value in range(end, begin, -1):
-        room.starts[value] = room.starts[value - 1]
-    room.starts[begin] = 0
+        room.sorted[room.ends[value]] = vector
+        room.ends[value] += 1
+
+
+def _score(table: Any, a: int, room: Any) -> None:
+    """Draw a score for each value of an attribute, and note those of values that occur."""
+    begin, end = table.begins[a], table.begins[a + 1]
+    for value in room.values[room.firsts[a] : room.firsts[a + 1]]:
+        at = room.drawn[0] + 1 + value - begin
+        room.scores[value] = room.draws[at % len(room.draws)]
+    room.drawn[0] += end - begin
 
 
 def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
@@ -136,17 +176,16 @@ def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
         return values
     width = table.codes.shape[1]
     other = (a + 1 + int(_draw(room) * (width - 1))) % width
-    for value in range(table.begins[other], table.begins[other + 1]):
-        room.scores[value] = _draw(room)
+    _score(table, other, room)
     means = np.zeros(len(values))
     for i in range(len(values)):
-        for vector in room.sorted[room.starts[values[i]] : room.starts[values[i] + 1]]:
+        for vector in room.sorted[room.starts[values[i]] : room.ends[values[i]]]:
             means[i] += table.rows[vector] * room.scores[table.codes[vector, other]]
         means[i] /= room.total[values[i]]
     return values[np.argsort(means, kind="mergesort")]
 
 
-def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any) -> float:
+def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any, sample: bool) -> float:
     """The worth of the best of some cuts by an attribute, below 0 for none; notes its sides."""
     values = _order(table, taste, a, room)
     single = len(values) > 2 and _draw(room) < taste.single
@@ -154,7 +193,7 @@ def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any) -> fl
     whole = _cost(taste, 1, rows, room)
     best, at, left = -1.0, 0, 0
     for i in range(len(values) - (0 if single else 1)):
-        block = room.sorted[room.starts[values[i]] : room.starts[values[i] + 1]]
+        block = room.sorted[room.starts[values[i]] : room.ends[values[i]]]
         left += _move(table, block, 1, taste, room)
         if _both_keep(rule, left, rows, room):
             cost = _cost(taste, 0, left, room) + _cost(taste, 1, rows - left, room)
@@ -162,28 +201,37 @@ def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any) -> fl
                 best, at = max(whole - cost, 0.0), i
         if single:
             left += _move(table, block, -1, taste, room)
-    _note(table, a, values, at, single, room)
+    _note(values, at, single, room)
+    if sample:
+        _note_others(table, a, room)
     return best
 
 
-def _note(table: Any, a: int, values: Any, at: int, single: bool, room: Any) -> None:
-    """Note the sides of a cut; a value that was not seen goes where the one before it goes."""
-    begin, end = table.begins[a], table.begins[a + 1]
+def _note(values: Any, at: int, single: bool, room: Any) -> None:
+    """Note the sides of a cut."""
     for i in range(len(values)):
         room.side[values[i]] = int(i != at if single else i > at)
+
+
+def _note_others(table: Any, a: int, room: Any) -> None:
+    """Note that a value which was not seen goes where the one before it goes."""
+    begin, end = table.begins[a], table.begins[a + 1]
     for value in range(begin, end):
         if room.total[value] == 0:
             room.side[value] = room.side[value - 1] if value > begin else 1
 
 
-def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any) -> Any:
-    """Note the best of some cuts by each attribute and its worth; returns the number of rows."""
-    rows = _tally(table, vectors, room)
+def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any, sample: bool) -> Any:
+    """Note the best of some cuts by each attribute and its worth; returns the number of rows.
+
+    Where the vectors are a `sample`, it is noted of values that they lack, too.
+    """
+    rows = tally(table, vectors, room)
     for a in range(len(table.begins) - 2):
         room.gains[a] = -1.0
         if room.firsts[a + 1] - room.firsts[a] > 1:
             _sort(table, vectors, a, room)
-            gain = _scan(table, rule, taste, a, rows, room)
+            gain = _scan(table, rule, taste, a, rows, room, sample)
             if gain >= 0:
                 room.gains[a] = (gain + _LEAST) * _draw(room) ** taste.noise
     return rows
@@ -191,7 +239,7 @@ def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any) -> Any:
 
 def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) -> bool:
     """True where both sides of the cut noted for an attribute keep α and β."""
-    rows = _tally(table, vectors, room)
+    rows = tally(table, vectors, room)
     _all_right(taste, room)
     left = 0
     for i in range(len(vectors)):
@@ -200,17 +248,20 @@ def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) 
     return 0 < left < rows and _both_keep(rule, left, rows, room)
 
 
+TALLY = (_list_met, _list_all, tally)
 LOOPS = (
+    *TALLY,
     _draw,
-    _tally,
     _all_right,
     _move,
     _keeps,
     _both_keep,
     _cost,
     _sort,
+    _score,
     _order,
     _note,
+    _note_others,
     _scan,
     offers,
     may_cut,

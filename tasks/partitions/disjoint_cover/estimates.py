@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.expectations.measures.occurrences import ROUNDS
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
+from sfumato.tasks.partitions.disjoint_cover.cuts import TALLY, tally
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
@@ -19,7 +20,8 @@ from sfumato.tasks.partitions.disjoint_cover.table import Table
 class Desk(NamedTuple):
     """Room to work in: of values, attributes, and values that groups admit.
 
-    The `values` of the groups (int32) are adjacent, those of group j from `starts[j]` on. `shares`
+    The `values` of one group are listed as in `Room`. Those of quasi-identifiers that all groups
+    have are `covered` (int32), those of group j from `starts[j]` on. `shares`
     (float64) are the cumulated expected shares of an attribute's values, with a 0 before each
     attribute's. `following` and `mass` are float64, all else is int64.
     """
@@ -31,6 +33,8 @@ class Desk(NamedTuple):
     admitted: np.ndarray
     mass: np.ndarray
     values: np.ndarray
+    firsts: np.ndarray
+    covered: np.ndarray
     starts: np.ndarray
     sizes: np.ndarray
 
@@ -45,6 +49,8 @@ def desk_for(table: Table) -> Desk:
         np.zeros(values),
         np.zeros(width, dtype=np.int64),
         np.zeros(width),
+        np.zeros(values, dtype=np.int64),
+        np.zeros(width + 1, dtype=np.int64),
         np.zeros(vectors * width, dtype=np.int32),
         np.zeros(vectors + 1, dtype=np.int64),
         np.zeros(vectors, dtype=np.int64),
@@ -94,16 +100,6 @@ def estimate(
     return found
 
 
-def _tally(table: Any, vectors: Any, desk: Any) -> Any:
-    desk.total[:] = 0
-    rows = 0
-    for vector in vectors:
-        rows += table.rows[vector]
-        for value in table.codes[vector]:
-            desk.total[value] += table.rows[vector]
-    return rows
-
-
 def _weigh(values: Any, weights: Any, desk: Any) -> None:
     """Note the number of admitted values of each attribute, and their weight."""
     desk.admitted[:] = 0
@@ -118,23 +114,22 @@ def _cover(table: Any, order: Any, leaves: Any, desk: Any) -> None:
     found = 0
     for j in range(len(leaves)):
         desk.starts[j] = found
-        desk.sizes[j] = _tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
-        for value in range(table.begins[-2]):
-            if desk.total[value] > 0:
-                desk.values[found] = value
-                found += 1
+        desk.sizes[j] = tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
+        for value in desk.values[: desk.firsts[-2]]:
+            desk.covered[found] = value
+            found += 1
     desk.starts[len(leaves)] = found
 
 
 def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: Any) -> None:
     _cover(table, order, leaves, desk)
     rows = desk.sizes[: len(leaves)].sum()
-    for value in desk.values[: desk.starts[len(leaves)]]:
+    for value in desk.covered[: desk.starts[len(leaves)]]:
         weights[value] += 1.0
     for _ in range(rounds):
         desk.following[:] = 0.0
         for j in range(len(leaves)):
-            values = desk.values[desk.starts[j] : desk.starts[j + 1]]
+            values = desk.covered[desk.starts[j] : desk.starts[j + 1]]
             _weigh(values, weights, desk)
             for value in values:
                 a = desk.owner[value]
@@ -146,23 +141,22 @@ def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: A
 
 def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
     """Add up the expected shares of the values that were counted."""
-    present = np.flatnonzero(desk.total[: table.begins[-2]])
-    _weigh(present, weights, desk)
+    _weigh(desk.values[: desk.firsts[-2]], weights, desk)
     for a in range(len(table.begins) - 2):
         spare = (rows - desk.admitted[a]) / desk.mass[a]
-        sum_ = 0.0
-        desk.shares[table.begins[a] + a] = 0.0
-        for value in range(table.begins[a], table.begins[a + 1]):
-            if desk.total[value] > 0:
-                sum_ += (1.0 + spare * weights[value]) / rows
-            desk.shares[value + a + 1] = sum_
+        sum_, at = 0.0, table.begins[a] + a
+        for value in desk.values[desk.firsts[a] : desk.firsts[a + 1]]:
+            desk.shares[at : value + a + 1] = sum_
+            sum_ += (1.0 + spare * weights[value]) / rows
+            at = value + a + 1
+        desk.shares[at : table.begins[a + 1] + a + 1] = sum_
 
 
 def _estimate(
     table: Any, queries: Any, order: Any, leaves: Any, weights: Any, found: Any, desk: Any
 ) -> None:
     for j in range(len(leaves)):
-        rows = _tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
+        rows = tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
         _share(table, rows, weights, desk)
         for v in range(len(queries.starts) - 1):
             count = desk.total[table.begins[-2] + v]
@@ -182,9 +176,9 @@ def _part(queries: Any, query: int, desk: Any) -> float:
 
 @cache
 def _compiled_fit() -> Loop:
-    return compile_loop(_tally, _weigh, _cover, _fit)
+    return compile_loop(*TALLY, _weigh, _cover, _fit)
 
 
 @cache
 def _compiled_estimate() -> Loop:
-    return compile_loop(_tally, _weigh, _share, _part, _estimate)
+    return compile_loop(*TALLY, _weigh, _share, _part, _estimate)

@@ -81,9 +81,10 @@ class Room(NamedTuple):
     """Room to work in: float64 for `mass`, `scores`, `gains` and `draws`, else integers.
 
     `total` and `left`: rows with each value, in the part and on the left side. `admitted` and
-    `mass`: values of each attribute that each side has, and their weight. `starts`: where the
-    vectors with each value start among the `sorted` ones. `side`: of each value, 1 for the right.
-    `draws` are uniform numbers, used in turn; `drawn` counts them.
+    `mass`: values of each attribute that each side has, and their weight. `starts` and `ends`:
+    where the vectors with each value are among the `sorted` ones. `values`: those that occur,
+    attribute a's from `firsts[a]` on, in ascending order; of all others `total` is 0. `side`: of
+    each value, 1 for the right. `draws` are uniform numbers, used in turn; `drawn` counts them.
     """
 
     total: np.ndarray
@@ -91,6 +92,7 @@ class Room(NamedTuple):
     admitted: np.ndarray
     mass: np.ndarray
     starts: np.ndarray
+    ends: np.ndarray
     sorted: np.ndarray
     side: np.ndarray
     scores: np.ndarray
@@ -109,7 +111,8 @@ def room_for(table: Table, draws: np.ndarray) -> Room:
         np.zeros(values, dtype=np.int64),
         np.zeros((2, width), dtype=np.int64),
         np.zeros((2, width)),
-        np.zeros(values + 1, dtype=np.int64),
+        np.zeros(values, dtype=np.int64),
+        np.zeros(values, dtype=np.int64),
         np.zeros(vectors, dtype=np.int64),
         np.zeros(values, dtype=np.int8),
         np.zeros(values),

@@ -120,13 +120,13 @@ def _cut(table: Any, rule: Any, free: Any, taste: Any, vectors: Any, room: Any) 
     """
     if len(vectors) > taste.sample:
         some = vectors[:: len(vectors) // taste.sample + 1].copy()
-        offers(table, free, taste, some, room)
+        offers(table, free, taste, some, room, True)
         for _ in range(len(room.gains)):
             a = int(np.argmax(room.gains))
             if room.gains[a] >= 0 and may_cut(table, rule, taste, vectors, a, room):
                 return _parted(table, vectors, a, room)
             room.gains[a] = -1.0
-    offers(table, rule, taste, vectors, room)
+    offers(table, rule, taste, vectors, room, False)
     a = int(np.argmax(room.gains))
     return _parted(table, vectors, a, room) if room.gains[a] >= 0 else 0
 

@@ -23,13 +23,15 @@ from sfumato.tasks.microdata.table import Microdata
 class PartJudge:
     """Promises, the sensitive attributes that they are about, and the number of all rows.
 
-    `person` numbers whose each row is, where promises are to be kept over people, too.
+    `person` numbers whose each row is, where promises are to be kept over people, too; `totals`
+    are how often each value of an attribute occurs in all rows, where `sensitive` has others.
     """
 
     promises: Sequence[PrivacyModel]
     sensitive: Mapping[str, Coded]
     rows: int
     person: np.ndarray | None = None
+    totals: Mapping[str, np.ndarray] | None = None
 
     @classmethod
     def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
@@ -134,6 +136,8 @@ class PartJudge:
 
     @cached_property
     def _totals(self) -> Mapping[str, np.ndarray]:
+        if self.totals is not None:
+            return self.totals
         return {n: np.bincount(c.codes, minlength=c.values) for n, c in self.sensitive.items()}
 
 
