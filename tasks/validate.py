@@ -11,15 +11,17 @@ from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.policy import private_task, say_in_run
+from sfumato.tasks.parts.attack import attack_candidates
+from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.report.watched.guesses import guess_rows
 from sfumato.tasks.report.watched.verdicts import finding_rows
-from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.workers.workers import Workers
 
 
 @private_task()
@@ -60,18 +62,40 @@ def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line, sh
     whose, original = identity(deidentified), load(deidentified)
     judging = partial(_judge_bars, line.name, candidate)
     found = attack_candidate(candidate, original, bars, whose, line, judging)
+    _tell_attacked(found, line.name, shown=shown)
+    return candidate
+
+
+@private_task()
+def attack_parts(
+    candidate: Path,
+    divided: Path,
+    bars: AttackBars,
+    line: Line,
+    shown: bool,
+    workers: Workers,
+) -> Path:
+    """Let attackers guess at each part; one that they guess too well for its bars is refused."""
+    watched = watch_workers(workers, "attack", line.name)
+    judging = partial(_judge_bars, line.name, candidate)
+    found = attack_candidates(candidate, bars, identity(divided), line, judging, watched)
+    _tell_attacked(found, line.name, shown=shown)
+    return candidate
+
+
+def _tell_attacked(found: AttackedCandidate, name: str, *, shown: bool) -> None:
+    """Tell who watches a run which bars are kept, and, where that is shown, what is guessed."""
     if found.judged:
-        _tell_bars(found.judged, line.name)
+        _tell_bars(found.judged, name)
     if shown:
         create_table_artifact(
             guess_rows(found.scores),
-            key=f"{line.name}-guesses",
+            key=f"{name}-guesses",
             description="What attackers guess, as shares, beside what is guessed without it",
         )
     if found.missing:
         say_in_run(f"warning: could not be scored: {', '.join(found.missing)}", logged=False)
     say_in_run(f"attack: {sum(map(len, found.scores.values()))} scores, for private reports alone")
-    return candidate
 
 
 def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequence[Finding]:

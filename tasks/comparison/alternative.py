@@ -21,11 +21,11 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.query.accuracy.truth import as_fraction
-from sfumato.tasks.query.ask import ask, engine, files_of_tables
+from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.stages.anonymize import make_candidate_of_part
 from sfumato.tasks.trials.trial import Trial, run_trial
@@ -166,7 +166,7 @@ class _AskedCandidate:
     def __init__(
         self, opened: Engine, declared: Declared, files: Files, table: Microdata, groups: np.ndarray
     ) -> None:
-        self._engine, self._declared = opened, declared
+        self._engine, self._declared, self._files = opened, declared, files
         self._pick = cache(lambda one: pick_from(declared, files, table, groups, one))
 
     def cells(self, query: PairedQuery) -> Cells:
@@ -174,8 +174,8 @@ class _AskedCandidate:
         if query.selected is not None:
             aggregate = Aggregate(query.aggregate, query.of, "picked")
             return {(): (Bounds(*self._pick(aggregate)(query.selected), None),)}
-        question = read_question(query.sql, self._declared)
-        rows = ask(self._engine, self._declared, question).rows
+        several = read_inquiries(query.sql, self._declared)
+        rows = ask_several(open_tables(self._files, self._declared, self._engine), several).rows
         return {
             tuple(v for v in row.values() if not isinstance(v, Bounds)): tuple(
                 v for v in row.values() if isinstance(v, Bounds)

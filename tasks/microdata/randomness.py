@@ -19,4 +19,4 @@ def operating_system(n: int) -> np.ndarray:
 def seeded_keys(seed: int) -> Randomness:
     """Keys that can be drawn again, for tests and experiments."""
     generator = np.random.default_rng(seed)
-    return lambda n: generator.integers(0, 2**64, size=n, dtype=np.uint64, endpoint=False)
+    return generator.bit_generator.random_raw  # the keys that `integers` gives, in less time

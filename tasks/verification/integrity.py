@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.canonical import canonical_json, read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release
 
 
@@ -59,7 +59,7 @@ def require_intact(release: Release) -> None:
     Raises:
         PromiseError: naming the first file that was added, removed or changed.
     """
-    _require_digest(release.manifest)
+    _require_digest(release)
     listed = listed_files(release)
     found = {
         path.relative_to(release.directory).as_posix()
@@ -74,8 +74,11 @@ def require_intact(release: Release) -> None:
             raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
 
 
-def _require_digest(manifest: dict[str, Any]) -> None:
+def _require_digest(release: Release) -> None:
+    """The digest is of what is read: other bytes could be read in another way by others."""
+    manifest = release.manifest
     try:
+        read_canonical(release.directory / MANIFEST)
         sealed = digest(manifest)
     except (ValueError, TypeError, RecursionError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None

@@ -452,7 +452,10 @@ class TestKeys:
             code, _, said = call(*arguments)
             assert (code, "trust.json" in said, len(said.splitlines())) == (2, True, 1)
 
-    @pytest.mark.parametrize("content", ["", "[" * 10_000, "{}", '{"line": "wages", "keys": 1}'])
+    @pytest.mark.parametrize(
+        "content",
+        ["", "[" * 10_000, "{}", '{"line": "wages", "keys": 1}', '{"line": "wages", "more": 1}'],
+    )
     def test_damaged_offers(self, call, signed, content):
         (signed.line / "keys.json").write_text(content)
         assert call("check", signed.directory)[0] == 3

@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from tests.query.releases import write
 from tests.query.worlds import column, declare
 

@@ -36,6 +36,15 @@ _SHOWN = {
     "deFinetti": "own value guessed by deFinetti's attack",
     "believed with 80 %": "own value believed with 80% or more",
 }
+_GROUPS = {
+    "one person known": "own value believed with 80% or more once 1 other of the group is known",
+    "narrow range": "within a window of ",
+    "group below it": "in a group whose range is below ",
+    "kind": "kind of the own value (level 1) guessed from the group alone",
+    "all of one kind": "in a group in which all values are of one kind (level 1)",
+    "ten times as likely": "own value 10 times as likely as without the release, or more",
+    "distance": "distance t of the own group from all people, on average",
+}
 _SINGLED = "500 conditions that one published row meets: somebody is singled out"
 _RECORDS = {
     "unique exact matches": "record like nobody else's, and published as it is",
@@ -49,10 +58,12 @@ _RANDOM = "in any published row"
 
 
 def main() -> None:
-    """Print two tables in Markdown."""
+    """Print three tables in Markdown."""
     attacked = [(spec, *_attacked_apart(spec)) for spec in SPECS]
     guesses = (line for one in attacked for line in _lines(*one))
     _print(("spec", "form", "column", _WITHOUT, *_SHOWN), guesses)
+    groups = (line for one in attacked for line in _group_lines(*one))
+    _print(("spec", "form", "column", *_GROUPS), groups)
     records = (line for one in attacked for line in _record_lines(*one))
     _print(("spec", "form", *_RECORDS, _RANDOM), records)
 
@@ -76,6 +87,18 @@ def _lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tup
         by_measure = {score.measure: score for score in scores}
         alone = (by_measure.get(_GUESSED) or by_measure[_SUBDOMAINS]).references[_WITHOUT]
         yield (f"`{spec.stem}`", form, f"`{column}`", *_written(alone, by_measure, _SHOWN))
+
+
+def _group_lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
+    """What narrow ranges, kinds and far groups tell; by how measures begin, with the width."""
+    for column, scores in found.items():
+        begun = {
+            name: next((s for s in scores if s.measure.startswith(words)), None)
+            for name, words in _GROUPS.items()
+        }
+        shares = ["" if score is None else f"{100 * score.share:.1f}" for score in begun.values()]
+        if any(shares):
+            yield (f"`{spec.stem}`", form, f"`{column}`", *shares)
 
 
 def _record_lines(

@@ -163,9 +163,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     cells: list[Cell] = []
     with tempfile.TemporaryDirectory() as folder:
-        for number, name in enumerate(sys.argv[1:] or RELEASES):
+        for name in sys.argv[1:] or RELEASES:
             begun = process_time()
-            for cell in measured(name, Path(folder), seed=number):
+            for cell in measured(name, Path(folder), seed=list(RELEASES).index(name)):
                 wide = f"{cell.wide_met / cell.wide:.1%} of {cell.wide}" if cell.wide else "–"
                 print(
                     f"| {cell.release} | {cell.family} | {cell.factor} | {cell.queries} "

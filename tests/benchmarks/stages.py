@@ -44,7 +44,7 @@ def measure(title: str, data: Path, folder: Path) -> None:
     }
     baseline = read_baseline(data)
     print(f"{title} (pyarrow reads the file in {baseline:.2f} s CPU)")
-    for stage in (ingest, deidentify, verify, anonymize, validate, publish, evaluate):
+    for stage in (ingest, deidentify, verify, anonymize, validate, attack, publish, evaluate):
         wall, cpu, peak = apart(stage, settings, folder)
         print(f"  {stage.__name__:<12} {wall:7.2f} s   {cpu:7.2f} s CPU   {peak:7.0f} MB peak")
 
@@ -114,6 +114,17 @@ def validate(resolved: Any, run: Path) -> None:
     judged = partial(judge, resolved.line.name, documents=run / "great-expectations")
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate, resolved.withheld, judged))
+
+
+def attack(resolved: Any, run: Path) -> None:
+    from sfumato.tasks.microdata.table import load
+    from sfumato.tasks.stages.attack import attack_candidate, can_be_attacked
+    from sfumato.tasks.stages.deidentify import identity
+
+    if can_be_attacked(resolved.terms):
+        kept, bars = run / "deidentified", resolved.spec.attacks.below(resolved.base)
+        whose, line = identity(kept), resolved.line
+        attack_candidate(run / "candidate", load(kept), bars, whose, line, lambda _: ())
 
 
 def publish(resolved: Any, run: Path) -> None:

@@ -26,6 +26,7 @@ FORMS = {  # of each format the line with the most state
     "format-4": "permuted",  # with thresholds of codings
     "format-5": "hybrid",  # with factors
     "format-6": "generalized",
+    "format-6-labels": "permuted",  # with a bar on attacks
     "format-6-people": "suppressed",  # with maps of people
 }
 LINES = [

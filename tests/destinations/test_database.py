@@ -2,12 +2,15 @@
 
 import json
 import threading
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 
+from sfumato.expectations.errors import InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.destinations import database as schemas
+from sfumato.tasks.publication.destinations.refusals import translate_errors
 from sfumato.tasks.publication.life.destinations import DESTINATIONS
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.destinations.places import bring
@@ -121,6 +124,36 @@ def test_a_schema_that_is_not_ours_is_refused_and_left(with_versions, database, 
     assert database.schemas() == {}
 
 
+@pytest.mark.parametrize("said", [None, "", "[]", '{"sfumato": 1, "line": "others"}', "{"])
+def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, database, said):
+    database.ask("CREATE SCHEMA wages")
+    if said is not None:
+        database.ask(f"COMMENT ON SCHEMA wages IS '{said}'")
+    found = bring(with_versions(1), database)
+    assert "there is a schema wages that this line did not make" in found.behind
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("08006", TransientFault),
+        ("40P01", TransientFault),
+        ("57P01", TransientFault),
+        (None, TransientFault),
+        ("42501", InputError),
+        ("22012", InputError),
+    ],
+)
+def test_what_broke_may_be_tried_again_and_what_is_refused_may_not(code, kind):
+    access = SimpleNamespace(errors=lambda: (OSError,), code=lambda _: code)
+    dialect = SimpleNamespace(access=access)
+    with pytest.raises(SfumatoError) as said, translate_errors("here", dialect):
+        raise OSError("a value")
+    assert type(said.value) is kind
+    assert f"({code or 'OSError'})" in str(said.value)
+    assert "a value" not in str(said.value)
+
+
 def test_a_schema_may_be_named(with_versions, database):
     database.ask("CREATE SCHEMA wages")
     line = with_versions(1)
@@ -185,6 +218,25 @@ def test_columns_that_change_wait_for_views_of_analysts(with_versions, database)
     database.ask("DROP VIEW public.old")
     assert bring(line, database).behind is None
     database.require_as(line)
+
+
+def test_views_and_functions_of_what_is_no_more_are_dropped(with_versions, database):
+    def shown():
+        views = database.ask("SELECT viewname FROM pg_views WHERE schemaname = 'wages'")
+        of = "pronamespace = 'wages'::regnamespace"
+        return {
+            name for (name,) in [*views, *database.ask(f"SELECT proname FROM pg_proc WHERE {of}")]
+        }
+
+    line = with_versions(1)
+    bring(line, database)
+    assert {"help_wage", "bounds_wage"} <= shown()
+    ages = {"age": {"role": "sensitive", "type": "integer"}, "wage": {"role": "drop"}}
+    promises = [{"model": "ke-anonymity", "k": 3, "e": 5}]
+    publish_another(line, columns={**SPEC["columns"], **ages}, promises=promises, evaluate=None)
+    assert bring(line, database).behind is None
+    assert {"help_age", "bounds_age"} <= shown()
+    assert not {name for name in shown() if name.endswith("wage")}
 
 
 def test_no_view_of_analysts_keeps_what_was_withdrawn(with_versions, database):

@@ -355,7 +355,8 @@ class TestVersionedBucket:
         line = with_versions(2)
         bring(line, versioned)
         withdraw(line, "0002", "the wrong table")
-        assert bring(line, versioned).behind is None
+        found = bring(line, versioned)
+        assert (found.behind, list(found.notices)) == (None, [])
         names = [f"{ROOT}0002/index.html", f"{ROOT}0002/withdrawal.json"]
         assert self.kept(versioned) == (names, [])
         versioned.require_as(line)

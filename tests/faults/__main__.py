@@ -62,6 +62,8 @@ def _tell(group: str, found: Iterator[trials.Trial], end: float, each: str | Non
     for trial in found:
         codes[trial.code, trial.next_code] += 1
         temporaries += bool(trial.temporaries)
+        if trial.temporaries:
+            print(f"{group}: {trial.what}: left {', '.join(trial.temporaries)}", flush=True)
         if each:
             print(f"{trial.what}: {trial.code} then {trial.next_code}", flush=True)
         if trial.problems:

@@ -36,6 +36,7 @@ OTHERS = {  # the other tasks: the function that each calls first, or that does 
     "hold.hold": "hold_candidate",
     "deidentify.choose": "choose_terms",
     "validate.attack": "identity",
+    "validate.attack_parts": "identity",
     "publish.publish_approved": "find_approved",
     "evaluate.evaluate_before": "load",
     "evaluate.record_evaluated": "record_measured",
@@ -94,7 +95,7 @@ def _arguments(function: Any, place: Path) -> dict[str, Any]:
         "declared": [SimpleNamespace(uri=NOWHERE)],
         **dict.fromkeys(("candidate", "divided", "run"), place),
     }
-    anything = SimpleNamespace(name="wages", private=place, versions=None, said=None)
+    anything = SimpleNamespace(name="wages", private=place, versions=None, said=None, bars=())
     return {name: known.get(name, anything) for name in signature(function).parameters}
 
 

@@ -15,6 +15,8 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--again", action="store_true", help="survivors alone, by all tests")
     parser.add_argument("--commit", default="HEAD")
+    parser.add_argument("--of", nargs="*", default=["*"], metavar="GLOB", help="of these files")
     asked = parser.parse_args()
     if "SFUMATO_MUTANTS" not in os.environ:
         _go_inside(_snapshot(asked.commit))
@@ -45,7 +48,7 @@ def main() -> None:
     cost = _cost(covered, seconds)
     results = KEPT / "results.jsonl"
     known = {one["key"]: one for one in _lines(results)}
-    wanted = list(_wanted(asked.group))
+    wanted = [one for one in _wanted(asked.group) if any(fnmatch(one[0], g) for g in asked.of)]
     random.Random(SEED).shuffle(wanted)  # so that what time allows is a sample of all
     forks: dict[str, worker.Forks] = {}
     noticed = _noticed(known.values())
@@ -132,46 +135,54 @@ def _coverage(group: str) -> _Covered:
 
 
 def _covered(group: str) -> dict[str, Any]:
-    def run() -> int:
-        import pytest
+    """Run the tests of a group, in as many processes as there are cores, and join what they say."""
+    files, shards = _test_files(group), os.cpu_count() or 1
+    Path("coverage.rc").write_text(_RC.format(files="\n    ".join(_mutated_files(group))))
+    with ThreadPoolExecutor(shards) as pool:
+        told = list(pool.map(_shard, range(shards), [files[n::shards] for n in range(shards)]))
+    lines: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for one in told:
+        for file, of_file in one["lines"].items():
+            for line, tests in of_file.items():
+                lines[file][line].update(tests)
+    return {
+        "lines": {f: {n: sorted(t) for n, t in found.items()} for f, found in lines.items()},
+        "seconds": {test: taken for one in told for test, taken in one["seconds"].items()},
+        "modules": sorted({name for one in told for name in one["modules"]}),
+    }
 
-        plugin, ignored = _Seconds(), [f"--ignore={file}" for file in APART]
-        options = [*worker.QUIET, "--cov", "--cov-context=test", "--cov-report="]
-        code = pytest.main([*options, *ignored, *TESTS[group]], plugins=[plugin])
-        noted = {"seconds": plugin.seconds, "modules": worker.foreign_modules()}
-        Path("noted.json").write_text(json.dumps(noted), encoding="utf-8")
-        return int(code)
 
-    with Path("coverage.log").open("w+b") as said:
-        code = worker.in_child(run, said, timeout=3600)
+_RC = """[run]
+include =
+    {files}
+"""
+
+
+def _test_files(group: str) -> list[str]:
+    """The files of tests of a group, those of one room far from each other."""
+    found = [
+        str(file)
+        for place in map(Path, TESTS[group])
+        for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
+    ]
+    return [file for file in found if file not in APART]
+
+
+def _mutated_files(group: str) -> list[str]:
+    return [f"*/{file}" for file in _files(FIRST if group == "first" else SAMPLED)]
+
+
+def _shard(number: int, files: Sequence[str]) -> dict[str, Any]:
+    """What some files of tests run, from a process of their own."""
+    told, said = Path(f"shard-{number}.json"), Path(f"shard-{number}.log")
+    command = [sys.executable, "-m", "tests.mutants.shard", str(told), *files]
+    environ = {**os.environ, "COVERAGE_FILE": f".coverage-{number}"}
+    with said.open("wb") as out:
+        code = subprocess.run(command, env=environ, stdout=out, stderr=out, check=False).returncode
     if code != 0:
-        raise SystemExit(
-            f"the tests fail without any mutant: see {Path('coverage.log').absolute()}"
-        )
-    from coverage import CoverageData
-
-    data = CoverageData(".coverage")
-    data.read()
-    lines: dict[str, dict[int, list[str]]] = {}
-    for path in data.measured_files():
-        file = str(Path(path).resolve().relative_to(Path.cwd()))
-        by_line = data.contexts_by_lineno(path)
-        lines[file] = {
-            line: sorted({one.partition("|")[0] for one in found if one})
-            for line, found in by_line.items()
-        }
-    return {"lines": lines, **json.loads(Path("noted.json").read_text(encoding="utf-8"))}
-
-
-class _Seconds:
-    """Notes how long each test takes."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        before = self.seconds.get(report.nodeid, 0.0)
-        self.seconds[report.nodeid] = before + report.duration
+        raise SystemExit(f"the tests fail without any mutant: see {said.absolute()}")
+    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    return found
 
 
 def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:

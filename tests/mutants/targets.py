@@ -34,6 +34,7 @@ SAMPLE, SEED = 400, 20260101
 
 TESTS = {
     "first": (
+        "tests/api/test_opening.py",
         "tests/approval",
         "tests/authorship",
         "tests/corpus/test_backups.py",
@@ -62,6 +63,7 @@ TESTS = {
         "tests/release/test_sealed_candidates.py",
         "tests/release/test_versions.py",
         "tests/release/test_withdrawal.py",
+        "tests/spec/test_destinations.py",
         "tests/test_doctests.py",
         "tests/verification",
     ),

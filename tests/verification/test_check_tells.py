@@ -6,6 +6,7 @@ import sys
 
 from sfumato.flows.cli.analyst.check import UNSEEN
 from sfumato.flows.cli.main import run
+from tests.release.small import SPEC, people
 
 
 def test_a_check_ends_with_what_it_cannot_show(small, capsys):
@@ -46,3 +47,15 @@ def test_an_unsigned_release_is_asked_without_cryptography(small):
     code, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     assert {"cryptography", "pandas", "prefect", "jinja2"} & set(modules) == set()
+
+
+def test_promises_of_one_model_are_told_by_their_columns(small, capsys):
+    columns = {**SPEC["columns"], "town": {"role": "sensitive"}}
+    promise = {"model": "l-diversity", "variant": "distinct", "l": 2}
+    promises = [{**promise, "sensitive": name} for name in ("town", "wage")]
+    keys = {"columns": columns, "nulls": "drop-row", "promises": promises}
+    small.write(people(rows=80), **keys, partition={"method": "anatomy"}, form={"method": "split"})
+    assert run(["check", str(small.publish("one").directory)]) == 0
+    said = capsys.readouterr().out
+    assert "l-diversity of town holds in all" in said
+    assert "l-diversity of wage holds in all" in said

@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.verification import limits
+from sfumato.tasks.verification import limits, pages
 from sfumato.tasks.verification.limits import Extent, ReadLimits, extent_within, read_limits
 from tests.release.forge import reseal
 
@@ -133,6 +133,30 @@ def test_pages_that_state_other_sizes_than_the_footer(folder):
             refused += 1
         path.write_bytes(original)
     assert refused >= 9
+
+
+def test_a_page_of_negative_size_is_not_walked_for_ever(folder, monkeypatch):
+    """One that leads back to itself would be."""
+    path, walked = folder / "x.parquet", []
+    pq.write_table(pa.table({"a": [1, 2]}), path)
+
+    def back(content, at):
+        walked.append(at)
+        assert len(walked) < 9
+        return {2: 10, 3: -5}, 5
+
+    monkeypatch.setattr(pages, "_struct", back)
+    with pytest.raises(PromiseError, match=r"x\.parquet: cannot be read"):
+        extent_within(folder, ReadLimits())
+    assert len(walked) == 1
+
+
+def test_fields_of_a_header_are_read_or_passed_by_by_their_kind():
+    """Thrift's compact protocol: kind and distance in a byte, then the value."""
+    fields = [b"\x11", b"\x12", b"\x13\x7f", b"\x15\x04", b"\x17" + bytes(8), b"\x18\x02ab"]
+    header = b"".join(fields) + b"\x1c" + b"\x15\x06\x00" + b"\x16\x08\x00"
+    found = {1: True, 2: False, 3: None, 4: 2, 5: None, 6: None, 7: {1: 3}, 8: 4}
+    assert pages._struct(header + b"rest", 0) == (found, len(header))
 
 
 @pytest.mark.parametrize(

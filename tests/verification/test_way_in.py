@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.verification import integrity, record
@@ -73,6 +74,23 @@ def forge_help(directory):
             table = table.set_column(at, field, cents.cast(field.type))
     pq.write_table(table, path)
     return reseal(directory)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text + " ",
+        lambda text: text.replace(",", ", "),
+        lambda text: '{"title":"evil",' + text[1:],
+    ],
+    ids=["a space", "spaces", "a key twice"],
+)
+def test_other_bytes_of_the_same_manifest_are_refused(release, ask, change):
+    """Whoever reads the first of two keys alike would read another release than is verified."""
+    manifest = release / "datapackage.json"
+    manifest.write_text(change(manifest.read_text(encoding="utf-8")), encoding="utf-8")
+    code, _, said = ask()
+    assert (code, "not the canonical manifest" in said) == (3, True)
 
 
 def test_a_forged_help_table_guarantees_nothing(release, ask):
@@ -207,7 +225,7 @@ def test_a_manifest_lists_no_file_elsewhere(release, reader, path):
     manifest = json.loads((release / MANIFEST).read_bytes())
     manifest["resources"][0]["path"] = path
     manifest["sfumato"]["digest"] = integrity.digest(manifest)
-    (release / MANIFEST).write_text(json.dumps(manifest))
+    (release / MANIFEST).write_bytes(canonical_json(manifest))
     with pytest.raises(PromiseError, match="outside"):
         WayIn(reader).open(release)
 
@@ -231,7 +249,7 @@ def test_files_unlike_their_hashes_are_always_refused(release, reader, command, 
 def test_a_manifest_unlike_its_digest_is_refused(release, reader):
     manifest = json.loads((release / MANIFEST).read_bytes())
     manifest["title"] = "Another"
-    (release / MANIFEST).write_text(json.dumps(manifest))
+    (release / MANIFEST).write_bytes(canonical_json(manifest))
     with pytest.raises(PromiseError, match="digest"):
         WayIn(reader).open(release)
 
