@@ -30,6 +30,7 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.combined.composition import require_combinable
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
@@ -44,7 +45,11 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
-from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.stages.validate import (
+    assess_candidate,
+    seal_candidate,
+    sealed_candidate,
+)
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
 KEPT_HOURS = 24
@@ -120,6 +125,8 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         candidate = write_candidate(kept, terms, run, draw, go_on, line, intervals=wanted)
     with stage("validate"):
         assessment = _judge(candidate, resolved)
+        if stands is None:
+            require_combinable(line, sealed_candidate(candidate), candidate / RELEASE)
     report = private_directory(place / "report")
     with stage("evaluate"):
         measured = evaluate_candidate(
@@ -127,7 +134,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    refuses, bars = spec.evaluate.refuses, spec.attacks.root
+    refuses, bars = spec.evaluate.refuses, spec.attacks.below(resolved.base).root
     content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     return Draft(place, page, {"stands": stands, **content.document()})

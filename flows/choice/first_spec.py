@@ -143,7 +143,8 @@ def _name(stem: str) -> str:
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
     if not name or name in (KEYS, PEOPLE):
-        raise SpecError(f"{stem!r}: no name for a line: name the draft (--out NAME.yaml)")
+        why = ", since a directory beside lines is called so" if name else ""
+        raise SpecError(f"{stem!r}: no name for a line{why}: name the draft (--out NAME.yaml)")
     return name
 
 
