@@ -2,7 +2,8 @@
 
 Groups are as large as they are, and the same values are in them together. It is the reference of
 all scores that count groups of some kind: some are of that kind by chance. One deal is made, which
-for many people is as good as all.
+for many people is as good as all, and always the same one: pages tell of it, and must be checked by
+software to come.
 """
 
 from dataclasses import replace
@@ -13,6 +14,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 
+_MIXED = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _NAME = "dealt"
 DEALT = "where values are dealt to groups at random"
 
@@ -33,18 +35,31 @@ def beside_dealt(attack: Attack) -> Attack:
     return scored
 
 
-def deal(counts: Counts, drawing: np.random.Generator) -> Counts:
-    """The same values in the same groups, each in any of them."""
-    group = np.repeat(counts.group, counts.count.astype(np.int64))
-    value = drawing.permutation(np.repeat(counts.value, counts.count.astype(np.int64)))
+def deal(counts: Counts) -> Counts:
+    """The same values in groups of the same sizes, each in any of them."""
+    rows = counts.count.astype(np.int64)
+    group = np.repeat(counts.group, rows)
+    value = np.repeat(counts.value, rows)[shuffled(len(group))]
     place = np.sort(group * counts.values + value)
     first = starts(place)
     group, value = np.divmod(place[first], counts.values)
     return replace(counts, group=group, value=value, count=np.diff(np.append(first, len(place))))
 
 
+def shuffled(number: int) -> np.ndarray:
+    """The numbers from 0 as they stand after one thorough shuffle (int64), the same everywhere.
+
+    They are sorted by SplitMix64's mixing of each (Steele, Lea, Flood, Fast splittable pseudorandom
+    number generators, OOPSLA 2014), which no two share. Streams of NumPy may change.
+    """
+    mixed = np.arange(1, number + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in _MIXED:
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.argsort(mixed ^ (mixed >> np.uint64(31)))
+
+
 def _dealt(target: AttackedRelease) -> AttackedRelease:
     counts = target.groups()
     if _NAME not in target.learned and counts is not None:
-        target.learned[_NAME] = deal(counts, target.drawing(_NAME))
+        target.learned[_NAME] = deal(counts)
     return replace(target, counted=target.learned[_NAME])

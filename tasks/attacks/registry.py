@@ -8,7 +8,7 @@ from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import LimitedFigures
 from sfumato.tasks.attacks.dealt import beside_dealt
 from sfumato.tasks.attacks.declared import Bar
-from sfumato.tasks.attacks.from_files import FROM_FILES
+from sfumato.tasks.attacks.from_files import BESIDE_DEALT, FROM_FILES
 from sfumato.tasks.attacks.group import (
     background,
     distance,
@@ -30,7 +30,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 
 ATTACKS: Mapping[str, Attack] = {
-    **{name: beside_dealt(attack) for name, attack in FROM_FILES.items()},
+    **BESIDE_DEALT,
     "distance": beside_dealt(distance.attack),
     "known-people": beside_dealt(known_people.attack),
     "several-rows": several_rows.attack,

@@ -60,6 +60,11 @@ def tells_learning(stated: Mapping[str, str]) -> bool:
     return _since(5, stated)
 
 
+def tells_references(stated: Mapping[str, str]) -> bool:
+    """True where the page of a release that names such versions compares with dealt values."""
+    return _since(5, stated)
+
+
 def _since(layout: int, stated: Mapping[str, str]) -> bool:
     """True where a page is not laid out as those before some layout."""
     return stated.get(LAYOUT, _FIRST) not in map(str, range(1, layout))

@@ -3,8 +3,7 @@
 import csv
 from pathlib import Path
 
-from sfumato.tasks.attacks.attack import Score
-from sfumato.tasks.attacks.from_files import guess_from_files
+from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_from_files
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
@@ -13,6 +12,7 @@ from sfumato.tasks.declaration.software import (
     tells_guesses,
     tells_learning,
     tells_little_left,
+    tells_references,
     tells_tool,
 )
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
@@ -101,13 +101,14 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
     )
 
 
-def _guesses(assessment: Assessment) -> dict[str, list[Score]]:
+def _guesses(assessment: Assessment) -> Guesses:
     """What can be guessed from the files alone, as much of it as the page's layout tells."""
     declared, stated = assessment.declared, assessment.declared.software
     if not tells_guesses(stated):
         return {}
     learns = tells_learning(stated) and all(one.passed for one in assessment.findings)
-    return guess_from_files(declared, assessment.tables, assessment.groups, learns=learns)
+    attacks = attacks_from_files(beside=tells_references(stated), learns=learns)
+    return guess_from_files(declared, assessment.tables, assessment.groups, attacks)
 
 
 def _lineage(assessment: Assessment) -> LineageTotals | None:

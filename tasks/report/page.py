@@ -5,7 +5,6 @@ compares bytes: no time, no randomness, no order that depends on how the content
 nothing that is learned after staging (version number, digest, accuracy).
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,7 @@ from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.tasks.attacks.attack import Score
+from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
@@ -80,7 +79,7 @@ class PageContent:
     lineage: LineageTotals | None = None
     tables: Tables | None = None
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
-    guesses: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    guesses: Guesses = field(default_factory=dict)
     tool: str | None = None
     warnings: tuple[str, ...] = ()
 

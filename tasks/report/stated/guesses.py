@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.attacks.attack import Score
+from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.stated.bars import KeptBar
 
@@ -15,7 +16,7 @@ _WHO: Mapping[str, str] = {
     "known-people": "knows {people} of the group, the worst for that person",
     "several-rows": "knows which rows are one person's, and guesses what one of them has",
     "small-range": "is content with a range as wide as {width}",
-    "similarity": "is content with the kind of a value, at level {level} of its hierarchy",
+    "similarity": "is content with the kind of a value, at {level} of its hierarchy",
     "skewness": "compares a person's group with all people",
     "minimality": "knows which finer groups were tried, and broke a promise",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
@@ -27,6 +28,12 @@ _WHO: Mapping[str, str] = {
     "singling-out": "makes conditions that one published row meets",
     "linkability": "has half of the quasi-identifiers in each of two registers",
     "inference": "takes the value of the nearest row",
+}
+_ANY: Mapping[str, str] = {
+    "values": "some values",
+    "people": "some others",
+    "width": "is said",
+    "level": "a level",
 }
 _NARROW = "a fifth of the promised e, or a twentieth of all numbers"
 _BELIEVED: Mapping[str, str] = {
@@ -55,6 +62,15 @@ class GuessLine:
 
 
 @dataclass(frozen=True)
+class GuessesOfAttack:
+    """An attack that nothing but the files are needed for: who attacks, and what is guessed."""
+
+    attack: str
+    who: str
+    lines: Sequence[GuessLine]
+
+
+@dataclass(frozen=True)
 class BarLine:
     """A bar: who attacks, what is limited, and how much of it there may be at most."""
 
@@ -64,13 +80,24 @@ class BarLine:
     most: str
 
 
-def guess_lines(guesses: Mapping[str, Sequence[Score]], declared: Declared) -> dict[str, Any]:
+def guess_lines(guesses: Guesses, declared: Declared) -> dict[str, Any]:
     """What the page tells of guesses; no lines where nothing can be guessed from files alone."""
     stated = () if declared.bars is None else declared.bars.bars
     return {
-        "guessed": {name: [_guess_line(one) for one in scores] for name, scores in guesses.items()},
+        "guessed": {name: _guessed(attacks) for name, attacks in guesses.items()},
         "bars": [_bar_line(bar) for bar in stated],
     }
+
+
+def _guessed(attacks: Mapping[str, Sequence[Score]]) -> list[GuessesOfAttack]:
+    return [
+        GuessesOfAttack(name, _who(name, _ANY), [_guess_line(one) for one in scores])
+        for name, scores in attacks.items()
+    ]
+
+
+def _who(attack: str, said: Mapping[str, str]) -> str:
+    return _WHO.get(attack, "").format(**said)
 
 
 def _guess_line(score: Score) -> GuessLine:
@@ -83,11 +110,12 @@ def _bar_line(bar: KeptBar) -> BarLine:
         "values": "1 other value" if bar.known == 1 else f"{bar.known} other values",
         "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
         "width": _NARROW if bar.width is None else plain(bar.width),
-        "level": bar.level,
+        "level": f"level {bar.level}",
         "times": f"{bar.times or 0:g}",
     }
-    who, limit = (words.format(**said) for words in (_WHO.get(bar.attack, ""), _limit(bar)))
-    return BarLine(bar.attack, who, limit, _percent(bar.most))
+    return BarLine(
+        bar.attack, _who(bar.attack, said), _limit(bar).format(**said), _percent(bar.most)
+    )
 
 
 def _limit(bar: KeptBar) -> str:
