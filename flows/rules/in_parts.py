@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.texts import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
@@ -20,9 +21,8 @@ def _fault(spec: SpecParts) -> str | None:
     parts = spec.parts
     if parts is None:
         return _fault_of_engine(spec)
-    for key, chosen in (("partition", spec.partition), ("form", spec.form)):
-        if chosen.not_in_parts:
-            return f"{key}: {chosen.not_in_parts}"
+    if spec.partition.not_in_parts:
+        return f"partition: {spec.partition.not_in_parts}"
     if spec.form.tells_labels:
         return "form.label-tables: parts have labels in common: `sfumato load` makes the tables"
     for name, column in spec.columns.items():
@@ -57,6 +57,16 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
 def _fault_of_promises(spec: SpecParts) -> str | None:
     told = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
     for i, promise in enumerate(spec.scoped()):
+        if spec.form.declares and promise.compares_with_all:
+            return (
+                f"promises.{i}: {promise.name} compares distributions that groups are declared to "
+                "have with those of all groups, and a part knows its own: leave it out"
+            )
+        if isinstance(promise, PPrivacy) and promise.of_groups:
+            return (
+                f"promises.{i}.target: the nearest to each group's own is found beside the values "
+                "of all rows, and a part knows its own: name one target"
+            )
         if promise.compares_with_all and spec.partition.chosen_once:
             return (
                 f"promises.{i}: {promise.name} compares groups with all rows, and partition "

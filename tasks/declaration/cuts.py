@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.texts import NUMBERS, Value, as_number
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.names import GROUP_ID, TARGET
 from sfumato.tasks.schema.part import Part
 
 PARTS = "parts"
@@ -102,6 +104,7 @@ class PublishedPart(_Declared):
         rows: how many it publishes.
         groups: how many groups it has.
         first_group: what is added to its group ids where all parts are one table.
+        first_target: the same of the numbers of its targets, where it has any.
         where: its strata, each by its columns: the cut that defines the part.
         digest: of its own manifest.
     """
@@ -110,5 +113,13 @@ class PublishedPart(_Declared):
     rows: Annotated[int, Field(ge=0)]
     groups: Annotated[int, Field(ge=0)]
     first_group: Annotated[int, Field(ge=0, alias="first-group")]
+    first_target: Annotated[int, Field(ge=0, alias="first-target")] = since(
+        7, 0, "what is added to the numbers of targets where all parts are one table"
+    )
     where: tuple[Where, ...]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+    def added_to(self, columns: Sequence[str]) -> dict[str, int]:
+        """What is added to numbers of groups and targets in these columns, by their names."""
+        firsts = {GROUP_ID: self.first_group, TARGET: self.first_target}
+        return {name: firsts[name] for name in columns}

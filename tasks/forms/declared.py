@@ -11,6 +11,7 @@ from pydantic import Field
 from sfumato.expectations.models.model import PrivacyModel, Way
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, Role
+from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.part import Part
 
 
@@ -48,8 +49,7 @@ class FormParameters(Part):
     in the place of quasi-identifiers; `shows_hierarchies`, that these come from hierarchies;
     `counts_alone`, that no aggregate but counts can be asked; `declares`, that promises are judged
     by declared distributions, not by the rows' values; `shows_insensitive`, that insensitive
-    columns are published; `not_in_parts` says why parts of a table cannot be shown, where they
-    cannot; `keeps_nulls`, that sensitive values may be missing.
+    columns are published; `keeps_nulls`, that sensitive values may be missing.
     """
 
     shows: ClassVar[str]
@@ -61,7 +61,6 @@ class FormParameters(Part):
     declares: ClassVar[bool] = False
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False
-    not_in_parts: ClassVar[str | None] = None
     keeps_nulls: ClassVar[bool] = False
 
     method: str
@@ -70,6 +69,11 @@ class FormParameters(Part):
     def admits(cls, promise: PrivacyModel) -> bool:
         """Decide whether a promise means something of what the form shows."""
         return (cls.judged_as or cls.shows) in promise.ways
+
+    @classmethod
+    def numbered(cls, _table: str) -> tuple[str, ...]:
+        """The columns of a table with numbers that run on from part to part of a release."""
+        return () if cls.shows == "labels" else (GROUP_ID,)
 
     @property
     def protects_values(self) -> bool:

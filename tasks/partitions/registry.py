@@ -11,7 +11,7 @@ from sfumato.tasks.partitions.distribution import exact_qi, stratum
 from sfumato.tasks.partitions.full_domain import full_domain, one_node
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.partition import Partitioner
+from sfumato.tasks.partitions.partition import Partition, Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = {
     "full-domain": full_domain.partition,
@@ -30,3 +30,9 @@ PARTITIONS: Mapping[str, Partitioner] = {
 
 CHOICES: Mapping[str, Callable[..., Partitioner]] = {"full-domain": one_node.choose_node}
 """Of partitions that choose once for all rows, how that is done from counts of distinct rows."""
+
+OVER_ALL: Mapping[str, Callable[..., Partition]] = {
+    "stratum": stratum.partition,
+    "exact-qi": exact_qi.partition,
+}
+"""Those that take how often values occur in more rows than they group, as `totals`."""

@@ -1,14 +1,18 @@
 """Anonymize parts: each is grouped and shown as a table of its own, by whoever works on it."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
-from sfumato.tasks.parts.counts import choose_for_all
+from sfumato.tasks.partitions.registry import OVER_ALL
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
-from sfumato.tasks.parts.promises import terms_of_parts
+from sfumato.tasks.parts.together.counts import choose_for_all
+from sfumato.tasks.parts.together.promises import terms_of_parts
+from sfumato.tasks.parts.together.values import over_all_values, read_values, write_values
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
@@ -25,6 +29,7 @@ class PartToAnonymize:
         attempts: where it is tried.
         randomness: what is drawn from.
         partitioner: what was chosen for all parts, where something was.
+        values: how often values occur in all parts, where distributions are over all of them.
     """
 
     part: PartOnDisk
@@ -32,6 +37,7 @@ class PartToAnonymize:
     attempts: Path
     randomness: Randomness
     partitioner: Partitioner | None
+    values: Path | None
 
 
 def anonymize_part(job: PartToAnonymize) -> str:
@@ -41,9 +47,20 @@ def anonymize_part(job: PartToAnonymize) -> str:
         PromiseError: where the partition cannot keep the promises.
     """
     with attempt(job.attempts, job.part.name) as place:
-        rows = job.part.rows(job.terms)
-        write_candidate_of_part(rows, job.terms, place, job.randomness, job.partitioner)
+        rows, partitioner = _rows_of(job)
+        write_candidate_of_part(rows, job.terms, place, job.randomness, partitioner)
         return place.name
+
+
+def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
+    """The rows of a part, and what groups them, where that is not the declared one as it is."""
+    rows = job.part.rows(job.terms)
+    if job.values is None:
+        return rows, job.partitioner
+    (name,) = job.terms.named("sensitive")
+    totals = read_values(job.values, name)
+    partitioner = partial(OVER_ALL[job.terms.partition.method], totals=totals.counts)
+    return over_all_values(rows, totals), partitioner
 
 
 def write_candidates(
@@ -64,14 +81,17 @@ def write_candidates(
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
     declared, chosen = terms_of_parts(parts, terms), choose_for_all(parts, terms)
+    values = write_values(parts, terms, stage)
     with open_attempts(stage) as attempts:
         jobs = [
-            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen)
+            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, values)
             for part, own in zip(parts, declared, strict=True)
         ]
         for part, made in zip(parts, workers.each(anonymize_part, jobs), strict=True):
             keep_attempt(attempts, made, stage / part.name)
             part.delete()
+    if values is not None:
+        values.unlink()
     facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
     write_note(stage, "facts", facts)
     write_note(stage, "counts", {})

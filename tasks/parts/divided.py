@@ -9,6 +9,7 @@ from sfumato.tasks.declaration.cuts import PublishedPart, Share, Where
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.strata import StratumOnDisk, read_rows_of
+from sfumato.tasks.publication.in_parts.whole import PlaceOfPart
 from sfumato.tasks.stages.stage import read_note, write_note
 
 _PARTS = "parts"
@@ -44,13 +45,14 @@ class PartOnDisk:
         for one in self.strata:
             one.delete()
 
-    def published(self, rows: int, groups: int, first_group: int, digest: str) -> PublishedPart:
+    def published(self, rows: int, groups: int, at: PlaceOfPart, digest: str) -> PublishedPart:
         """What a release declares of it."""
         return PublishedPart(
             name=self.name,
             rows=rows,
             groups=groups,
-            first_group=first_group,
+            first_group=at.first_group,
+            first_target=at.first_target,
             where=self.where,
             digest=digest,
         )

@@ -23,6 +23,7 @@ from sfumato.tasks.publication.in_parts.read import compare_parts
 from sfumato.tasks.publication.in_parts.rest import Totals
 from sfumato.tasks.publication.in_parts.whole import (
     JudgePromises,
+    PlaceOfPart,
     SeenPart,
     SeenParts,
     compared_columns,
@@ -149,12 +150,12 @@ def _judged(
 def _published(
     seen: SeenParts, release: Path, parts: Sequence[PartOnDisk]
 ) -> Iterator[PublishedPart]:
-    """What is declared of each part, whose group ids begin where those before it end."""
-    first = 0
-    for part, rows, sizes in zip(parts, seen.rows, seen.sizes, strict=True):
+    """What is declared of each part, whose numbers begin where those of parts before it end."""
+    at = PlaceOfPart()
+    for part, rows, sizes, targets in zip(parts, seen.rows, seen.sizes, seen.targets, strict=True):
         digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]
-        yield part.published(rows.published, len(sizes), first, digest)
-        first += len(sizes)
+        yield part.published(rows.published, len(sizes), at, digest)
+        at = at.after(len(sizes), targets)
 
 
 def _write_totals(place: Path, totals: Totals, number: int) -> None:

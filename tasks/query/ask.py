@@ -167,10 +167,12 @@ def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Sou
     parts = release.declared.made_of
     if not parts:
         return {name: release.directory / path for name, path in paths.items()}
-    first = tuple(part.first_group for part in parts)
     folders = [release.directory / PARTS / part.name for part in parts]
     return {
-        name: TableInParts(tuple(folder / path for folder in folders), first)
+        name: TableInParts(
+            tuple(folder / path for folder in folders),
+            tuple(part.added_to(release.declared.form.numbered(name)) for part in parts),
+        )
         for name, path in paths.items()
     }
 

@@ -29,6 +29,7 @@ default: what does not use it is written, and digested, as it always was.
         which an identifier repeats; rows_per_unit: several, and households:
         promises that are kept over people, or over households, too; partition.leave of mondrian,
         partition.alike of anatomy; intervals.grid: more factors than there were at first
+    7   releases in parts whose form is redistributed: where targets of each part begin
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 6
+NEWEST = 7
 
 _MARK = "x-since-format"
 

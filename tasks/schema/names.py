@@ -3,6 +3,8 @@
 import re
 
 GROUP_ID, COUNT = "group_id", "count"
+AIMS, TARGETS, TARGET = "aims", "targets", "target"
+"""The tables of distributions that groups are declared to have, and the column of their numbers."""
 
 
 def safe_name(column: str) -> str:

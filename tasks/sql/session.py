@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
 
 _Rows = TypeVar("_Rows")
@@ -54,8 +53,8 @@ def open_session(
 
 def _files(table: Path | TableInParts) -> TableInParts:
     if isinstance(table, TableInParts):
-        return TableInParts(tuple(path.absolute() for path in table.files), table.first_groups)
-    return TableInParts((table.absolute(),), (0,))
+        return replace(table, files=tuple(path.absolute() for path in table.files))
+    return TableInParts((table.absolute(),), ({},))
 
 
 def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
@@ -129,12 +128,10 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
         if not path.is_file():
             raise InputError(f"{path}: no such file")
     try:
-        grouped = all(GROUP_ID in pq.read_schema(path).names for path in table.files)
-        first = table.first_groups if grouped else [0] * len(table.files)
         view = exp.Create(
             this=exp.table_(name, quoted=True),
             kind="VIEW",
-            expression=union_of_parts([_source(str(path)) for path in table.files], first),
+            expression=union_of_parts([_source(str(path)) for path in table.files], table.added),
         )
         connection.execute(view.sql("duckdb"))
     except (duckdb.Error, pa.ArrowException, OSError) as error:

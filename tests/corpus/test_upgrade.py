@@ -28,6 +28,7 @@ FORMS = {  # of each format the line with the most state
     "format-6": "generalized",
     "format-6-labels": "permuted",  # with a bar on attacks
     "format-6-people": "suppressed",  # with maps of people
+    "format-7": "redistributed",  # in parts, with targets
 }
 LINES = [
     line

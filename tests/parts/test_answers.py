@@ -71,6 +71,17 @@ FORMS = {
     },
 }
 
+for called, partition, target in [
+    ("stratum", "stratum", {"target": "source"}),
+    ("exact-qi", "exact-qi", {"target": "source", "per": "table"}),
+]:
+    FORMS[called] = {
+        "columns": {name: of for name, of in SPEC["columns"].items() if name != "ward"},
+        "promises": [{"model": "p-privacy", **target}],
+        "partition": {"method": partition},
+        "form": {"method": "redistributed", "fakes": 0.1},
+    }
+
 
 def as_one(release) -> tuple[Tables, object]:
     """The tables of all parts as one release would publish them, and what it would declare."""

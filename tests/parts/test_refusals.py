@@ -54,14 +54,29 @@ CHANGES = {
         },
         "promises.0: t-closeness compares groups with all rows",
     ),
-    "redistributed": (
+    "targets of groups": (
         {
             "columns": {k: v for k, v in COLUMNS.items() if k != "ward"},
-            "promises": [{"model": "p-privacy", "target": "source"}],
+            "promises": [
+                {"model": "p-privacy", "target": {"nearest": "own"}},
+                {"model": "l-diversity", "variant": "distinct", "l": 2},
+            ],
             "partition": {"method": "stratum"},
             "form": {"method": "redistributed"},
         },
-        "form: redistributed declares targets",
+        "promises.0.target: the nearest to each group's own",
+    ),
+    "distances of targets": (
+        {
+            "columns": {k: v for k, v in COLUMNS.items() if k != "ward"},
+            "promises": [
+                {"model": "p-privacy", "target": "source"},
+                {"model": "t-closeness", "t": 0.5, "distance": "ordered"},
+            ],
+            "partition": {"method": "stratum"},
+            "form": {"method": "redistributed"},
+        },
+        "promises.1: t-closeness compares distributions",
     ),
     "composed": (
         {"columns": {**PERSON, **COLUMNS}, "unit": None, "versions": "composed"},

@@ -17,6 +17,7 @@ from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS
 
 MOST = 40
 """The largest denominator of targets of groups: each way of writing it may be tried."""
@@ -35,10 +36,6 @@ class RedistributedParameters(FormParameters):
     values_apart: ClassVar[bool] = True
     declares: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
-    not_in_parts: ClassVar[str | None] = (
-        "redistributed declares targets over the values of all rows, and a part has a tree of its "
-        "own: permuted and split show parts"
-    )
 
     method: Literal["redistributed"]
     tree: Annotated[
@@ -62,6 +59,11 @@ class RedistributedParameters(FormParameters):
     rows: Annotated[int | None, Field(ge=1)] = since(
         6, None, "fewest rows of a group, where p-privacy has target: {nearest: own}"
     )
+
+    @classmethod
+    def numbered(cls, table: str) -> tuple[str, ...]:
+        """See `FormParameters`: targets have numbers, too."""
+        return {TARGETS: (TARGET,), AIMS: (GROUP_ID, TARGET)}.get(table, (GROUP_ID,))
 
     @property
     def own_targets(self) -> int | None:

@@ -27,12 +27,10 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
 from sfumato.tasks.forms.redistributed.domain import domain_of
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.forms.redistributed.shown_groups import AIMS, QIT, sensitive_name, shown_groups
+from sfumato.tasks.forms.redistributed.shown_groups import QIT, sensitive_name, shown_groups
 from sfumato.tasks.forms.redistributed.subdomains import annotate_trees, choose_subdomains
 from sfumato.tasks.forms.redistributed.targets import (
     LOWER,
-    TARGET,
-    TARGETS,
     UPPER,
     are_numbered,
     renumber,
@@ -43,7 +41,7 @@ from sfumato.tasks.forms.redistributed.targets import (
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
-from sfumato.tasks.schema.names import COUNT, GROUP_ID
+from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import Schema, names_with_roles
 
 

@@ -13,17 +13,15 @@ from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.redistributed.targets import (
     LOWER,
-    TARGET,
-    TARGETS,
     UPPER,
     Told,
     locate,
     read,
 )
-from sfumato.tasks.schema.names import COUNT, GROUP_ID
+from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import Schema, names_with_roles
 
-QIT, AIMS = "qit", "aims"
+QIT = "qit"
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,8 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
@@ -20,6 +22,7 @@ def partition(
     promises: Sequence[PrivacyModel],
     parameters: ExactQIParameters,
     randomness: Randomness,
+    totals: np.ndarray | None = None,
 ) -> Partition:
     """Group rows of a stratum with equal quasi-identifiers, each as p-privacy asks of its stratum.
 
@@ -29,4 +32,4 @@ def partition(
     exact = [column.name for column in microdata.with_roles("quasi-identifier")]
     by = dict.fromkeys([*strata, *exact])
     keys, _ = key([microdata[name] for name in by], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0])
+    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], totals)

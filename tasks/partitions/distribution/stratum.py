@@ -5,6 +5,8 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
@@ -20,6 +22,7 @@ def partition(
     promises: Sequence[PrivacyModel],
     parameters: StratumParameters,
     randomness: Randomness,
+    totals: np.ndarray | None = None,
 ) -> Partition:
     """Group the rows of each stratum, with the distribution that p-privacy asks for.
 
@@ -27,4 +30,4 @@ def partition(
         PromiseError: where p-privacy is not promised, or another promise cannot be kept.
     """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0])
+    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], totals)

@@ -18,6 +18,7 @@ def target_distributions(
     strata: Sequence[str],
     stratum: np.ndarray,
     number: int,
+    totals: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """The different distributions, and the index of each stratum's (int64, one per stratum).
 
@@ -30,6 +31,7 @@ def target_distributions(
         strata: the columns that tell strata apart.
         stratum: the stratum of each row (int64), below `number`.
         number: the number of strata.
+        totals: how often each value of the attribute occurs (int64), where not in this table alone.
 
     Raises:
         SpecError: where the values have no such distribution.
@@ -48,7 +50,7 @@ def target_distributions(
         case "source" if promise.per == "stratum":
             found = _sources(column, stratum, number)
         case _:
-            found = [_common(promise, column)] * number
+            found = [_common(promise, column, totals)] * number
     keys = [tuple(weights.tolist()) for weights in found]
     distinct = dict(zip(keys, found, strict=True))
     place = {key: at for at, key in enumerate(distinct)}
@@ -62,7 +64,7 @@ def _sources(column: Column, stratum: np.ndarray, number: int) -> list[np.ndarra
     return [of_counts(row) for row in counts]
 
 
-def _common(promise: PPrivacy, column: Column) -> np.ndarray:
+def _common(promise: PPrivacy, column: Column, totals: np.ndarray | None) -> np.ndarray:
     values = len(column.values)
     match promise.target:
         case "uniform":
@@ -73,4 +75,5 @@ def _common(promise: PPrivacy, column: Column) -> np.ndarray:
             if not is_ordered(column.values.type):
                 raise SpecError(f"target: {column.name!r} has no order for a normal distribution")
             return normal(exact(column.values, column.name), given.mean, given.variance)
-    return of_counts(np.bincount(column.codes, minlength=values))
+    own = np.bincount(column.codes, minlength=values)
+    return of_counts(own if totals is None else totals)

@@ -25,6 +25,7 @@ def with_targets(
     promises: Sequence[PrivacyModel],
     parameters: PartitionParameters,
     group: np.ndarray,
+    totals: np.ndarray | None = None,
 ) -> Partition:
     """Groups, none of which crosses strata, each aiming at the distribution asked of its stratum.
 
@@ -35,6 +36,7 @@ def with_targets(
             distributions.
         parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
+        totals: how often each value of the attribute occurs (int64), where not in this table alone.
 
     Returns:
         The groups; without targets, where each group's own values decide its target.
@@ -51,7 +53,7 @@ def with_targets(
     if promise.of_groups:
         return Partition(group, facts={"groups": int(group.max(initial=-1)) + 1})
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
-    weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number)
+    weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number, totals)
     sizes = np.bincount(group)
     of_group = np.empty(len(sizes), dtype=np.int64)
     of_group[group] = stratum

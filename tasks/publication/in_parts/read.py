@@ -21,6 +21,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.in_parts.cut import require_cut, within
 from sfumato.tasks.publication.in_parts.whole import (
     JudgePromises,
+    PlaceOfPart,
     SeenParts,
     see_part,
     terms_of_part,
@@ -43,7 +44,8 @@ def read_whole(
     if declared.parts is None or not declared.made_of:
         raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
     require_cut(declared)
-    seen, first, admitted = SeenParts(declared), 0, list[_Admitted]()
+    seen, admitted = SeenParts(declared), list[_Admitted]()
+    first = PlaceOfPart()
     for number, part in enumerate(declared.made_of, start=1):
         try:
             found, assessment = verify(release.directory / PARTS / part.name)
@@ -54,9 +56,10 @@ def read_whole(
         except (PromiseError, InputError) as error:
             raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
         checked.append(found)
-        seen.add(see_part(assessment, declared.promises))
+        own = see_part(assessment, declared.promises)
+        seen.add(own)
         admitted.append(_admitted(assessment.tables, declared))
-        first += part.groups
+        first = first.after(len(own.sizes), own.targets)
         del assessment
         gc.collect()  # what refers to itself would hold the tables of part after part
     _require_apart(declared, admitted)
@@ -90,10 +93,11 @@ def compare_parts(seen: SeenParts, release: Path, judge: JudgePromises) -> None:
 
 
 def _require_part(
-    declared: Declared, part: PublishedPart, assessment: Assessment, number: int, first: int
+    declared: Declared, part: PublishedPart, assessment: Assessment, number: int, at: PlaceOfPart
 ) -> None:
     own, groups = assessment.declared, len(assessment.groups.of_all())
-    if part.name != f"{number:04d}" or (part.first_group, part.groups) != (first, groups):
+    place = PlaceOfPart(part.first_group, part.first_target)
+    if part.name != f"{number:04d}" or (place, part.groups) != (at, groups):
         raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
     if part.rows != own.rows.published:
         raise PromiseError(f"its rows are not as many as {MANIFEST} states")

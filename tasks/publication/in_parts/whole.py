@@ -14,7 +14,9 @@ from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, obser
 from sfumato.tasks.declaration.assessment import Assessment, SeenGroups, Verdicts
 from sfumato.tasks.declaration.cuts import PublishedPart
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.forms.redistributed.targets import digest_of_domain, number_of_targets
 from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
+from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
 
 JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
@@ -32,6 +34,8 @@ class SeenPart:
         verdicts: on each promise, in order.
         totals: how often each value occurs, by the sensitive columns of promises that compare
             groups with all rows.
+        targets: how many distributions its groups are declared to have.
+        domain: a digest of the values that these are over, None where there are none.
     """
 
     columns: Mapping[str, DeclaredColumn]
@@ -39,6 +43,8 @@ class SeenPart:
     sizes: np.ndarray
     verdicts: tuple[Verdict, ...]
     totals: Mapping[str, Totals]
+    targets: int = 0
+    domain: str | None = None
 
 
 def compared_columns(promises: Sequence[PrivacyModel]) -> tuple[str, ...]:
@@ -65,7 +71,21 @@ def see_part(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPa
         sizes=assessment.groups.of_all().live,
         verdicts=tuple(verdict for _, verdict in assessment.verdicts),
         totals=totals,
+        targets=number_of_targets(assessment.tables),
+        domain=digest_of_domain(assessment.tables),
     )
+
+
+@dataclass(frozen=True)
+class PlaceOfPart:
+    """Where the numbers of a part's groups and of its targets begin among those of all parts."""
+
+    first_group: int = 0
+    first_target: int = 0
+
+    def after(self, groups: int, targets: int) -> "PlaceOfPart":
+        """Where those of the next part begin."""
+        return PlaceOfPart(self.first_group + groups, self.first_target + targets)
 
 
 @dataclass
@@ -80,6 +100,8 @@ class SeenParts:
         verdicts: of each promise the one on each part.
         totals: how often each value occurs, by the sensitive columns of promises that compare
             groups with all rows.
+        targets: how many distributions the groups of each part are declared to have.
+        domains: digests of the values that these are over: one, or none.
     """
 
     terms: Terms
@@ -88,6 +110,8 @@ class SeenParts:
     sizes: list[np.ndarray] = field(default_factory=list)
     verdicts: list[list[Verdict]] = field(default_factory=list)
     totals: dict[str, Totals] = field(default_factory=dict)
+    targets: list[int] = field(default_factory=list)
+    domains: set[str | None] = field(default_factory=set)
 
     @property
     def compared(self) -> tuple[PrivacyModel, ...]:
@@ -98,11 +122,16 @@ class SeenParts:
         """See another part.
 
         Raises:
-            PromiseError: where its columns are not those of other parts.
+            PromiseError: where its columns, or the values that its distributions are over, are not
+                those of other parts.
         """
         self.columns = self.columns or dict(part.columns)
         if self.columns != part.columns:
             raise PromiseError("declares other columns than the parts before it")
+        self.domains.add(part.domain)
+        if len(self.domains) > 1:
+            raise PromiseError(f"{TARGETS}: are over other values than in the parts before it")
+        self.targets.append(part.targets)
         self.rows.append(part.rows)
         self.sizes.append(part.sizes)
         self.verdicts.append(list(part.verdicts))

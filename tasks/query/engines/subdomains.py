@@ -20,7 +20,7 @@ from sfumato.expectations.arrow import as_integers, as_truths
 from sfumato.expectations.exact import Exact, exact, is_number
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.forms.redistributed.targets import TARGETS, locate
+from sfumato.tasks.forms.redistributed.targets import locate
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.subdomain_bounds import Cells, Expected
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
@@ -33,6 +33,7 @@ from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.query.sql.conditions.subdomain_queries import SubdomainQueries
+from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.sql.session import fetch, fetch_table, session
 
 _Found = dict[Key, dict[Aggregate, Bounds]]

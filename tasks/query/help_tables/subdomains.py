@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.redistributed.redistributed import groups
-from sfumato.tasks.forms.redistributed.targets import TARGETS
 from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with_possible_hits
 from sfumato.tasks.query.help_tables.subdomain_nodes import read_nodes
+from sfumato.tasks.schema.names import TARGETS
 
 
 def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:

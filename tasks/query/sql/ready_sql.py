@@ -51,8 +51,7 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
 def _view(name: str, path: str, declared: Declared) -> str:
     parts = declared.made_of
     places = [f"{PARTS}/{part.name}/{path}" for part in parts] or [path]
-    grouped = bool(parts) and declared.form.shows != "labels"
-    first = [part.first_group for part in parts] if grouped else [0] * len(places)
+    added = [part.added_to(declared.form.numbered(name)) for part in parts] or [{}]
     sources = [
         exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(place)])
         for place in places
@@ -61,7 +60,7 @@ def _view(name: str, path: str, declared: Declared) -> str:
         this=exp.table_(name),
         kind="VIEW",
         replace=True,
-        expression=union_of_parts(sources, first),
+        expression=union_of_parts(sources, added),
     )
     return f"{view.sql('duckdb', pretty=bool(parts))};"
 

@@ -109,7 +109,7 @@ def _bar_line(bar: KeptBar) -> BarLine:
     said = {
         "values": "1 other value" if bar.known == 1 else f"{bar.known} other values",
         "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
-        "width": _NARROW if bar.width is None else plain(bar.width),
+        "width": _NARROW if bar.width is None else str(plain(bar.width)),
         "level": f"level {bar.level}",
         "times": f"{bar.times or 0:g}",
     }

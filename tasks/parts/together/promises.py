@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
@@ -13,7 +11,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.parts.divided import PartOnDisk
-from sfumato.tasks.parts.strata import read_columns
+from sfumato.tasks.parts.together.values import totals_of_part, totals_of_parts
 from sfumato.tasks.publication.in_parts.rest import Totals, places, with_rest
 from sfumato.tasks.publication.in_parts.whole import compared_columns, terms_of_part
 
@@ -25,8 +23,8 @@ def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
         PromiseError: where a part is too unlike the whole for a promise that compares with it.
     """
     names = compared_columns(terms.promises)
-    of_parts = {name: [_totals(part, name) for part in parts] for name in names}
-    whole = {name: _sum(of) for name, of in of_parts.items()}
+    of_parts = {name: [totals_of_part(part, name) for part in parts] for name in names}
+    whole = {name: totals_of_parts(of) for name, of in of_parts.items()}
     declared = []
     for number, part in enumerate(parts):
         called = f"part {number + 1} of {len(parts)}"
@@ -52,25 +50,6 @@ def _of_part(promise: PrivacyModel, seen: Groups, called: str) -> PrivacyModel:
             "tells less of the sensitive one"
         )
     return found
-
-
-def _sum(of_parts: Sequence[Totals]) -> Totals:
-    whole = Totals(of_parts[0].name)
-    for one in of_parts:
-        whole.add_values(one.values, one.counts)
-    return whole
-
-
-def _totals(part: PartOnDisk, name: str) -> Totals:
-    """How often each value of a column occurs in the rows of a part."""
-    totals = Totals(name)
-    for table in read_columns(part.strata, [name]):
-        column = table[name]
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        found = pc.value_counts(column)
-        totals.add_values(found.field("values"), found.field("counts").to_numpy())
-    return totals
 
 
 def _as_group(totals: Totals) -> Groups:

@@ -1,0 +1,1 @@
+"""What is known of all parts before any of them is made."""

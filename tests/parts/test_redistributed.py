@@ -1,0 +1,188 @@
+"""Distributions that groups are declared to have, in parts: over the values of all of them."""
+
+import json
+import pickle
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.assessment import assess
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.parts.anonymize import PartToAnonymize
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.query.ask import files_of_tables
+from sfumato.tasks.query.engines.engine import read_table
+from sfumato.tasks.schema.names import AIMS, TARGETS
+from sfumato.tasks.workers.workers import InTurn
+from tests.parts.divided import Divided, visits
+from tests.parts.test_answers import FORMS
+from tests.release.forge import edit
+
+TARGETED = {
+    "uniform": {"target": "uniform"},
+    "all rows": {"target": "source", "per": "table"},
+    "stratum": {"target": "source"},
+    "zipf": {"target": {"zipf": 0.5}},
+}
+
+
+def spec_of(target, partition="stratum", **changes):
+    return {
+        **FORMS["stratum"],
+        "promises": [{"model": "p-privacy", **TARGETED[target]}],
+        "partition": {"method": partition},
+        "form": {"method": "redistributed", "denominator": "exact"},
+        **changes,
+    }
+
+
+def rows_of(number=400):
+    """Few different costs, of which no stratum has all."""
+    table = visits(number)
+    cents = np.where(
+        np.array(table["year"]) == 2020,
+        np.random.default_rng(3).integers(0, 5, number),
+        np.random.default_rng(4).integers(2, 9, number),
+    )
+    cost = pa.array(cents).cast(pa.decimal128(38, 0)).cast(pa.decimal128(38, 2))
+    return table.set_column(table.column_names.index("cost"), "cost", cost)
+
+
+def shares_by_year(release):
+    """What each stratum's groups are declared to have: of each value its probability."""
+    files = files_of_tables(open_release(release), [])
+    qit, aims, targets = (read_table(files[name]) for name in ("qit", AIMS, TARGETS))
+    aim = dict(zip(aims["group_id"].to_pylist(), aims["target"].to_pylist(), strict=True))
+    years = dict(zip(qit["group_id"].to_pylist(), qit["year"].to_pylist(), strict=True))
+    chances = {number: chances_of(targets, number) for number in set(aim.values())}
+    assert set(chances) == set(range(len(chances)))
+    return {(year, tuple(chances[aim[group]].items())) for group, year in years.items()}
+
+
+def chances_of(targets, number):
+    """The product of the shares from the root down to each leaf."""
+    nodes = [
+        (row["lower"], row["upper"], row["weight"])
+        for row in targets.filter(pc.equal(targets["target"], number)).to_pylist()
+    ]
+    found = {}
+    for low, high, _ in nodes:
+        if low == high:
+            above = [n for n in nodes if n[0] <= low and high <= n[1] and n[:2] != (low, high)]
+            path = sorted([*above, (low, high, None)], key=lambda n: n[1] - n[0], reverse=True)
+            chance = Fraction(1)
+            for (a, b, _), (c, d, _) in pairwise(path):
+                siblings = [
+                    n
+                    for n in nodes
+                    if a <= n[0] and n[1] <= b and n[:2] != (a, b) and not is_below(n, nodes, a, b)
+                ]
+                weight = {n[:2]: n[2] for n in siblings}
+                chance *= Fraction(weight[c, d], sum(weight.values()) or 1)
+            found[low] = chance
+    return found
+
+
+def is_below(node, nodes, a, b):
+    """Whether some node inside of [a, b] has another one inside of it."""
+    return any(
+        n[0] <= node[0] and node[1] <= n[1] and n[:2] not in (node[:2], (a, b))
+        for n in nodes
+        if a <= n[0] and n[1] <= b
+    )
+
+
+@pytest.mark.parametrize("target", TARGETED)
+@pytest.mark.parametrize("partition", ["stratum", "exact-qi"])
+def test_targets_are_those_of_one_table(divided, target, partition, tmp_path, monkeypatch):
+    spec = spec_of(target, partition, parts={"rows": 10_000})
+    whole = divided.write(rows_of(), **spec).publish("one").directory
+    assert len(open_release(whole).declared.made_of) == 1
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
+    cut = (
+        Divided(tmp_path / "cut")
+        .write(rows_of(), **{**spec, "parts": {"rows": 100}})
+        .publish("two")
+        .directory
+    )
+    assert len(open_release(cut).declared.made_of) > 4
+    assert len(check(cut).verdicts) == 1
+    found, wanted = shares_by_year(cut), shares_by_year(whole)
+    if target == "stratum":
+        assert {year for year, _ in found} == {year for year, _ in wanted}
+    else:
+        assert found == wanted
+
+
+@pytest.fixture
+def cut(divided):
+    """A version whose parts have targets of their own, the second one no 0."""
+    return divided.write(rows_of(), **spec_of("stratum")).publish("one").directory
+
+
+def test_numbers_of_targets_run_on_in_the_lowest_format_that_says_so(cut):
+    document = json.loads((cut / MANIFEST).read_bytes())["sfumato"]
+    firsts = [part.first_target for part in open_release(cut).declared.made_of]
+    targets = [
+        pc.count_distinct(pq.read_table(part / "data" / "targets.parquet")["target"]).as_py()
+        for part in sorted((cut / "parts").iterdir())
+    ]
+    assert firsts == [sum(targets[:n]) for n in range(len(targets))]
+    assert document["format"] == 7
+    assert [part.get("first-target") for part in document["made_of"]] == [None, *firsts[1:]]
+
+
+@pytest.mark.parametrize("first", [0, 7])
+def test_a_part_begins_where_the_one_before_it_ends(cut, first):
+    edit(cut, lambda document: document["sfumato"]["made_of"][1].update({"first-target": first}))
+    with pytest.raises(PromiseError, match="parts/0002: its place or its groups"):
+        check(cut)
+
+
+def test_parts_over_their_own_values_are_no_release(cut):
+    """A part of a release about other people, whose targets are over other values."""
+    part = cut / "parts" / "0002"
+    declared = open_release(part).declared
+    tables = read_tables(declared, part / "data")
+    for name in (TARGETS, "st"):
+        table = tables[name]
+        for bound in ("lower", "upper"):
+            at = table.column_names.index(bound)
+            moved = pc.add(table[bound], pa.scalar(1, pa.int32())).cast(table[bound].type)
+            table = table.set_column(at, table.schema.field(at), moved)
+        tables = {**tables, name: table}
+    shutil.rmtree(part)
+    write_release(part, assess(declared, tables))
+    digest = open_release(part).manifest["sfumato"]["digest"]
+    edit(cut, lambda document: document["sfumato"]["made_of"][1].update({"digest": digest}))
+    with pytest.raises(PromiseError, match="targets: are over other values"):
+        check(cut)
+
+
+def test_workers_are_told_of_a_file_and_of_no_value(divided):
+    """What goes over a wire are paths, counts and what is declared; nothing of it stays."""
+    told = []
+
+    class Listening(InTurn):
+        def each(self, work, jobs):
+            jobs = list(jobs)
+            told.extend(jobs)
+            return super().each(work, jobs)
+
+    divided.write(rows_of(), **spec_of("all rows"))
+    divided.publish("one", Listening())
+    making = [job for job in told if isinstance(job, PartToAnonymize)]
+    assert len(making) > 1
+    for job in making:
+        assert b"0.0" not in pickle.dumps(replace(job, randomness=None))
+        assert not job.values.exists()
