@@ -39,14 +39,14 @@ def deal(counts: Counts) -> Counts:
     """The same values in groups of the same sizes, each in any of them."""
     rows = counts.count.astype(np.int64)
     group = np.repeat(counts.group, rows)
-    value = np.repeat(counts.value, rows)[shuffled(len(group))]
+    value = np.repeat(counts.value, rows)[shuffle_numbers(len(group))]
     place = np.sort(group * counts.values + value)
     first = starts(place)
     group, value = np.divmod(place[first], counts.values)
     return replace(counts, group=group, value=value, count=np.diff(np.append(first, len(place))))
 
 
-def shuffled(number: int) -> np.ndarray:
+def shuffle_numbers(number: int) -> np.ndarray:
     """The numbers from 0 as they stand after one thorough shuffle (int64), the same everywhere.
 
     They are sorted by SplitMix64's mixing of each (Steele, Lea, Flood, Fast splittable pseudorandom

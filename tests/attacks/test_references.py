@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.dealt import DEALT, beside_dealt, deal, shuffled
+from sfumato.tasks.attacks.dealt import DEALT, beside_dealt, deal, shuffle_numbers
 from sfumato.tasks.attacks.group import distance, homogeneity, known_people
 from sfumato.tasks.attacks.registry import attack_release
 from tests.attacks.test_attacks import FORMS, attacked, correlated, of_numbers, shown
@@ -100,15 +100,15 @@ def test_distances_are_half_the_differences_of_shares(groups_of, members):
 
 
 def test_the_shuffle_is_the_same_for_ever():
-    assert shuffled(12).tolist() == [2, 4, 6, 8, 5, 10, 1, 11, 7, 0, 9, 3]
+    assert shuffle_numbers(12).tolist() == [2, 4, 6, 8, 5, 10, 1, 11, 7, 0, 9, 3]
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 1000])
 def test_the_shuffle_has_each_number_once(number):
-    assert sorted(shuffled(number).tolist()) == list(range(number))
+    assert sorted(shuffle_numbers(number).tolist()) == list(range(number))
 
 
 def test_the_shuffle_leaves_nothing_together():
     """Of 100,000 numbers, a tenth from each tenth; χ² with 81 degrees of freedom, p = 1e-6."""
-    tenths = np.bincount(np.arange(100_000) // 10_000 * 10 + shuffled(100_000) // 10_000)
+    tenths = np.bincount(np.arange(100_000) // 10_000 * 10 + shuffle_numbers(100_000) // 10_000)
     assert ((tenths - 1000.0) ** 2 / 1000).sum() < 156

@@ -158,7 +158,7 @@ def test_parts_over_their_own_values_are_no_release(cut):
         table = tables[name]
         for bound in ("lower", "upper"):
             at = table.column_names.index(bound)
-            moved = pc.add(table[bound], pa.scalar(1, pa.int32())).cast(table[bound].type)
+            moved = pa.array([value + 1 for value in table[bound].to_pylist()], table[bound].type)
             table = table.set_column(at, table.schema.field(at), moved)
         tables = {**tables, name: table}
     shutil.rmtree(part)
@@ -184,5 +184,6 @@ def test_workers_are_told_of_a_file_and_of_no_value(divided):
     making = [job for job in told if isinstance(job, PartToAnonymize)]
     assert len(making) > 1
     for job in making:
-        assert b"0.0" not in pickle.dumps(replace(job, randomness=None))
+        wire = pickle.dumps(replace(job, randomness=None))
+        assert [kind for kind in (b"pyarrow", b"numpy", b"0.0") if kind in wire] == []
         assert not job.values.exists()
