@@ -32,7 +32,7 @@ _WHO: Mapping[str, str] = {
 _ANY: Mapping[str, str] = {
     "values": "some values",
     "people": "some others",
-    "width": "is said",
+    "width": "the one that is named",
     "level": "a level",
 }
 _NARROW = "a fifth of the promised e, or a twentieth of all numbers"
