@@ -73,7 +73,7 @@ def close(t, distance="equal"):
     return TCloseness(t=t, distance=distance, sensitive="s")
 
 
-def released(folder, arrays, promises, partition, form="permuted"):
+def released(folder, arrays, promises, partition, form="permuted", seed=1):
     people = table(arrays)
     of = {
         name: DeclaredColumn(
@@ -95,7 +95,7 @@ def released(folder, arrays, promises, partition, form="permuted"):
         form=FORMS[form],
         formats=("parquet",),
     )
-    trial = run_trial(people, terms, folder, seeded_keys(1)).require_kept()
+    trial = run_trial(people, terms, folder, seeded_keys(seed)).require_kept()
     declared, tables = trial.assessment.declared, trial.assessment.tables
     return AttackedRelease(declared, tables, trial.represented, "s")
 

@@ -1,8 +1,11 @@
 """Matches: records of people that are published as they are, and those that seem to be.
 
 Source: Task, Bhagat, Howarth, SDNist v2: Deidentified Data Report Tool (NIST, 2023): unique exact
-matches and apparent matches.
+matches and apparent matches. Values that are shuffled are where they are on average over all ways
+to shuffle them: no draw counts.
 """
+
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,13 +20,13 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     records = compared_records(target)
     if records is None:
         return ()
-    alone, exact = _exact(records)
+    alone = _alone(records)
     row, person = _apparent(*keys_of(records.known))
     known_alone = float(_met_once(keys_of(records.known)[1]).mean())
     found = [
         Score(
             "record like nobody else's, and published as it is",
-            float(exact.mean()),
+            float(_exact(records, alone)),
             {"people whose record is like nobody else's": float(alone.mean())},
         ),
         Score(
@@ -32,12 +35,12 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
             {"people whose quasi-identifiers are like nobody else's": known_alone},
         ),
     ]
-    wanted = records.sensitive
-    if wanted is not None and len(row):
-        agreeing = wanted.cells[row] == wanted.values[person]
+    wanted, values = records.sensitive, records.shuffled
+    if wanted is not None and values is not None and len(row):
+        agreeing = values.share_of(row, wanted.values[person])
         others = {"by the value that most people have": _most_have(wanted, person)}
         measure = "own value in the apparent match, of these"
-        found.append(Score(measure, float(agreeing.mean()), others))
+        found.append(Score(measure, float(agreeing), others))
     return tuple(found)
 
 
@@ -46,14 +49,21 @@ def successes(target: AttackedRelease) -> SuccessShare | None:
     records = compared_records(target)
     if records is None:
         return None
-    return SuccessShare(records.people, float(_exact(records)[1].mean()))
+    return SuccessShare(records.people, float(_exact(records, _alone(records))))
 
 
-def _exact(records: ComparedRecords) -> tuple[np.ndarray, np.ndarray]:
-    """Whose record is like nobody else's, and whose is published as it is, too (bool, bool)."""
-    shown, own = keys_of(records.columns)
-    alone = _met_once(own)
-    return alone, alone & np.isin(own, shown)
+def _alone(records: ComparedRecords) -> np.ndarray:
+    """Whose record is like nobody else's (bool)."""
+    return _met_once(keys_of(records.columns)[1])
+
+
+def _exact(records: ComparedRecords, alone: np.ndarray) -> Fraction:
+    """The share of people who are alone with their record, and it is published as it is."""
+    shown, own = keys_of(records.known)
+    wanted, values = records.sensitive, records.shuffled
+    if wanted is None or values is None:
+        return Fraction(int(np.isin(own[alone], shown).sum()), records.people)
+    return values.expected_records(shown, own[alone], wanted.values[alone]) / records.people
 
 
 def _most_have(wanted: ExactColumn, person: np.ndarray) -> float:

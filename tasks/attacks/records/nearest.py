@@ -2,11 +2,13 @@
 
 Source: Giomi, Boenisch, Wehmeyer, Tasnádi, A unified framework for quantifying privacy risk in
 synthetic data (PoPETs 2023), as Anonymeter computes them with one neighbour. Of equally near
-records it takes some one; here each is as likely, and shares are expected ones.
+records it takes some one; here each is as likely, as is each value of a group in each of its rows
+where values are shuffled, and shares are expected ones.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -65,26 +67,30 @@ class NearestRows:
 
     Attributes:
         records: the rows, and all people.
-        linked: how likely both halves of the quasi-identifiers lead to the same row (float64).
-        inferred: how likely a nearest row has the own value, or nearly (float64); 0 without one.
+        linked: how likely both halves of the quasi-identifiers lead to the same row.
+        inferred: how likely a nearest row has the own value, or nearly; 0 without one.
         chance: the same of any row (float64).
     """
 
     records: ComparedRecords
-    linked: np.ndarray
-    inferred: np.ndarray
+    linked: Sequence[Fraction]
+    inferred: Sequence[Fraction]
     chance: np.ndarray
 
-    def score(self, measure: str, hits: np.ndarray, references: dict[str, float]) -> Score:
+    def score(self, measure: str, hits: Sequence[Fraction], references: dict[str, float]) -> Score:
         """The share of those who were tried, and what it is of all, nearly surely, at most."""
         if len(hits) < self.records.people:
             references = {**references, "at most, with 95 %": self.at_most(hits)}
-        return Score(measure, float(hits.mean()), references)
+        return Score(measure, float(_total(hits) / len(hits)), references)
 
-    def at_most(self, hits: np.ndarray) -> float:
+    def at_most(self, hits: Sequence[Fraction]) -> float:
         """What the share is of all, nearly surely, at most; what it is, where all were tried."""
-        found, tried = float(hits.sum()), len(hits)
-        return found / tried if tried == self.records.people else most_likely(found, tried)
+        found, tried = _total(hits), len(hits)
+        return float(found / tried) if tried == self.records.people else most_likely(found, tried)
+
+
+def _total(hits: Sequence[Fraction]) -> Fraction:
+    return sum(hits, Fraction(0))
 
 
 def _nearest_rows(target: AttackedRelease) -> NearestRows | None:
@@ -106,7 +112,7 @@ def _found(target: AttackedRelease) -> NearestRows | None:
     parts = records.known[:half], records.known[half:]
     halves = [HalfRecords.of_columns(columns) for columns in parts if columns]
     told = [_told(records, halves, person) for person in asked]
-    linked, inferred = np.array(told, dtype=np.float64).T
+    linked, inferred = zip(*told, strict=True)
     wanted = records.sensitive
     chance = [] if wanted is None else [wanted.share_right(one, _TOLERANCE) for one in asked]
     return NearestRows(records, linked, inferred, np.array(chance))
@@ -146,7 +152,7 @@ class HalfRecords:
 
 def _told(
     records: ComparedRecords, halves: Sequence[HalfRecords], person: int
-) -> tuple[float, float]:
+) -> tuple[Fraction, Fraction]:
     """How likely both halves lead to one row, and the nearest row of both to the own value.
 
     Rows that are nearest in both halves are nearest in all columns.
@@ -156,11 +162,14 @@ def _told(
     both = np.logical_and.reduce([of.take(half.of) for of, half in zip(near, halves, strict=True)])
     number = int(both.sum())
     ways = [int(half.times[of].sum()) for of, half in zip(near, halves, strict=True)]
-    linked = number / (ways[0] * ways[-1])
+    linked = Fraction(number, ways[0] * ways[-1])
     if not number:
         both = _nearest(sum(d.take(half.of) for d, half in zip(far, halves, strict=True)))
-    wanted = records.sensitive
-    return linked, 0.0 if wanted is None else float(wanted.right(person, _TOLERANCE)[both].mean())
+    wanted, values = records.sensitive, records.shuffled
+    if wanted is None or values is None:
+        return linked, Fraction(0)
+    right = wanted.right(person, _TOLERANCE)
+    return linked, values.share_among(np.flatnonzero(both), right)
 
 
 def _nearest(distance: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,14 @@ from sfumato.tasks.attacks.records.columns import (
     Fits,
     LabelColumn,
 )
+from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import fitting_values
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
 from sfumato.tasks.microdata.grouping import common_type
 from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.schema.names import GROUP_ID
 
 _NAME = "records"
 _MOST = 200_000_000  # pairs of a label and a value
@@ -34,17 +37,26 @@ class ComparedRecords:
         sensitive: the column that attackers want to know, if they want one.
         rows: how many records are published.
         people: how many people there are.
+        group: within which sensitive values were shuffled, of each record (int64, from 0): the
+            records with the same quasi-identifiers, where labels are published.
     """
 
     known: tuple[ComparedColumn, ...]
     sensitive: ExactColumn | None
     rows: int
     people: int
+    group: np.ndarray
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
         """All columns of a record."""
         return self.known if self.sensitive is None else (*self.known, self.sensitive)
+
+    @cached_property
+    def shuffled(self) -> ShuffledValues | None:
+        """The values that attackers want to know, as likely in each row of their group."""
+        wanted = self.sensitive
+        return None if wanted is None else ShuffledValues(self.group, wanted.cells)
 
     def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
         """How far each record is from a person in some columns together (float64)."""
@@ -76,16 +88,20 @@ def _compared(target: AttackedRelease) -> ComparedRecords | None:
     if declared.composed or declared.parts is not None or not target.people.rows:
         return None
     if declared.recoded:
-        return _together(target, target.tables[TABLE], _label_columns(target))
+        labels = _label_columns(target)
+        return _together(target, target.tables[TABLE], labels, _alike(labels))
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
     table = target.tables[relations(declared).rows]
     exact = [_exact_column(target, table, name) for name in declared.named("quasi-identifier")]
-    return _together(target, table, exact)
+    return _together(target, table, exact, table[GROUP_ID].to_numpy().astype(np.int64))
 
 
 def _together(
-    target: AttackedRelease, table: pa.Table, known: Sequence[ComparedColumn | None]
+    target: AttackedRelease,
+    table: pa.Table,
+    known: Sequence[ComparedColumn | None],
+    group: np.ndarray,
 ) -> ComparedRecords | None:
     wanted = target.sensitive
     sensitive = _exact_column(target, table, wanted) if wanted else None
@@ -93,7 +109,14 @@ def _together(
     lacking = len(there) < len(known) or (wanted and sensitive is None)
     if not there or lacking or not table.num_rows:
         return None
-    return ComparedRecords(there, sensitive, table.num_rows, target.people.rows)
+    return ComparedRecords(there, sensitive, table.num_rows, target.people.rows, group)
+
+
+def _alike(labels: Sequence[ComparedColumn | None]) -> np.ndarray:
+    """Which rows have the same labels in all columns (int64, one number per row, from 0)."""
+    cells = [column.cells for column in labels if column is not None]
+    key, _ = pack(cells, [int(of.max(initial=0)) + 1 for of in cells])
+    return np.unique(key, return_inverse=True)[1]
 
 
 def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactColumn | None:

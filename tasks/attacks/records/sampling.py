@@ -1,5 +1,8 @@
 """Whom attacks on records try, and how sure what they find is."""
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 from scipy.stats import beta
 
@@ -11,12 +14,12 @@ def some_people(people: int, most: int, drawing: np.random.Generator) -> np.ndar
     return np.arange(people) if people <= most else drawing.choice(people, most, replace=False)
 
 
-def most_likely(found: float, of: int) -> float:
+def most_likely(found: Fraction | int, of: int) -> float:
     """The one-sided 95 % limit of Clopper and Pearson (1934) on a share.
 
     Args:
         found: how many of the tries succeed; expected numbers are rounded up.
         of: how many tries there were.
     """
-    whole = int(np.ceil(found))
+    whole = ceil(found)
     return 1.0 if whole >= of else float(beta.ppf(0.95, whole + 1, of - whole))
