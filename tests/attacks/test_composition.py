@@ -4,15 +4,21 @@ import random
 from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.main import run
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
+from sfumato.tasks.attacks.linking import same_people
 from sfumato.tasks.attacks.linking.composition import compose
+from sfumato.tasks.attacks.linking.same_people import shares_of_kinds
 from tests.attacks.test_attacks import attacked
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, released
 from tests.release.small import SPEC, Small
@@ -34,22 +40,82 @@ def test_the_vector(tmp_path):
     assert only.references == sure.references == {"from the first alone": 0}
 
 
-def shares_by_hand(tables, rows, own):
-    """Guessed, believed with 80 %, and left alone: from the groups' lists of values."""
+def worlds_of(tables, values):
+    """All ways to give people values that every release allows, each as likely.
+
+    Args:
+        tables: of each release its groups: the people, and the values that are shown of them.
+        values: that there are.
+    """
+    people = sorted({person for groups in tables for of, _ in groups for person in of})
+    for drawn in product(values, repeat=len(people)):
+        world = dict(zip(people, drawn, strict=True))
+        groups = (group for of in tables for group in of)
+        if all(sorted(world[p] for p in of) == sorted(shown) for of, shown in groups):
+            yield world
+
+
+def shares_of_worlds(tables, own):
+    """Guessed, believed with 80 %, and left alone: from the worlds, listed one by one."""
+    worlds = list(
+        worlds_of(tables, sorted({*own.values()} | {v for t in tables for _, s in t for v in s}))
+    )
     hits = [Fraction(0)] * 3
     for person, value in own.items():
-        likely = defaultdict(lambda: Fraction(1))
-        for of, at in zip(tables, rows, strict=True):
-            (values,) = (values for vectors, values in of if at[person] in vectors)
-            shown = Counter(values)
-            for other in {*likely} | ({*shown} if not likely else set()):
-                likely[other] *= Fraction(shown[other], len(values))
-        left = {other: p for other, p in likely.items() if p}
-        top = [other for other, p in left.items() if p == max(left.values())]
+        times = Counter(world[person] for world in worlds)
+        top = [other for other, n in times.items() if n == max(times.values())]
         hits[0] += Fraction(value in top, len(top))
-        hits[1] += left[value] / sum(left.values()) >= Fraction(4, 5)
-        hits[2] += len(left) == 1
+        hits[1] += Fraction(times[value], len(worlds)) >= Fraction(4, 5)
+        hits[2] += len(times) == 1
     return [float(hit / len(own)) for hit in hits]
+
+
+VALUE = st.integers(0, 2)
+
+
+@given(st.lists(st.tuples(VALUE, *[st.integers(-1, 2)] * 3), min_size=1, max_size=7))
+def test_beliefs_are_shares_of_worlds(people):
+    """Every person's belief in every value, as fractions, by people in up to three releases."""
+    kinds = [frozenset((n, g) for n, g in enumerate(of[1:]) if g >= 0) for of in people]
+    members = defaultdict(list)
+    for person, kind in enumerate(kinds):
+        for group in kind:
+            members[group].append(person)
+    shown = {group: Counter(people[p][0] for p in of) for group, of in members.items()}
+    tables = [[(of, [*shown[group].elements()]) for group, of in members.items()]]
+    worlds = list(worlds_of(tables, range(3)))
+    everybody = Counter(kind for kind in kinds if kind)
+    wanted = [kind for kind in everybody if len(kind) > 1]
+    found = shares_of_kinds(everybody, shown, wanted)
+    assert {*found} == {*wanted}
+    for person, kind in enumerate(kinds):
+        times = Counter(world.get(person) for world in worlds)
+        if kind in found:
+            expected = {value: Fraction(n, len(worlds)) for value, n in times.items()}
+            assert {v: share for v, share in found[kind].items() if share} == expected
+
+
+def test_what_is_shown_twice_is_known_no_better():
+    """Two releases with the same group tell what one tells: shares are not simply multiplied."""
+    both = frozenset({(0, 0), (1, 0)})
+    shown = {group: Counter("AAB") for group in both}
+    assert shares_of_kinds({both: 3}, shown, [both]) == {
+        both: {"A": Fraction(2, 3), "B": Fraction(1, 3)}
+    }
+
+
+def test_groups_that_are_too_many_to_count_are_taken_by_themselves():
+    """A chain of groups: by the own groups alone, and by no worlds where these are too many."""
+    kinds = [frozenset({(0, n), (1, n + d)}) for n in range(3) for d in (0, 1)]
+    shown = {group: Counter([0, 1]) for kind in kinds for group in kind}
+    shown |= {(1, 0): Counter([0]), (1, 3): Counter([1])}
+    everybody = Counter(kinds)
+    assert shares_of_kinds(everybody, shown, kinds)[kinds[2]] == {0: 1, 1: 0}
+    with patch.object(same_people, "_EACH", 5):
+        found = shares_of_kinds(everybody, shown, kinds)
+    assert found[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    with patch.object(same_people, "_EACH", 0):
+        assert shares_of_kinds(everybody, shown, kinds) == {}
 
 
 def groups_of(release, name):
@@ -84,11 +150,12 @@ def test_the_same_people_drawn_anew_are_found(tmp_path):
     assert alone.share == 0, "one draw, twice"
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_as_person_by_person(seed, tmp_path):
+@pytest.mark.parametrize("versions", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_as_world_by_world(seed, versions, tmp_path):
     draw = random.Random(seed)
-    s = {person: draw.randint(0, 4) for person in range(40)}
-    people = {name: draw.sample(range(40), 30) for name in ("a", "b", "c")}
+    s = {person: person % 3 for person in range(9)}
+    people = {name: draw.sample(range(9), 7) for name in "abc"[:versions]}
     at = {name: {p: draw.randint(0, 9) for p in of} for name, of in people.items()}
     partitions = {"a": MONDRIAN, "b": MONDRIAN, "c": LATTICE}
     releases = {}
@@ -99,12 +166,26 @@ def test_as_person_by_person(seed, tmp_path):
     known = sorted(set.intersection(*map(set, people.values())))
     own = {person: s[person] for person in known}
     there, *scores = compose([*releases.values()])
-    tables = [groups_of(release, name) for name, release in releases.items()]
-    assert there.share == len(known) / 30
-    expected = shares_by_hand(tables, [*at.values()], own)
-    assert [one.share for one in scores] == pytest.approx(expected)
-    alone = shares_by_hand(tables[:1], [at["a"]], own)
+    tables = [
+        [
+            ([p for p in people[name] if at[name][p] in of], shown)
+            for of, shown in groups_of(made, name)
+        ]
+        for name, made in releases.items()
+    ]
+    assert there.share == len(known) / 7
+    assert [one.share for one in scores] == pytest.approx(shares_of_worlds(tables, own))
+    alone = shares_of_worlds(tables[:1], own)
     assert [one.references["from the first alone"] for one in scores] == pytest.approx(alone)
+
+
+def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
+    here = released(tmp_path / "1", {"a": [1, 1, 1], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
+    there = released(tmp_path / "2", {"b": [5, 5, 5], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
+    both = [of_people(here, [0, 1, 2]), of_people(there, [0, 1, 2])]
+    assert compose(both)[2].share == 0
+    with patch.object(same_people, "_EACH", 0):
+        assert compose(both)[2].share == 2 / 3, "4/5 are believed of who has 0"
 
 
 def test_people_of_none_are_followed_nowhere(tmp_path):

@@ -2,11 +2,14 @@
 
 Source: Ganta, Kasiviswanathan, Smith, Composition attacks and auxiliary information in data privacy
 (KDD 2008). The attacker finds a person's group in each release, and takes the values that all of
-them have, each as likely as the groups together make it.
+them have, each as likely as the worlds are in which the person has it (`same_people`). Where these
+are too many, the shares of all groups are multiplied, which is right of groups that have nobody
+else in common.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +18,12 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.linking.same_people import Kind, ShownGroup, shares_of_kinds
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 
 _MOST = 50_000_000  # pairs of a person and a value
 _ALONE = "from the first alone"
+_ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,26 +121,89 @@ def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
 def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> tuple[float, ...]:
     """Of the people whom all releases have: guessed, as good as known, and known."""
     rows = [np.searchsorted(one.person, known) for one in seen]
-    first, group = seen[0], seen[0].group[rows[0]]
-    starts = np.searchsorted(first.place, np.stack([group, group + 1]) * (values + 1))
+    groups = np.stack([one.group[row] for one, row in zip(seen, rows, strict=True)], axis=1)
+    kinds, kind = np.unique(groups, axis=0, return_inverse=True)
+    likely = _likely(seen, kinds, values + 1)
+    belief = likely.weight / np.add.reduceat(likely.weight, likely.starts)[likely.kind]
+    top = np.maximum.reduceat(belief, likely.starts)
+    is_top = np.isclose(belief, top[likely.kind], rtol=1e-12, atol=0)
+    guess = is_top / np.add.reduceat(is_top.astype(np.int64), likely.starts)[likely.kind]
+    possible = np.add.reduceat((likely.weight > 0).astype(np.int64), likely.starts)
+    place = likely.kind * (values + 1) + likely.value
+    own = np.searchsorted(place, kind * (values + 1) + seen[0].own[rows[0]])
+    found = guess[own].sum(), (belief[own] >= SURE * _ROUNDED).sum(), (possible[kind] == 1).sum()
+    return tuple(float(of_all) / len(known) for of_all in found)
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyValues:
+    """How likely values are, by kinds of people who are in the same groups.
+
+    Attributes:
+        kind: of each pair of a kind and a value that its first group has (int64, ascending).
+        value: of each pair (int64, ascending in each kind).
+        weight: in proportion to how likely the value is for the kind (float64).
+    """
+
+    kind: np.ndarray
+    value: np.ndarray
+    weight: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the pairs of each kind start (int64)."""
+        return np.flatnonzero(np.diff(self.kind, prepend=-1))
+
+
+def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> LikelyValues:
+    """By the worlds of groups that hang together, where all of these are counted.
+
+    Args:
+        seen: the releases.
+        kinds: the group in each (int64, kinds x releases).
+        values: how many there are.
+    """
+    first = seen[0]
+    starts = np.searchsorted(first.place, np.stack([kinds[:, 0], kinds[:, 0] + 1]) * values)
     shown = starts[1] - starts[0]
     if int(shown.sum()) > _MOST:
         raise InputError("the groups have too many values to compare releases")
-    of = np.repeat(np.arange(len(known)), shown)
+    of = np.repeat(np.arange(len(kinds)), shown)
     entry = np.arange(len(of)) + (starts[0] - np.cumsum(shown) + shown)[of]
-    value = first.place[entry] % (values + 1)
-    likely = first.count[entry] / first.size[group][of]
-    for one, row in zip(seen[1:], rows[1:], strict=True):
-        likely = likely * _share(one, one.group[row][of], value, values + 1)
-    total = np.bincount(of, likely)
-    belief = likely / total[of]
-    top = np.maximum.reduceat(belief, np.cumsum(shown) - shown)
-    is_top = np.isclose(belief, top[of], rtol=1e-12, atol=0)
-    own = value == first.own[rows[0]][of]
-    possible = np.bincount(of, likely > 0)
-    guessed = (is_top / np.bincount(of, is_top)[of])[own].sum()
-    found = (guessed, (belief[own] >= SURE).sum(), (possible == 1).sum())
-    return tuple(float(of_all) / len(known) for of_all in found)
+    value = first.place[entry] % values
+    weight = np.ones(len(of))
+    for one, group in zip(seen, kinds.T, strict=True):
+        weight *= _share(one, group[of], value, values)
+    if len(seen) > 1:
+        for kind, shares in enumerate(_by_worlds(seen, kinds, values)):
+            if shares:
+                here = slice(*np.searchsorted(of, [kind, kind + 1]))
+                weight[here] = [float(shares.get(one, 0)) for one in value[here].tolist()]
+    return LikelyValues(of, value, weight)
+
+
+def _by_worlds(
+    seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int
+) -> Iterator[Mapping[int, Fraction] | None]:
+    """The share of worlds with each value, of each kind; none where worlds are too many."""
+    everybody = np.unique(np.concatenate([one.person for one in seen]))
+    groups = np.full((len(everybody), len(seen)), -1, dtype=np.int64)
+    for number, one in enumerate(seen):
+        groups[np.searchsorted(everybody, one.person), number] = one.group
+    distinct, people = np.unique(groups, axis=0, return_counts=True)
+    named = [_kind(row) for row in distinct.tolist()]
+    shown: dict[ShownGroup, dict[int, int]] = {}
+    for number, one in enumerate(seen):
+        for place, count in zip(one.place.tolist(), one.count.tolist(), strict=True):
+            group, value = divmod(place, values)
+            shown.setdefault((number, group), {})[value] = count
+    wanted = [_kind(row) for row in kinds.tolist()]
+    found = shares_of_kinds(dict(zip(named, people.tolist(), strict=True)), shown, wanted)
+    return (found.get(kind) for kind in wanted)
+
+
+def _kind(groups: Sequence[int]) -> Kind:
+    return frozenset((number, group) for number, group in enumerate(groups) if group >= 0)
 
 
 def _share(one: PeopleInGroups, group: np.ndarray, value: np.ndarray, values: int) -> np.ndarray:

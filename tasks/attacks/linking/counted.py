@@ -1,0 +1,91 @@
+"""Worlds counted by steps: some kind of people after the other, and what is left for the rest.
+
+Worlds that leave the same for the rest are counted together, forwards and backwards, so that each
+step's choices are weighed by all worlds without a list of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import factorial, prod
+
+Weight = int | Fraction | float
+Left = Hashable
+Choice = tuple[int, ...]
+Step = Callable[[Left], Iterable[tuple[Choice, Weight, Left]]]
+"""From what is left, what can be chosen: each choice, its weight, and what it leaves."""
+
+
+def weigh_choices(
+    start: Left, steps: Sequence[Step], last: Callable[[Left], Weight], looks: Iterator[int]
+) -> list[Mapping[Choice, Weight]] | None:
+    """The weight of all worlds with each choice, step by step.
+
+    Args:
+        start: what there is before the first step.
+        steps: one after the other; of each one, what it chooses.
+        last: the weight of what is left after all of them; 0 where that cannot be.
+        looks: as many as choices may be looked at.
+
+    Returns:
+        One mapping per step; None where there are more choices, or no world.
+    """
+    reached: list[Mapping[Left, Weight]] = [{start: 1}]
+    moves = []
+    for step in steps:
+        made, after = [], defaultdict[Left, Weight](int)
+        for left, weight in reached[-1].items():
+            for choice, ways, rest in step(left):
+                if next(looks, None) is None:
+                    return None
+                made.append((left, choice, ways, rest))
+                after[rest] += weight * ways
+        moves.append(made)
+        reached.append(after)
+    ahead: Mapping[Left, Weight] = {left: last(left) for left in reached[-1]}
+    found: list[Mapping[Choice, Weight]] = []
+    for made, before in zip(reversed(moves), reversed(reached[:-1]), strict=True):
+        here, chosen = defaultdict[Left, Weight](int), defaultdict[Choice, Weight](int)
+        for left, choice, ways, rest in made:
+            here[left] += ways * ahead[rest]
+            chosen[choice] += before[left] * ways * ahead[rest]
+        ahead = here
+        found.append(chosen)
+    return found[::-1] if ahead.get(start) else None
+
+
+def mean_choice(chosen: Mapping[Choice, Weight], size: int) -> list[Weight]:
+    """The share of a kind's people, so many, who have each of what is chosen from, on average."""
+    total = sum(chosen.values()) * size
+    sums = [sum(of) for of in zip(*(_times(*one) for one in chosen.items()), strict=True)]
+    return [Fraction(of, total) if isinstance(of, int) else of / total for of in sums]
+
+
+def ways_to_give(counts: Iterable[int]) -> int:
+    """How many ways there are to give so many of each value to as many people.
+
+    >>> ways_to_give([2, 1])
+    3
+    """
+    numbers = list(counts)
+    return factorial(sum(numbers)) // prod(map(factorial, numbers))
+
+
+def ways_to_take(size: int, most: Sequence[int]) -> Iterator[Choice]:
+    """All ways to take so many in all, of each at most so many.
+
+    >>> list(ways_to_take(2, [1, 2]))
+    [(0, 2), (1, 1)]
+    """
+    if not most:
+        if not size:
+            yield ()
+        return
+    rest = most[1:]
+    for taken in range(max(0, size - sum(rest)), min(size, most[0]) + 1):
+        for others in ways_to_take(size - taken, rest):
+            yield (taken, *others)
+
+
+def _times(choice: Choice, weight: Weight) -> list[Weight]:
+    return [number * weight for number in choice]
