@@ -77,6 +77,21 @@ def people_covered(
     return found[: len(shown.sizes)].astype(np.int64)
 
 
+def covering_pairs(shown: Covering, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Each vector with each group that covers it: both by their numbers (int64), by vectors first.
+
+    Args:
+        shown: the groups.
+        vectors: as in `presence_of`.
+    """
+    found = [np.zeros((2, 0), dtype=np.int64)]
+    for some, row, octet, shows in _shown_bits(shown, vectors):
+        at, bit = np.nonzero(shows)
+        found.append(np.stack([some.start + row[at], octet[at] * 8 + bit]))
+    vector, group = np.concatenate(found, axis=1)
+    return vector, group
+
+
 def sums_over_covering(
     shown: Covering, vectors: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> np.ndarray:

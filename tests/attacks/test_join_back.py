@@ -1,16 +1,26 @@
-"""Registers joined back with tables that show columns apart, against every group and person."""
+"""Registers joined back with tables that show columns apart, against worlds listed one by one."""
 
 import random
 from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import contains
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.expectations.errors import InputError
+from sfumato.expectations.groups.covering import Covering
+from sfumato.expectations.groups.groups import Cover
 from sfumato.flows.evaluation import REGISTER, attack_again
 from sfumato.flows.overrides import Overrides
+from sfumato.tasks.attacks.linking import placed
+from sfumato.tasks.attacks.linking.memberships import cover_people
+from sfumato.tasks.attacks.linking.placed import shares_of_pairs
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from tests.attacks.test_linkage import register_of
@@ -54,65 +64,196 @@ def groups_of(release):
     return sizes, values, jobs
 
 
-def believed(admitting, chance, sizes, jobs):
-    """The likeliest jobs of somebody whom these groups admit."""
-    weighed = Counter()
-    for group in admitting:
-        p = chance[group]
-        for job, count in jobs[group].items():
-            weighed[job] += (p / (1 - p) if p < 1 else 10**9) * Fraction(count, sizes[group])
-    return [job for job in weighed if weighed[job] == max(weighed.values())]
+def worlds_of(register, groups, used=True):
+    """All ways to put people into groups that the groups allow: the group of each, or none.
+
+    Args:
+        register: the vector of everybody.
+        groups: how many rows each has, and the values that it shows of each quasi-identifier.
+        used: whether each of these has to be somebody's.
+    """
+    ways = [
+        [None, *(n for n, (_, shown) in groups.items() if all(map(contains, shown, vector)))]
+        for vector in register
+    ]
+    for world in product(*ways):
+        members = {n: [v for v, of in zip(register, world, strict=True) if of == n] for n in groups}
+        full = all(len(members[n]) == size for n, (size, _) in groups.items())
+        met = (
+            set(of) == set(column)
+            for n, (_, shown) in groups.items()
+            for of, column in zip(shown, zip(*members[n], strict=True), strict=False)
+        )
+        if full and (not used or all(met)):
+            yield world
 
 
-def by_hand(release, known, ours):
-    """The chances by people and by combinations, of every vector that somebody has."""
-    sizes, values, jobs = groups_of(release)
-    admitting = {
-        (age, town): [g for g in sizes if age in values[g, "age"] and town in values[g, "town"]]
-        for age, town in {*known}
+def weighed_shares(worlds, register, weight):
+    """How likely each person is in each group, where members' weights are multiplied."""
+    total, found = Fraction(0), Counter()
+    for world in worlds:
+        of = list(zip(range(len(register)), world, strict=True))
+        weighs = prod(weight(register[p], n) for p, n in of if n is not None)
+        total += weighs
+        found.update({pair: Fraction(weighs) for pair in of})
+    return {pair: weighs / total for pair, weighs in found.items()}
+
+
+def guessed_of_worlds(register, groups, jobs, people, weight):
+    """Surely there, likelier there than others, and the own job guessed: from worlds one by one."""
+    shares = weighed_shares(worlds_of(register, groups), register, weight)
+    there = [sum(shares.get((p, n), 0) for n in groups) for p in range(len(register))]
+    ours = [register.index((age, town)) for age, town, _ in people]
+    absent = [*(Counter(register) - Counter((age, town) for age, town, _ in people)).elements()]
+    pairs = [
+        (there[p] > there[register.index(q)]) + Fraction(there[p] == there[register.index(q)], 2)
+        for p, q in product(ours, absent)
+    ]
+    hits = []
+    for at, (*_, own) in zip(ours, people, strict=True):
+        likely = Counter()
+        for n, (size, _) in groups.items():
+            likely.update(
+                {j: shares.get((at, n), 0) * Fraction(c, size) for j, c in jobs[n].items()}
+            )
+        top = [job for job, share in likely.items() if share == max(likely.values())]
+        hits.append(Fraction(own in top, len(top)))
+    return [
+        Fraction(sum(there[p] == 1 for p in ours), len(ours)),
+        sum(pairs) / len(pairs),
+        sum(hits) / len(hits),
+    ]
+
+
+VECTOR = st.tuples(st.integers(0, 2), st.integers(0, 1))
+PLACED = st.lists(st.tuples(VECTOR, st.none() | st.integers(0, 1)), min_size=1, max_size=6)
+
+
+@given(PLACED, st.integers(1, 4))
+def test_memberships_are_shares_of_worlds(known, base):
+    """Everybody's chance to be in each group, as fractions: alike, and by weights."""
+    register, groups = [vector for vector, _ in known], {}
+    for n in {of for _, of in known if of is not None}:
+        members = [vector for vector, of in known if of == n]
+        groups[n] = (len(members), [set(column) for column in zip(*members, strict=True)])
+    kinds = sorted({*register})
+    vectors = {k: frozenset(enumerate(vector)) for k, vector in enumerate(kinds)}
+    people = {k: register.count(vector) for k, vector in enumerate(kinds)}
+    shown = {
+        n: (size, frozenset((q, v) for q, of in enumerate(values) for v in of))
+        for n, (size, values) in groups.items()
     }
-    covered = {group: sum(group in admitting[vector] for vector in known) for group in sizes}
-    combined = {
-        group: prod(len(values[group, name]) for name in ("age", "town")) for group in sizes
+    weigh = lambda vector, n: base ** (vector[0] + n * vector[1])  # noqa: E731
+    pairs = {
+        (k, n): weigh(vector, n)
+        for k, vector in enumerate(kinds)
+        for n, (_, values) in groups.items()
+        if all(map(contains, values, vector))
     }
-    for among in (covered, combined):
-        chance = {group: min(Fraction(1), Fraction(n, among[group])) for group, n in sizes.items()}
-        there = {
-            vector: 1 - prod(1 - chance[group] for group in of) for vector, of in admitting.items()
-        }
-        yield there, {at: believed(admitting[at], chance, sizes, jobs) for at in {*ours}}
+    found = shares_of_pairs(pairs, people, vectors, shown)
+    expected = weighed_shares(worlds_of(register, groups), register, weigh)
+    assert {*found} == {*pairs}
+    for (k, n), share in found.items():
+        assert share == expected.get((register.index(kinds[k]), n), 0)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@given(st.lists(st.integers(1, 5), min_size=5, max_size=5), st.integers(1, 2), st.integers(1, 2))
+def test_groups_with_nobody_in_common_need_not_be_counted(weights, here, there):
+    """0, 1 and 2 are covered by one group, 3 and 4 by another, and what they show tells no more."""
+    cover = Cover(np.array([0, 0, 0, 1, 1]), np.arange(5), 5)
+    shown = Covering(np.array([here, there]), (cover,))
+    covered = cover_people(shown, [np.arange(5)], np.ones(5, dtype=np.int64))
+    register = [(n,) for n in range(5)]
+    groups = {0: (here, [{0, 1, 2}]), 1: (there, [{3, 4}])}
+    worlds = list(worlds_of(register, groups, used=False))
+    pairs = list(zip(covered.vector.tolist(), covered.group.tolist(), strict=True))
+    found = covered.fill(covered._drawn(np.array(weights, dtype=float)))
+    expected = weighed_shares(worlds, register, lambda vector, _: weights[vector[0]])
+    assert found == pytest.approx([float(expected[pair]) for pair in pairs])
+    with patch.object(placed, "_EACH", 0):
+        alike = covered.alike()
+    expected = weighed_shares(worlds, register, lambda *_: 1)
+    assert alike == pytest.approx([float(expected[pair]) for pair in pairs])
+
+
+@given(st.lists(st.tuples(VECTOR, st.integers(0, 3)), min_size=4, max_size=30), st.integers(0, 9))
+def test_what_is_not_counted_fills_groups_all_the_same(members, others):
+    """Groups have as many people as rows, whoever is there; of a register of these, all are."""
+    vectors, group = np.array([v for v, _ in members]).T, [n for _, n in members]
+    _, group = np.unique(group, return_inverse=True)
+    covers = [np.unique([group, column], axis=1) for column in vectors]
+    shown = Covering(np.bincount(group), tuple(Cover(*of, 3) for of in covers))
+    more = np.tile(vectors[:, :1], others)
+    known, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
+    covered = cover_people(shown, [*known], people)
+    with patch.object(placed, "_EACH", 0):
+        found = covered.alike()
+    there = np.bincount(covered.vector, found, len(people))
+    filled = np.bincount(covered.group, found * people[covered.vector])
+    assert filled == pytest.approx(shown.sizes, rel=0.05)
+    assert (there <= 1 + 1e-9).all()
+    if not others:
+        assert there == pytest.approx(1)
+
+
+def test_what_groups_admit_more_often_weighs_more():
+    """0 stands in both groups, 1 and 2 in one each: whoever has 0 is likelier to be there."""
+    register, values = [(0,)] * 5 + [(1,)] * 3 + [(2,)] * 3, {0: {0, 1}, 1: {0, 2}}
+    cover = Cover(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), 3)
+    shown = Covering(np.array([4, 3]), (cover,))
+    covered = cover_people(shown, [np.arange(3)], np.array([5, 3, 3]))
+    pairs = list(zip(covered.vector.tolist(), covered.group.tolist(), strict=True))
+    often = seem_to_occur({0: 4, 1: 3}, {(n, "q"): of for n, of in values.items()}, "q")
+    assert often[0, 0] > often[0, 1]
+    worlds = list(worlds_of(register, {0: (4, [values[0]]), 1: (3, [values[1]])}))
+    expected = weighed_shares(worlds, register, lambda vector, n: often[n, vector[0]])
+    first = [float(expected[register.index((vector,)), n]) for vector, n in pairs]
+    assert covered.weighed() == pytest.approx(first, rel=1e-6)
+    assert covered.alike() != pytest.approx(first, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 8])
 @pytest.mark.parametrize("method", ["ambiguity", "disjoint-cover"])
-def test_as_every_person_and_group(seed, method, small, tmp_path):
+def test_as_world_by_world(seed, method, small, tmp_path):
     draw = random.Random(seed)
-    people = rows(draw)
+    vectors = draw.sample([*product((20, 30, 40), "ABC")], 6)
+    people = [
+        {**row, "age": age, "town": town, "job": JOBS[n % 2]}
+        for n, (row, (age, town)) in enumerate(zip(rows(draw), vectors, strict=False))
+    ]
     small.write(people, **{**TERMS, "partition": {"method": method}})
     directory = small.publish("one").directory
-    ours = [(str(row["age"]), row["town"]) for row in people]
-    known = ours + [(str(draw.randint(19, 62)), draw.choice("ABCDEFGHI")) for _ in range(40)]
+    ours = [(str(row["age"]), row["town"], row["job"]) for row in people]
+    known = [row[:2] for row in ours] + [(draw.choice(["20", "30"]), "A"), ("40", "B")]
     scores, _ = attack_again(directory, small.spec, Overrides(), register_of(tmp_path, known))
-    surely, above, guessed = scores[REGISTER]
-    absent = list((Counter(known) - Counter(ours)).elements())
-    found = []
-    for there, likely in by_hand(open_release(directory), known, ours):
-        pairs = [
-            (there[p] > there[q]) + Fraction(there[p] == there[q], 2)
-            for p, q in product(ours, absent)
-        ]
-        hits = [
-            Fraction(row["job"] in likely[at], len(likely[at]))
-            for row, at in zip(people, ours, strict=True)
-        ]
-        sure = Fraction(sum(there[at] == 1 for at in ours), len(ours))
-        found.append([sure, sum(pairs) / len(pairs), sum(hits) / len(hits)])
-    told = (surely, above, guessed)
-    by_people, by_combinations = ([float(one) for one in of] for of in found)
-    assert [one.share for one in told] == pytest.approx(by_people, abs=1e-9)
-    without = [one.references["taking combinations to be as likely"] for one in told]
-    assert without == pytest.approx(by_combinations, abs=1e-9)
-    assert surely.references["share of the register that is in it"] == 0.6
+    sizes, values, jobs = groups_of(open_release(directory))
+    assert sizes.total() == len(people), "nobody is suppressed"
+    groups = {n: (size, [values[n, "age"], values[n, "town"]]) for n, size in sizes.items()}
+    often = {name: seem_to_occur(sizes, values, name) for name in ("age", "town")}
+    weigh = lambda vector, n: often["age"][n, vector[0]] * often["town"][n, vector[1]]  # noqa: E731
+    told = scores[REGISTER]
+    alike = guessed_of_worlds(known, groups, jobs, ours, lambda *_: 1)
+    assert [one.share for one in told] == pytest.approx([float(one) for one in alike], abs=1e-9)
+    by_weights = guessed_of_worlds(known, groups, jobs, ours, weigh)
+    words = "weighing people by how often values seem to occur"
+    assert [one.references[words] for one in told] == pytest.approx(by_weights, abs=1e-9)
+    assert told[0].references["share of the register that is in it"] == 0.75
+
+
+def seem_to_occur(sizes, values, name):
+    """The expected occurrences of each value of a column in each group, fitted in turns."""
+    shown = {n: values[n, name] for n in sizes}
+    often = Counter(value for of in shown.values() for value in of)
+    for _ in range(100):
+        found = {
+            (n, v): 1 + (size - len(shown[n])) * often[v] / sum(often[u] for u in shown[n])
+            for n, size in sizes.items()
+            for v in shown[n]
+        }
+        often = Counter()
+        for (_, value), times in found.items():
+            often[value] += times
+    return {pair: Fraction(round(times * 2**20), 2**20) for pair, times in found.items()}
 
 
 def test_people_whom_the_register_lacks(small, tmp_path):

@@ -9,7 +9,6 @@ else in common.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.linking.counted import Weight
 from sfumato.tasks.attacks.linking.same_people import Kind, ShownGroup, shares_of_kinds
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 
@@ -184,7 +184,7 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
 
 def _by_worlds(
     seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int
-) -> Iterator[Mapping[int, Fraction] | None]:
+) -> Iterator[Mapping[int, Weight] | None]:
     """The share of worlds with each value, of each kind; none where worlds are too many."""
     everybody = np.unique(np.concatenate([one.person for one in seen]))
     groups = np.full((len(everybody), len(seen)), -1, dtype=np.int64)

@@ -8,22 +8,25 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import factorial, prod
+from typing import TypeVar
 
 Weight = int | Fraction | float
-Left = Hashable
 Choice = tuple[int, ...]
-Step = Callable[[Left], Iterable[tuple[Choice, Weight, Left]]]
-"""From what is left, what can be chosen: each choice, its weight, and what it leaves."""
+Left = TypeVar("Left", bound=Hashable)
 
 
 def weigh_choices(
-    start: Left, steps: Sequence[Step], last: Callable[[Left], Weight], looks: Iterator[int]
+    start: Left,
+    steps: Sequence[Callable[[Left], Iterable[tuple[Choice, Weight, Left]]]],
+    last: Callable[[Left], Weight],
+    looks: Iterator[int],
 ) -> list[Mapping[Choice, Weight]] | None:
     """The weight of all worlds with each choice, step by step.
 
     Args:
         start: what there is before the first step.
-        steps: one after the other; of each one, what it chooses.
+        steps: one after the other: from what is left, what can be chosen, each choice with its
+            weight and what it leaves.
         last: the weight of what is left after all of them; 0 where that cannot be.
         looks: as many as choices may be looked at.
 
@@ -58,7 +61,14 @@ def mean_choice(chosen: Mapping[Choice, Weight], size: int) -> list[Weight]:
     """The share of a kind's people, so many, who have each of what is chosen from, on average."""
     total = sum(chosen.values()) * size
     sums = [sum(of) for of in zip(*(_times(*one) for one in chosen.items()), strict=True)]
-    return [Fraction(of, total) if isinstance(of, int) else of / total for of in sums]
+    return [_share(of, total) for of in sums]
+
+
+def _share(part: Weight, total: Weight) -> Weight:
+    """Exact, unless weights are floats."""
+    if isinstance(part, float) or isinstance(total, float):
+        return part / total
+    return Fraction(part) / Fraction(total)
 
 
 def ways_to_give(counts: Iterable[int]) -> int:

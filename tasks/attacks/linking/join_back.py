@@ -2,10 +2,11 @@
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss, whose promises take every combination of the values that a group admits to be as likely. Who
-has a register knows which combinations somebody has, and weighs people in place of combinations.
+has a register knows which combinations somebody has, and takes people in place of combinations:
+each as likely, or weighed by how often values seem to occur, as the groups that admit them tell.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,21 +15,22 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.covering import Covering, covering
-from sfumato.expectations.measures.readings import (
-    people_covered,
-    presence_of,
-    sums_over_covering,
-)
+from sfumato.expectations.groups.covering import covering
+from sfumato.expectations.measures.readings import people_covered
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
 from sfumato.tasks.attacks.linking.register import likelier, vector_of_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.query.accuracy.vectors import codes_as_published
 
 _COMBINATIONS = "taking combinations to be as likely"
-_MOST, _SURE = 20_000_000, 1e9  # pairs of a vector and a value; odds of who is surely there
+_ALIKE = "taking people to be as likely"
+_WEIGHED = "weighing people by how often values seem to occur"
+_MOST = 20_000_000  # pairs of a vector and a value
+_PAIRS = 50_000_000  # of a vector and a group
+_SURE = 1 - 1e-9
 
 
 def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
@@ -46,20 +48,17 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
         return ()
     present = joined.present()
     absent = joined.people - present
-    by_people, by_combinations = (joined.presence(of) for of in joined.chances)
+    there = {words: joined.presence(of) for words, of in joined.attackers.items()}
     members, everybody = int(present.sum()), int(joined.people.sum())
-    surely = [float(present[of >= 1].sum() / members) for of in (by_people, by_combinations)]
-    above = [likelier(of, present, absent) for of in (by_people, by_combinations)]
+    surely = {words: float(present[of >= _SURE].sum() / members) for words, of in there.items()}
+    above = {words: likelier(of, present, absent) for words, of in there.items()}
+    in_it = {"share of the register that is in it": members / everybody}
     return (
-        Score(
-            "surely in the release, of those who are",
-            surely[0],
-            {_COMBINATIONS: surely[1], "share of the register that is in it": members / everybody},
-        ),
-        Score(
+        _beside("surely in the release, of those who are", surely, in_it),
+        _beside(
             "likelier to be in the release than somebody of the register who is not",
-            above[0],
-            {_COMBINATIONS: above[1], "by a coin": 0.5},
+            above,
+            {"by a coin": 0.5},
         ),
         *(
             score
@@ -67,6 +66,12 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
             for score in _guessed(joined, target, name)
         ),
     )
+
+
+def _beside(measure: str, found: Mapping[str, float], without: Mapping[str, float]) -> Score:
+    """What is found of people who are alike, beside other attackers and what is known without."""
+    others = {words: share for words, share in found.items() if words != _ALIKE}
+    return Score(measure, found[_ALIKE], {**others, **without})
 
 
 def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeliefs | None:
@@ -79,7 +84,7 @@ def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeli
     if joined is None:
         return None
     present = joined.present()
-    belief = joined.presence(joined.chances[0])
+    belief = joined.presence(joined.covered.alike())
     return TrueBeliefs(present[present > 0], belief[present > 0])
 
 
@@ -88,18 +93,19 @@ class JoinedBack:
     """A register beside the groups that cover its people.
 
     Attributes:
-        shown: the groups.
+        covered: its people, and the groups.
         counts: the values of each sensitive column in them.
-        codes: the register's vectors (int64, one array per quasi-identifier, one entry per vector).
-        people: how many have each vector (int64).
         ours: the vector of each represented person (int64).
     """
 
-    shown: Covering
+    covered: CoveredPeople
     counts: Mapping[str, Counts]
-    codes: Sequence[np.ndarray]
-    people: np.ndarray
     ours: np.ndarray
+
+    @property
+    def people(self) -> np.ndarray:
+        """How many of the register have each vector (int64)."""
+        return self.covered.people
 
     def present(self) -> np.ndarray:
         """How many represented people have each vector (int64).
@@ -113,30 +119,34 @@ class JoinedBack:
         return present
 
     @cached_property
-    def chances(self) -> tuple[np.ndarray, np.ndarray]:
-        """The chance that somebody whom a group covers is in it (float64, one per group).
+    def attackers(self) -> Mapping[str, np.ndarray]:
+        """How likely one is in each group that covers them, by attackers (float64, by pairs)."""
+        covered = self.covered
+        found = {
+            _ALIKE: covered.alike(),
+            _WEIGHED: covered.weighed(),
+            _COMBINATIONS: covered.combined(),
+        }
+        return {words: of for words, of in found.items() if of is not None}
 
-        First by all people of the register whom it covers, then by all combinations of its values.
-        """
-        covered = people_covered(self.shown, self.codes, self.people)
-        by_people = np.minimum(1.0, self.shown.sizes / np.maximum(covered, 1))
-        return by_people, self.shown.rounded()
+    def presence(self, memberships: np.ndarray) -> np.ndarray:
+        """How likely somebody with each vector is in some group (float64, one per vector)."""
+        return np.bincount(self.covered.vector, memberships, len(self.people))
 
-    def presence(self, chance: np.ndarray) -> np.ndarray:
-        """The chance that somebody with each vector is in some group (float64)."""
-        return presence_of(self.shown, self.codes, chance).any_record
-
-    def belief(self, name: str, chance: np.ndarray) -> np.ndarray:
+    def belief(self, name: str, memberships: np.ndarray) -> np.ndarray:
         """How likely each value is for who has a vector and is there (float64, vectors x values).
 
-        Groups weigh as the odds of being in them.
+        Not as shares, but in proportion.
         """
-        counts, unsure = self.counts[name], np.where(chance < 1, chance, 0.0)
-        odds = np.where(chance < 1, unsure / (1 - unsure), _SURE)
-        weights = np.zeros((counts.values, len(chance)))
-        share = counts.count / counts.sizes[counts.group]
-        weights[counts.value, counts.group] = share * odds[counts.group]
-        return sums_over_covering(self.shown, self.codes, list(weights)).T
+        counts, covered = self.counts[name], self.covered
+        found = np.zeros((len(self.people), counts.values))
+        for value in range(counts.values):
+            of = counts.value == value
+            share = np.zeros(len(counts.sizes))
+            share[counts.group[of]] = counts.count[of] / counts.sizes[counts.group[of]]
+            weight = memberships * share[covered.group]
+            found[:, value] = np.bincount(covered.vector, weight, len(found))
+        return found
 
 
 def _guessed(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator[Score]:
@@ -149,12 +159,17 @@ def _guessed(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator
     at = joined.ours * counts.values + value.astype(np.int64)
     own = np.bincount(at, minlength=len(joined.people) * counts.values)
     own = own.reshape(len(joined.people), -1)
-    shares = [right_guesses(joined.belief(name, of), own) for of in joined.chances]
-    yield Score(
-        f"own {name!r} guessed once people are joined back",
-        shares[0],
-        {_COMBINATIONS: shares[1], "without the release": most_frequent(counts)},
-    )
+    shares = {
+        words: right_guesses(_rounded(joined.belief(name, of)), own)
+        for words, of in joined.attackers.items()
+    }
+    without = {"without the release": most_frequent(counts)}
+    yield _beside(f"own {name!r} guessed once people are joined back", shares, without)
+
+
+def _rounded(belief: np.ndarray) -> np.ndarray:
+    """Beliefs of each vector as shares, to what rounding leaves of them: equal ones are equal."""
+    return np.asarray(np.round(belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-300), 12))
 
 
 def _joined(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
@@ -171,6 +186,7 @@ def _joined(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
     values = {name: table[name] for table in tables.values() for name in table.column_names}
     codes = [codes_as_published(column, values[column.name])[first] for column in columns]
     people = np.bincount(vector, minlength=len(keys))
-    return JoinedBack(
-        shown, groups.sensitive, codes, people, vector_of_people(target, register, vector)
-    )
+    if int(people_covered(shown, codes, np.ones_like(people)).sum()) > _PAIRS:
+        raise InputError("the groups cover too many people of the register to join them back")
+    covered = cover_people(shown, codes, people)
+    return JoinedBack(covered, groups.sensitive, vector_of_people(target, register, vector))

@@ -8,13 +8,13 @@ groups may narrow further.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
 from itertools import islice
 from math import prod
 
 from sfumato.tasks.attacks.linking.counted import (
     Choice,
+    Weight,
     mean_choice,
     ways_to_give,
     ways_to_take,
@@ -34,7 +34,7 @@ def shares_of_kinds(
     people: Mapping[Kind, int],
     shown: Mapping[ShownGroup, Mapping[int, int]],
     wanted: Sequence[Kind],
-) -> dict[Kind, dict[int, Fraction]]:
+) -> dict[Kind, dict[int, Weight]]:
     """The share of worlds in which somebody has each value, by kinds; those that are too many lack.
 
     Args:
@@ -44,7 +44,7 @@ def shares_of_kinds(
     """
     looks = iter(range(_ALL))
     inside = _kinds_of_groups(people)
-    found: dict[Kind, dict[int, Fraction]] = {}
+    found: dict[Kind, dict[int, Weight]] = {}
     for scope in _hanging_together(people):
         if len(scope) > _GROUPS:
             continue
@@ -86,7 +86,7 @@ def _counted(
     inside: Mapping[ShownGroup, Sequence[Kind]],
     shown: Mapping[ShownGroup, Mapping[int, int]],
     looks: Iterator[int],
-) -> dict[Kind, dict[int, Fraction]]:
+) -> dict[Kind, dict[int, Weight]]:
     """By the worlds of some groups, of each kind that is in several of these; none of too many."""
     groups = sorted(scope)
     place = {group: number for number, group in enumerate(groups)}
@@ -100,10 +100,7 @@ def _counted(
     start = tuple(tuple(shown[group].get(value, 0) for value in values) for group in groups)
     found = weigh_choices(start, steps, _ways_of_the_rest, looks)
     told = zip(tied, found or [], strict=False)
-    return {
-        kind: dict(zip(values, map(Fraction, mean_choice(of, kinds[kind])), strict=True))
-        for kind, of in told
-    }
+    return {kind: dict(zip(values, mean_choice(of, kinds[kind]), strict=True)) for kind, of in told}
 
 
 def _give(lists: Sequence[int], size: int, left: _Left) -> Iterator[tuple[Choice, int, _Left]]:
