@@ -2,8 +2,9 @@
 
 import csv
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -96,9 +97,35 @@ def test_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
     others = [(str(age), town) for age in range(19, 61, 3) for town in ("Aa", "Bee", "Dee")]
     register = register_of(tmp_path, ours + others)
     scores, _ = attack_again(directory, small.spec, Overrides(), register)
-    found = [score.share for score in scores[REGISTER]]
-    wanted = by_hand(open_release(directory), ours + others, ours)
+    *found, guessed, sure = [score.share for score in scores[REGISTER]]
+    release = open_release(directory)
+    wanted = by_hand(release, ours + others, ours)
     assert found == pytest.approx([float(one) for one in wanted])
+    wages = [Decimal(row["wage"]) for row in rows()]
+    own = values_by_hand(release, list(zip(ours, wages, strict=True)))
+    assert [guessed, sure] == pytest.approx([float(one) for one in own])
+
+
+def values_by_hand(release, people):
+    """Guessed, and believed with 80 %: each row that fits and each shuffle of a group as likely."""
+    table = read_tables(release.declared, release.directory / "data")["microdata"].to_pylist()
+    shown = [(str(row["age"]), row["town"]) for row in table]
+    group = [row.get("group_id", at) for row, at in zip(table, shown, strict=True)]
+    hits, sure = Fraction(0), 0
+    for person, own in people:
+        believed = Counter()
+        mine = [at for at, row in enumerate(shown) if all(map(fits, row, person))]
+        for at in mine:
+            there = [n for n, of in enumerate(group) if of == group[at]]
+            worlds = [[table[n]["wage"] for n in there]]
+            if "group_id" in table[at]:
+                worlds = list(permutations(worlds[0]))
+            for wages in worlds:
+                believed[wages[there.index(at)]] += Fraction(1, len(mine) * len(worlds))
+        top = [value for value, share in believed.items() if share == max(believed.values())]
+        hits += Fraction(own in top, len(top))
+        sure += believed[own] >= Fraction(4, 5)
+    return [hits / len(people), Fraction(sure, len(people))]
 
 
 def test_people_who_are_not_in_the_register(small, tmp_path):

@@ -79,6 +79,24 @@ def test_a_register_finds_rows_that_are_published_as_they_are(planted):
     assert found[own].share == found[only].share == found[surely].share == 1
 
 
+@pytest.mark.parametrize("form", ["generalized", "permuted", "split"])
+def test_a_register_finds_what_the_rows_that_fit_have_in_common(planted, form):
+    """Four people who are like each other have one wage; sound: four wages."""
+    alike = [person(n, 20 + 2 * (n // 4), "A", 100 + n // 4 % 5) for n in range(120)]
+    apart = [person(n, 20 + 2 * (n // 4), "A", 100 + n % 4) for n in range(120)]
+    terms = {"partition": {"method": "mondrian"}, "form": {"method": form}}
+    wage = {**WAGES, "unprotected": "to be found"}
+    known = [(str(row["age"]), "A") for row in alike] * 2
+    promises = [K4] if form == "generalized" else [distinct(1)]
+    weak = {**terms, "promises": promises, "columns": {**COLUMNS, "wage": wage}}
+    found, _ = planted.attacked("planted", alike, known, **weak)
+    sound, _ = planted.attacked("sound", apart, known, **terms, promises=[distinct(4)])
+    guessed = "own 'wage' guessed from the rows that fit"
+    believed = "own 'wage' believed with 80% or more, from the rows that fit"
+    assert found[guessed].share == found[believed].share == 1
+    assert (sound[guessed].share, sound[believed].share) == (1 / 4, 0)
+
+
 def test_joining_back_finds_columns_that_go_together(planted):
     """One release: everybody of a register whose ages tell towns is there; of a full one, nobody.
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counts import Counts
@@ -20,7 +19,7 @@ from sfumato.expectations.measures.readings import people_covered
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
-from sfumato.tasks.attacks.linking.register import likelier, vector_of_people
+from sfumato.tasks.attacks.linking.register import likelier, own_values, vector_of_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.query.accuracy.vectors import codes_as_published
@@ -28,7 +27,6 @@ from sfumato.tasks.query.accuracy.vectors import codes_as_published
 _COMBINATIONS = "taking combinations to be as likely"
 _ALIKE = "taking people to be as likely"
 _WEIGHED = "weighing people by how often values seem to occur"
-_MOST = 20_000_000  # pairs of a vector and a value
 _PAIRS = 50_000_000  # of a vector and a group
 _SURE = 1 - 1e-9
 
@@ -152,13 +150,9 @@ class JoinedBack:
 def _guessed(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator[Score]:
     """The share of people whose own value is the likeliest one for their vector."""
     counts = joined.counts[name]
-    if counts.labels is None or len(joined.people) * counts.values > _MOST:
+    own = own_values(target, name, counts, joined.ours, len(joined.people))
+    if own is None:
         return
-    truth = target.people[name].array().cast(counts.labels.type)
-    value = pc.index_in(truth, value_set=counts.labels).to_numpy(zero_copy_only=False)
-    at = joined.ours * counts.values + value.astype(np.int64)
-    own = np.bincount(at, minlength=len(joined.people) * counts.values)
-    own = own.reshape(len(joined.people), -1)
     shares = {
         words: right_guesses(_rounded(joined.belief(name, of)), own)
         for words, of in joined.attackers.items()

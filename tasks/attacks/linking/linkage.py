@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.join_back import join_back, presence_by_people
+from sfumato.tasks.attacks.linking.linked_values import guess_values
 from sfumato.tasks.attacks.linking.register import likelier, members, read_register
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
@@ -68,6 +69,7 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
             likelier(presence, there, everybody - there),
             {"by a coin": 0.5},
         ),
+        *guess_values(target, register, fitting),
     )
 
 

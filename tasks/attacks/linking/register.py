@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
+from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.references.reference import ReferenceFile
 from sfumato.tasks.query.accuracy.vectors import vectors
+
+_MOST = 20_000_000  # pairs of a vector and a value
 
 
 def read_register(declared: Declared, place: Path) -> Microdata:
@@ -79,3 +83,26 @@ def vector_of_people(
     number = np.zeros(int(ours.max(initial=-1)) + 1, dtype=np.int64)
     number[ours] = vector
     return np.asarray(number[theirs])
+
+
+def own_values(
+    target: AttackedRelease, name: str, counts: Counts, vector: np.ndarray, number: int
+) -> np.ndarray | None:
+    """How many represented people of each vector have each value (int64, vectors x values).
+
+    Args:
+        target: the release.
+        name: the sensitive column.
+        counts: its values in groups.
+        vector: of each represented person (int64), below `number`.
+        number: how many vectors there are.
+
+    Returns:
+        None where values are not known, or there are too many pairs.
+    """
+    if counts.labels is None or number * counts.values > _MOST:
+        return None
+    truth = target.people[name].array().cast(counts.labels.type)
+    value = pc.index_in(truth, value_set=counts.labels).to_numpy(zero_copy_only=False)
+    at = vector * counts.values + value.astype(np.int64)
+    return np.bincount(at, minlength=number * counts.values).reshape(number, -1)

@@ -47,9 +47,8 @@ def admitted_people(
         PromiseError: where somebody could be in two groups, or a label means nothing.
     """
     by, sensitive = scope
-    shown = _groups(table, schema, reader_of, by)
-    vector, group_of = _group_of_vectors(shown, by, people)
-    group = group_of[vector]
+    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
+    group = _only_groups(shown, [people[name] for name in by], first)[vector]
     sizes = np.bincount(group[group >= 0], minlength=len(shown.first)).astype(np.int64)
     told = {
         name: _joint(group, vector, people[name], sensitive_column(table, schema, name))
@@ -73,18 +72,8 @@ def only_groups(
     Raises:
         PromiseError: where somebody could be in two groups, or a label means nothing.
     """
-    vector, group_of = _group_of_vectors(_groups(table, schema, reader_of, by), by, people)
-    return np.asarray(group_of[vector])
-
-
-def _group_of_vectors(
-    shown: "_ShownGroups", by: Sequence[str], people: Microdata
-) -> tuple[np.ndarray, np.ndarray]:
-    """The vector of each person, and the only group that admits each vector (both int64)."""
-    vectors, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
-    first = np.zeros(len(vectors), dtype=np.int64)
-    first[vector] = np.arange(people.rows)
-    return vector, _only_groups(shown, [people[name] for name in by], first)
+    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
+    return np.asarray(_only_groups(shown, [people[name] for name in by], first)[vector])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,20 +155,39 @@ def people_who_fit(
         by: the columns that tell groups apart.
         people: with these columns.
     """
-    keys, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
-    first = np.zeros(len(keys), dtype=np.int64)
-    first[vector] = np.arange(people.rows)
-    shown, columns = _groups(table, schema, reader_of, by), [people[name] for name in by]
-    many = np.bincount(vector, minlength=len(keys))
+    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
+    columns, many = [people[name] for name in by], np.bincount(vector, minlength=len(first))
     fit = np.zeros(len(shown.first), dtype=np.int64)
     for some, admitted in _admitted(shown, columns, first):
         fit += admitted @ many[some]
-    rows = np.zeros(len(keys), dtype=np.int64)
-    expected = np.zeros(len(keys))
+    rows = np.zeros(len(first), dtype=np.int64)
+    expected = np.zeros(len(first))
     for some, admitted in _admitted(shown, columns, first):
         rows[some] = shown.sizes @ admitted
         expected[some] = (shown.sizes / np.maximum(fit, 1)) @ admitted
     return FittingPeople(vector, rows, expected, shown.sizes, fit)
+
+
+def groups_that_fit(
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Which groups fit which vectors of some people, some vectors at a time, as `people_who_fit`.
+
+    Yields:
+        Which vectors, and which groups fit each of them (bool, groups x vectors).
+    """
+    _, shown, first = _vectors_beside(table, schema, reader_of, by, people)
+    yield from _admitted(shown, [people[name] for name in by], first)
+
+
+def _vectors_beside(
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+) -> tuple[np.ndarray, _ShownGroups, np.ndarray]:
+    """The vector of each person (int64), the groups, and somebody with each vector (int64)."""
+    vectors, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
+    first = np.zeros(len(vectors), dtype=np.int64)
+    first[vector] = np.arange(people.rows)
+    return vector, _groups(table, schema, reader_of, by), first
 
 
 def _only_groups(shown: _ShownGroups, columns: Sequence[Column], first: np.ndarray) -> np.ndarray:
