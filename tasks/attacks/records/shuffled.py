@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import perm, prod
+from typing import Self
 
 import numpy as np
 
+_AT_ONCE = 5_000_000  # pairs of a person and a group
 _Misses = tuple[tuple[int, int, int], ...]
 
 
@@ -35,10 +37,7 @@ class ShuffledValues:
 
     def times(self, group: np.ndarray, value: np.ndarray) -> np.ndarray:
         """How often groups have values (int64), given in pairs (integers, one array each)."""
-        places, times = self._counted
-        wanted = group * self._values + value
-        at = np.minimum(np.searchsorted(places, wanted), len(places) - 1)
-        return np.where((places[at] == wanted) & (value < self._values), times[at], 0)
+        return self._by_value.times(value, group)
 
     def share_of(self, rows: np.ndarray, value: np.ndarray) -> Fraction:
         """How likely the value of a row is there, on average over rows, at least one.
@@ -73,39 +72,94 @@ class ShuffledValues:
             own: those of each person in the same numbers (int64).
             value: theirs (integers).
         """
-        people = Counter(self._misses(shown, own, value))
+        _, numbers = np.unique(np.append(shown, own), return_inverse=True)
+        vector, wanted = numbers[: len(shown)], numbers[len(shown) :]
+        known = shown >= 0
+        rows = PlacedItems.of(vector[known], self.group[known], len(self.sizes))
+        people = Counter[_Misses]()
+        for some in _at_once(np.minimum(rows.groups(wanted), self._by_value.groups(value))):
+            people.update(self._misses(rows, wanted[some], value[some]))
         missed = {misses: prod(map(_missed, misses), start=Fraction(1)) for misses in people}
         return sum((people[misses] * (1 - of) for misses, of in missed.items()), Fraction(0))
 
     @cached_property
-    def _values(self) -> int:
-        return int(self.cells.max()) + 1
+    def _by_value(self) -> "PlacedItems":
+        return PlacedItems.of(self.cells, self.group, len(self.sizes))
 
-    @cached_property
-    def _counted(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.unique(self.group * self._values + self.cells, return_counts=True)
-
-    def _misses(self, shown: np.ndarray, own: np.ndarray, value: np.ndarray) -> Iterator[_Misses]:
+    def _misses(
+        self, rows: "PlacedItems", vector: np.ndarray, value: np.ndarray
+    ) -> Iterator[_Misses]:
         """Of each person, the rows of the groups that could show them and what there is of both.
 
         The fewer of the rows like theirs and of the values like theirs stand before the others.
         """
-        _, numbers = np.unique(np.append(shown, own), return_inverse=True)
-        vector, wanted = numbers[: len(shown)], numbers[len(shown) :]
-        known = shown >= 0
-        place = vector[known] * len(self.sizes) + self.group[known]
-        place, rows = np.unique(place, return_counts=True)
-        of_vector, group = np.divmod(place, len(self.sizes))
-        first, last = (np.searchsorted(of_vector, wanted, side) for side in ("left", "right"))
-        person, entry = _spread(first, last)
-        times = self.times(group[entry], value[person])
-        few, many = np.minimum(rows[entry], times), np.maximum(rows[entry], times)
-        there = times > 0
-        found = np.stack([person, self.sizes[group[entry]], few, many])[:, there]
-        found = found[:, np.lexsort(found[::-1])]
-        ends = np.searchsorted(found[0], np.arange(len(own)), "right").tolist()
-        terms = list(zip(*found[1:].tolist(), strict=True))
+        by_rows = rows.groups(vector) <= self._by_value.groups(value)
+        found = []
+        for of, items, wanted in ((by_rows, rows, vector), (~by_rows, self._by_value, value)):
+            some = np.flatnonzero(of)
+            at, group = items.spread(wanted[some])
+            person = some[at]
+            both = rows.times(vector[person], group), self.times(group, value[person])
+            few, many = np.minimum(*both), np.maximum(*both)
+            found.append(np.stack([person, self.sizes[group], few, many])[:, few > 0])
+        pairs = np.concatenate(found, axis=1)
+        pairs = pairs[:, np.lexsort(pairs[::-1])]
+        ends = np.searchsorted(pairs[0], np.arange(len(vector)), "right").tolist()
+        terms = list(zip(*pairs[1:].tolist(), strict=True))
         return (tuple(terms[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedItems:
+    """How often groups have items, sparse.
+
+    Attributes:
+        places: an item's number times the groups, plus a group, of each pair that occurs (int64,
+            ascending).
+        counts: how often it does (int64).
+        bound: how many groups there are.
+    """
+
+    places: np.ndarray
+    counts: np.ndarray
+    bound: int
+
+    @classmethod
+    def of(cls, item: np.ndarray, group: np.ndarray, bound: int) -> Self:
+        """From items and the groups that they are in (integers, one of each per row)."""
+        places, counts = np.unique(item.astype(np.int64) * bound + group, return_counts=True)
+        return cls(places, counts, bound)
+
+    def times(self, item: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """How often groups have items (int64), given in pairs (integers, one array each)."""
+        wanted = item.astype(np.int64) * self.bound + group
+        at = np.minimum(np.searchsorted(self.places, wanted), len(self.places) - 1)
+        return np.where(self.places[at] == wanted, self.counts[at], 0) if len(at) else at
+
+    def groups(self, item: np.ndarray) -> np.ndarray:
+        """How many groups have each of some items (int64)."""
+        first, last = self._span(item)
+        return np.asarray(last - first)
+
+    def spread(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The groups that have some items: which of the items, and the group (both int64)."""
+        first, last = self._span(item)
+        length = last - first
+        whose = np.repeat(np.arange(len(item)), length)
+        entry = np.arange(len(whose)) + (first - np.cumsum(length) + length)[whose]
+        return whose, self.places[entry] % self.bound
+
+    def _span(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = item.astype(np.int64) * self.bound
+        first, last = np.searchsorted(self.places, [wanted, wanted + self.bound])
+        return first, last
+
+
+def _at_once(pairs: np.ndarray) -> Iterator[slice]:
+    """Some people at a time, who have no more pairs together than are looked at at once."""
+    number = np.cumsum(pairs) // _AT_ONCE
+    ends = np.append(np.flatnonzero(np.diff(number)) + 1, len(pairs)).tolist()
+    yield from (slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
 
 
 def mean_share(times: np.ndarray, of: np.ndarray) -> Fraction:
@@ -125,10 +179,3 @@ def _missed(term: tuple[int, int, int]) -> Fraction:
     """
     size, few, many = term
     return Fraction(perm(size - many, few), perm(size, few))
-
-
-def _spread(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All places of some spans: whose each is, and the place (int64)."""
-    length = last - first
-    whose = np.repeat(np.arange(len(first)), length)
-    return whose, np.arange(len(whose)) + (first - np.cumsum(length) + length)[whose]
