@@ -6,8 +6,7 @@ it; a leaf is one value, and every target has a leaf for each. The root weighs 1
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
-from io import BytesIO
+from hashlib import blake2b
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,7 +18,6 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.sorting import distinct, stable_order
-from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.redistributed.domain import OrderedDomain, domain_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, encode, key
@@ -55,24 +53,6 @@ def schema_of(type_: pa.DataType) -> pa.Schema:
     """A number, the ends of a run of values of this type, and a weight."""
     types = {TARGET: pa.int64(), LOWER: type_, UPPER: type_, WEIGHT: pa.int64()}
     return pa.schema([pa.field(name, of, nullable=False) for name, of in types.items()])
-
-
-def number_of_targets(tables: Tables) -> int:
-    """How many targets published tables have; none in tables of other forms."""
-    return pc.count_distinct(tables[TARGETS][TARGET]).as_py() if TARGETS in tables else 0
-
-
-def digest_of_domain(tables: Tables) -> str | None:
-    """A digest of the values that targets are over, None where there are none."""
-    if TARGETS not in tables:
-        return None
-    table = tables[TARGETS]
-    values = pc.unique(table.filter(pc.equal(table[LOWER], table[UPPER]))[LOWER])
-    content = BytesIO()
-    sorted_ = values.take(pc.sort_indices(values))
-    with pa.ipc.new_stream(content, pa.schema([(LOWER, sorted_.type)])) as stream:
-        stream.write_batch(pa.record_batch([sorted_], names=[LOWER]))
-    return sha256(content.getvalue()).hexdigest()
 
 
 def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:

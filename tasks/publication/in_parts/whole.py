@@ -14,7 +14,7 @@ from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, obser
 from sfumato.tasks.declaration.assessment import Assessment, SeenGroups, Verdicts
 from sfumato.tasks.declaration.cuts import PublishedPart
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
-from sfumato.tasks.forms.redistributed.targets import digest_of_domain, number_of_targets
+from sfumato.tasks.forms.redistributed.in_parts import digest_of_domain, number_of_targets
 from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
