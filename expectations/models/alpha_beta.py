@@ -43,6 +43,10 @@ class AlphaBeta(PrivacyModel):
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha", "beta"})
     needs_covers: ClassVar[bool] = True
+    why_not_over_people: ClassVar[str] = (
+        "presence is that of one row among the combinations that a group admits, and whoever has "
+        "several rows is there by any of them; promise k-anonymity and alpha-k"
+    )
 
     model: Literal["alpha-beta"] = "alpha-beta"
     alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest presence of a vector")]

@@ -60,6 +60,10 @@ class BayesOptimal(PrivacyModel):
     at_most: ClassVar[frozenset[str]] = frozenset({"rho2"})
     needs_population: ClassVar[bool] = True
     since: ClassVar[int] = 6
+    why_not_over_people: ClassVar[str] = (
+        "prior and belief are of the one value of a person, and whoever has several rows may have "
+        "several values; promise beta-likeness or t-closeness"
+    )
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
     rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]

@@ -44,6 +44,10 @@ class DeltaPresence(PrivacyModel):
     needs_population: ClassVar[bool] = True
     since: ClassVar[int] = 6
     holds_everybody: ClassVar[bool] = True
+    why_not_over_people: ClassVar[str] = (
+        "people of the reference are counted once and rows of the table are not, so that their "
+        "ratio is nobody's chance of being there; promise k-anonymity"
+    )
 
     model: Literal["delta-presence"] = "delta-presence"
     min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]

@@ -114,6 +114,7 @@ class PrivacyModel(ABC):
         unbroken_by_rows: a group that keeps the promise keeps it with whatever rows are added.
         weighs: it sums weights, which it counts as a sensitive attribute, and protects none.
         readings: in which it means something over people who have several rows; none: nothing.
+        why_not_over_people: where there are none, why, and what to promise in its place.
         rows_together: over people it means something where all rows of a person that have the same
             quasi-identifiers are in one group.
         merges_over_people: merging two groups that keep it over people cannot break it over people.
@@ -139,6 +140,7 @@ class PrivacyModel(ABC):
     unbroken_by_rows: ClassVar[bool] = False
     weighs: ClassVar[bool] = False
     readings: ClassVar[tuple[Reading, ...]] = ()
+    why_not_over_people: ClassVar[str] = "nothing says what several rows of one person are to it"
     rows_together: ClassVar[bool] = False
     merges_over_people: ClassVar[bool] = False
     column_key: ClassVar[str] = "sensitive"
@@ -167,6 +169,18 @@ class PrivacyModel(ABC):
     def known_columns(self) -> tuple[str, ...]:
         """The sensitive columns among those, which an adversary knows besides."""
         return ()
+
+    @property
+    def fault_over_people(self) -> str | None:
+        """Why it means nothing over people who have several rows, None where it does."""
+        if not self.readings:
+            return f"is not defined over people or households: {self.why_not_over_people}"
+        if self.known_columns:
+            return (
+                "is not defined over people or households with `known` values: whoever knows "
+                "those of one row tells it from the person's others; leave `known` out"
+            )
+        return None
 
     @property
     def judged_jointly(self) -> bool:

@@ -109,6 +109,10 @@ class PPrivacy(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"subdomains"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"tolerance"})
+    why_not_over_people: ClassVar[str] = (
+        "the target is the distribution of one value per row, and the several values of one person "
+        "have none; promise t-closeness"
+    )
 
     model: Literal["p-privacy"] = "p-privacy"
     target: Aim

@@ -163,17 +163,28 @@ def _fault_over_people(spec: SpecParts) -> str | None:
 
 def _meaningless_over_people(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Why a promise means nothing over people who have several rows, None where it does."""
-    if not promise.readings:
-        return "is not defined over people who have several rows"
-    everything = tuple(spec.named("quasi-identifier"))
-    if promise.quasi_identifiers != everything or promise.known_columns:
-        return "has to be about all quasi-identifiers, and nothing else known, over people"
+    if fault := promise.fault_over_people:
+        return f"{fault}, or {_without_people(spec)}"
+    if promise.quasi_identifiers != tuple(spec.named("quasi-identifier")):
+        return (
+            "has to be about all quasi-identifiers over people: whose rows are is held against the "
+            "published groups, and there are none by some of these; leave quasi-identifiers out, "
+            f"or {_without_people(spec)}"
+        )
     if promise.rows_together and not (spec.form.recodes and spec.partition.equal_rows_together):
         return (
-            "means something over people where equal rows are in one group: in forms of labels "
-            "with partition full-domain, or mondrian (mode strict)"
+            "means something over people where equal rows are in one group (shares of people in "
+            "several groups add up): in forms of labels with partition full-domain, or mondrian "
+            "(mode strict)"
         )
     return None
+
+
+def _without_people(spec: SpecParts) -> str:
+    """What to write where promises are to be kept over rows alone."""
+    return (
+        "keep one row of each person (repeat: keep-one)" if spec.repeats else "leave household out"
+    )
 
 
 def _strata(spec: SpecParts) -> None:

@@ -204,8 +204,8 @@ def _over_people(promise: PrivacyModel, groups: Groups, microdata: Microdata) ->
     """
     if microdata.person is None:
         return None
-    if not promise.readings or promise.known_columns:
-        raise SpecError(f"promise: {promise.name} is not defined over people (--unit)")
+    if fault := promise.fault_over_people:
+        raise SpecError(f"promise: {promise.name} {fault}, or measure rows alone (no --unit)")
     sensitive = [promise.sensitive] if promise.counts_values() else []
     named = [str(name) for name in sensitive]
     return promise.check(groups_of_people(microdata, promise.adversary_columns, groups, named))

@@ -15,6 +15,7 @@ from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.counting import Coded, count, count_people, merge
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.of_people import any_of, weight_one
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE, models
 
 VALUES = st.integers(0, 4)
@@ -222,6 +223,34 @@ def test_merging_cannot_break_what_says_so(rows, chosen):
         assert np.array_equal(getattr(merged.people, name), getattr(again.people, name))
 
 
+UNDEFINED = {
+    "k-map": {"k": 2, "weight": "s"},
+    "alpha-beta": {"alpha": 1, "beta": 1},
+    "p-privacy": {"target": "uniform"},
+    "delta-presence": {"min": 0, "max": 1, "reference": "r.csv"},
+    "bayes-optimal": {"rho1": 0.1, "rho2": 0.9, "reference": "r.csv"},
+}
+
+
 def test_what_is_not_defined_says_so():
-    undefined = {model.name for model in models() if not model.readings}
-    assert undefined == {"k-map", "alpha-beta", "p-privacy", "delta-presence", "bayes-optimal"}
+    assert {model.name for model in models() if not model.readings} == set(UNDEFINED)
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_what_is_not_defined_says_why_and_what_is(name):
+    """A reason of its own, and names of promises that are defined over people."""
+    model = promise(model=name, **UNDEFINED[name])
+    why = type(model).why_not_over_people
+    assert why != PrivacyModel.why_not_over_people
+    assert model.fault_over_people == f"is not defined over people or households: {why}"
+    _, _, instead = why.rpartition("; promise ")
+    named = [one for part in instead.split(" and ") for one in part.split(" or ")]
+    defined = {str(one.parameters()["model"]) for one in (promise(**keys) for keys in PROMISES)}
+    assert named and set(named) <= defined
+
+
+@pytest.mark.parametrize("keys", PROMISES, ids=lambda keys: keys.get("variant", keys["model"]))
+def test_what_is_defined_has_no_fault_unless_values_are_known(keys):
+    assert promise(**keys).fault_over_people is None
+    if keys["model"] == "l-diversity":
+        assert "leave `known` out" in promise(**keys, known=["other"]).fault_over_people

@@ -46,13 +46,27 @@ def test_three_of_four_rows_are_one_patients(table, capsys):
     ("rows", "model", "message"),
     [
         (ROWS + ",30,flu\n", K, "column 'patient': a unit is missing"),
-        (ROWS, "{model: alpha-beta, alpha: 0.5, beta: 0.5}", "is not defined over people (--unit)"),
+        (
+            ROWS,
+            "{model: alpha-beta, alpha: 0.5, beta: 0.5}",
+            "alpha-beta is not defined over people or households: presence is that of one row",
+        ),
     ],
 )
 def test_refused(tmp_path, capsys, rows, model, message):
     (tmp_path / "t.csv").write_text(rows, encoding="utf-8")
     assert run(asked(str(tmp_path / "t.csv"), model)) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_is_not_defined_over_people_can_be_measured_over_rows(table, capsys):
+    """The refusal says so: without --unit, after it the other promise that it names."""
+    alone = "{model: alpha-beta, alpha: 1, beta: 1}"
+    assert run(asked(table, alone)) == 2
+    said = capsys.readouterr().err
+    assert "promise k-anonymity and alpha-k, or measure rows alone (no --unit)" in said
+    assert run([*asked(table, alone)[:-4], "--model", alone]) == 0
+    assert run(asked(table, K, "{model: alpha-k, alpha: 1, k: 2}")) == 0
 
 
 def test_without_rows(tmp_path, capsys):

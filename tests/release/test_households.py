@@ -24,6 +24,7 @@ COLUMNS = {
     "ill": {"role": "sensitive"},
 }
 K = {"model": "k-anonymity", "k": 4}
+BELIEFS = {"model": "bayes-optimal", "rho1": 0.1, "rho2": 0.9}
 L = {"model": "l-diversity", "variant": "distinct", "l": 3}
 SPEC = {
     "columns": COLUMNS,
@@ -164,6 +165,12 @@ REFUSED = {
         "household: needs a unit",
     ),
     "composed": ({"versions": "composed"}, "household: versions: composed follows"),
+    "beliefs": (
+        {"promises": [K, L, {**BELIEFS, "reference": "r.csv"}]},
+        "promises.2: bayes-optimal is not defined over people or households: prior and belief are "
+        "of the one value of a person, and whoever has several rows may have several values; "
+        "promise beta-likeness or t-closeness, or leave household out (household)",
+    ),
     "stratum": (
         {"partition": {"method": "stratum"}, "strata": ["town"]},
         "household: stratum groups rows",

@@ -374,7 +374,20 @@ REFUSED = {
     ),
     "some quasi-identifiers": (
         {"promises": [{**K, "quasi-identifiers": ["age"]}, L]},
-        "promises.0: k-anonymity has to be about all quasi-identifiers",
+        "promises.0: k-anonymity has to be about all quasi-identifiers over people: whose rows are "
+        "is held against the published groups, and there are none by some of these; leave "
+        "quasi-identifiers out, or keep one row of each person (repeat: keep-one) (repeat: all)",
+    ),
+    "known values": (
+        {"promises": [K, {**L, "known": ["wage"]}]},
+        "promises.1: distinct-l-diversity is not defined over people or households with `known`",
+    ),
+    "presence": (
+        {"promises": [K, L, {"model": "delta-presence", "min": 0, "max": 1, "reference": "r.csv"}]},
+        "promises.2: delta-presence is not defined over people or households: people of the "
+        "reference are counted once and rows of the table are not, so that their ratio is nobody's "
+        "chance of being there; promise k-anonymity, or keep one row of each person (repeat: "
+        "keep-one) (repeat: all)",
     ),
     "relaxed": (
         {"partition": {"method": "mondrian", "mode": "relaxed"}, "promises": [K, A]},

@@ -46,6 +46,10 @@ class KMap(PrivacyModel):
     weighs: ClassVar[bool] = True
     column_key: ClassVar[str] = "weight"
     since: ClassVar[int] = 6
+    why_not_over_people: ClassVar[str] = (
+        "a weight tells how many people of the population a row stands for, and whoever has "
+        "several rows would be counted by each of them; promise k-anonymity"
+    )
     example: ClassVar[Mapping[str, Any]] = {"k": 10}
 
     model: Literal["k-map"] = "k-map"
