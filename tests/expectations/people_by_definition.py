@@ -1,0 +1,171 @@
+"""What promises mean over people: the guide's sentences in fractions, person by person.
+
+Rows are `(group, person, value)`, values whole numbers. Nothing here is the product's: whoever
+changes a promise over people finds the guide's words for it here, and attackers who list all
+worlds, that is who may own which rows.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import reduce
+from itertools import permutations, product
+from math import lcm
+
+Row = tuple[int, int, int]
+Shares = Mapping[int, Fraction]
+_DIGITS = 40  # of a logarithm, which equals no fraction
+
+
+def groups_in(rows: list[Row]) -> list[list[Row]]:
+    """The rows of each group, in the order of their numbers."""
+    return [[row for row in rows if row[0] == one] for one in sorted({row[0] for row in rows})]
+
+
+def people_in(rows: list[Row]) -> list[int]:
+    """Whoever has a row."""
+    return sorted({person for _, person, _ in rows})
+
+
+def values_in(rows: list[Row]) -> list[int]:
+    """The different values of rows, in order."""
+    return sorted({value for *_, value in rows})
+
+
+def rows_of(rows: list[Row], person: int) -> list[Row]:
+    """The rows of one person."""
+    return [row for row in rows if row[1] == person]
+
+
+# The two readings of a group.
+
+
+def shares_of_people(rows: list[Row]) -> Shares:
+    """Any of: the share of people who have a value in any of their rows."""
+    people = people_in(rows)
+    return {
+        value: Fraction(sum(value in values_in(rows_of(rows, one)) for one in people), len(people))
+        for value in values_in(rows)
+    }
+
+
+def masses(rows: list[Row]) -> Shares:
+    """Weight one: each person has the mass 1, spread evenly over the rows there."""
+    found = dict.fromkeys(values_in(rows), Fraction(0))
+    for person in people_in(rows):
+        theirs = rows_of(rows, person)
+        for *_, value in theirs:
+            found[value] += Fraction(1, len(theirs))
+    return found
+
+
+def drawn(rows: list[Row]) -> Shares:
+    """The chances of values: of a person drawn from the group, and of one of the person's rows."""
+    return {value: mass / len(people_in(rows)) for value, mass in masses(rows).items()}
+
+
+def of_all_groups(rows: list[Row], reading: str) -> Shares:
+    """The same of the people of all groups together, each once in each of their groups."""
+    shares = shares_of_people if reading == "any-of" else drawn
+    found = dict.fromkeys(values_in(rows), Fraction(0))
+    people = sum(len(people_in(one)) for one in groups_in(rows))
+    for one in groups_in(rows):
+        for value, share in shares(one).items():
+            found[value] += share * len(people_in(one)) / people
+    return found
+
+
+# What each promise is about: the number that a group shows, and whether it may.
+
+
+def least_without_one_person(rows: list[Row]) -> int:
+    """The range of a group after any one person's rows are taken away; none, 0, without others."""
+    left = [[row for row in rows if row[1] != gone] for gone in people_in(rows)]
+    return min(max(of) - min(of) if (of := values_in(one)) else 0 for one in left)
+
+
+def recursive_sides(found: Shares, l: int) -> tuple[Fraction, Fraction]:
+    """The most frequent value, and all from the l-th on."""
+    ordered = sorted(found.values(), reverse=True)
+    return ordered[0], sum(ordered[l - 1 :], Fraction(0))
+
+
+def equal_distance(found: Shares, everybody: Shares) -> Fraction:
+    """Half of what the shares differ."""
+    return sum((abs(found.get(v, Fraction(0)) - share) for v, share in everybody.items())) / 2
+
+
+def ordered_distance(found: Shares, everybody: Shares) -> Fraction:
+    """What has to be moved, and by how many ranks of all that there are."""
+    moved, below = Fraction(0), Fraction(0)
+    for value in sorted(everybody):
+        below += found.get(value, Fraction(0)) - everybody[value]
+        moved += abs(below)
+    return moved / (len(everybody) - 1) if len(everybody) > 1 else Fraction(0)
+
+
+DISTANCES = {"equal": equal_distance, "ordered": ordered_distance}
+
+
+def gain(found: Shares, everybody: Shares) -> Fraction:
+    """How much larger a value's share is than among everybody, relative to that; the largest."""
+    return max((share - everybody[value]) / everybody[value] for value, share in found.items())
+
+
+def is_as_uncertain(found: Shares, l: int) -> bool:
+    """Entropy of at least ln l: the product of p^-p over all values is at least l, in integers."""
+    one = reduce(lcm, (share.denominator for share in found.values()))
+    counts = [int(share * one) for share in found.values()]
+    power = reduce(lambda whole, count: whole * count**count, counts, 1)
+    return one**one >= l**one * power
+
+
+def discloses_less(found: Shares, everybody: Shares, delta: Decimal) -> bool:
+    """Every value's share differs from everybody's by less than a factor of e to the delta."""
+    with localcontext(prec=_DIGITS):
+        factor = delta.exp()
+        for value, share in everybody.items():
+            times = found.get(value, Fraction(0)) / share
+            quotient = Decimal(times.numerator) / Decimal(times.denominator)
+            if not 1 / factor < quotient < factor:
+                return False
+    return True
+
+
+# Attackers, who know how many rows each person has, and list who may own which.
+
+
+def worlds(rows: list[Row]) -> Iterator[list[Row]]:
+    """Every way of giving each group's values to its rows, whose owners are known."""
+    ways = [
+        [
+            [(group, person, value) for (group, person, _), value in zip(one, way, strict=True)]
+            for way in permutations([value for *_, value in one])
+        ]
+        for one in groups_in(rows)
+    ]
+    for world in product(*ways):
+        yield [row for one in world for row in one]
+
+
+def faced(rows: list[Row], person: int) -> tuple[set[int], set[int]]:
+    """The values that a person may have in some world, and those that the person has in all."""
+    held = [set(values_in(rows_of(world, person))) for world in worlds(rows)]
+    return set.union(*held), set.intersection(*held)
+
+
+def least_faced_by_insiders(rows: list[Row]) -> int:
+    """The narrowest range of what anybody may have, to one of the group who knows the own rows."""
+    ranges = [0] if len(people_in(rows)) == 1 else []
+    for insider in people_in(rows):
+        others = [row for row in rows if row[1] != insider]
+        for person in people_in(others):
+            possible, _ = faced(others, person)
+            ranges.append(max(possible) - min(possible))
+    return min(ranges)
+
+
+def belief(rows: list[Row], person: int, value: int) -> Fraction:
+    """In what share of all worlds a person has a value, whoever has the others."""
+    held = [value in values_in(rows_of(world, person)) for world in worlds(rows)]
+    return Fraction(sum(held), len(held))
