@@ -78,6 +78,46 @@ def least_range(people: People, name: str) -> np.ndarray:
     return np.asarray(np.minimum(*ranges))
 
 
+def fewest_alike(people: People) -> np.ndarray:
+    """The fewest people who are like anybody of each group in all groups (int64, one per group).
+
+    Alike are people who have as many rows in the same groups: whoever can link somebody's rows, or
+    the members of a household, finds so many. O(n log n) in pairs of a person and a group.
+    """
+    if not people.groups:
+        return people.sizes
+    by_person = np.lexsort((people.group, people.person))
+    held, pairs = np.unique(
+        people.group * (people.rows.max() + 1) + people.rows, return_inverse=True
+    )
+    first = starts(people.person[by_person])
+    number = number_alike(pairs[by_person], first, len(held))
+    like = np.bincount(number)[number]
+    whose = np.searchsorted(people.person[by_person][first], people.person)
+    return np.asarray(np.minimum.reduceat(like[whose], starts(people.group)))
+
+
+def number_alike(told: np.ndarray, first: np.ndarray, different: int) -> np.ndarray:
+    """Number sequences: equal ones get the same number (int64, from 0, one per sequence).
+
+    They are gone through entry by entry, the first of all sequences, then the second, and so on.
+
+    Args:
+        told: the sequences one after another (int64, each below `different`).
+        first: where each begins (int64).
+        different: how many different entries there are.
+    """
+    size = np.diff(np.append(first, len(told)))
+    found = np.zeros(len(first), dtype=np.int64)
+    more, place = np.arange(len(first)), 0
+    while len(more):
+        longer = found[more] * different + told[first[more] + place]
+        found[more] = np.unique(longer, return_inverse=True)[1]
+        place += 1
+        more = more[size[more] > place]
+    return np.asarray(np.unique(size * len(first) + found, return_inverse=True)[1])
+
+
 def _range_without(
     held: HeldValues, whose: np.ndarray, first: np.ndarray, units: np.ndarray
 ) -> np.ndarray:

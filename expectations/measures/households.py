@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.groups.of_people import number_alike
+
 
 @dataclass(frozen=True)
 class HouseholdRisk:
@@ -67,7 +69,7 @@ def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | 
     for size, households in zip(rarest.tolist(), times.tolist(), strict=True):
         by_member += Fraction(households, size * number)
     pairs = np.unique(group * number + household)
-    alike = np.bincount(_like(household[order], group[order], starts, len(sizes)))
+    alike = np.bincount(number_alike(group[order], starts, len(sizes)))
     return HouseholdRisk(
         households=number,
         highest=float(found.max()),
@@ -77,19 +79,3 @@ def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | 
         least_alike=int(alike.min()),
         alone=int((alike == 1).sum()),
     )
-
-
-def _like(household: np.ndarray, group: np.ndarray, starts: np.ndarray, groups: int) -> np.ndarray:
-    """Households that have the same groups, as often, get the same number (int64, from 0).
-
-    Members are gone through one by one, the first of all households, then the second, and so on.
-    """
-    size = np.diff(np.append(starts, len(household)))
-    found = np.zeros(len(starts), dtype=np.int64)
-    more, place = np.arange(len(starts)), 0
-    while len(more):
-        told = found[more] * groups + group[starts[more] + place]
-        found[more] = np.unique(told, return_inverse=True)[1]
-        place += 1
-        more = more[size[more] > place]
-    return np.asarray(np.unique(size * len(starts) + found, return_inverse=True)[1])

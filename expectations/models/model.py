@@ -171,6 +171,11 @@ class PrivacyModel(ABC):
         return ()
 
     @property
+    def of_whole_people(self) -> bool:
+        """True where people are told apart by all their rows together, and not group by group."""
+        return False
+
+    @property
     def fault_over_people(self) -> str | None:
         """Why it means nothing over people who have several rows, None where it does."""
         if not self.readings:
@@ -257,6 +262,10 @@ class PrivacyModel(ABC):
         for groups in self._read(people):
             failing |= self.failing(groups)
         return failing
+
+    def meaning_over_people(self, name: str) -> str:
+        """What a parameter of its verdicts means over people who have several rows."""
+        return self.meanings_over_people.get(name, self.meanings[name])
 
     def worst_over_people(self, people: People) -> Worst:
         """The worst score over all groups and readings of people, and how many fall short."""

@@ -32,11 +32,12 @@ _TYPES = "table.column_types"
 class GroupsOfTable(TableMetricProvider):
     """The groups that columns `by` tell apart, with the values of the attributes `sensitive`.
 
-    A frame that carries groups is judged by these.
+    A frame that carries groups is judged by these; no other says of which household a row is, which
+    is refused where it has to be known (`whose`).
     """
 
     metric_name = "sfumato.groups"
-    value_keys = ("by", "sensitive")
+    value_keys = ("by", "sensitive", "whose")
 
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(
@@ -91,6 +92,8 @@ class GroupsOfTable(TableMetricProvider):
 
 def _columns(asked: Any, known: Sequence[str]) -> tuple[list[str], list[str]]:
     """The columns that groups are asked of, all of which are there once."""
+    if asked.get("whose"):
+        raise PromiseError("members: no table says of which household a row is: leave it out")
     by, sensitive = list(asked.get("by") or ()), list(asked.get("sensitive") or ())
     if not by:
         raise PromiseError("quasi_identifiers: name the columns that tell groups apart")

@@ -49,6 +49,7 @@ class PromiseVerdict(TableMetricProvider):
         asked = {
             "by": list(promise.adversary_columns),
             "sensitive": [promise.sensitive] if promise.sensitive else [],
+            "whose": promise.of_whole_people,
         }
         name = GroupsOfTable.metric_name
         return {name: MetricConfiguration(name, metric.metric_domain_kwargs, asked)}

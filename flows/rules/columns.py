@@ -118,6 +118,12 @@ def _weights(spec: SpecParts) -> None:
 
 def _over_people(spec: SpecParts) -> None:
     """Promises over people who have several rows, or households, and what keeps and shows them."""
+    for i, promise in enumerate(spec.promises):
+        if promise.of_whole_people and spec.household is None:
+            raise ValueError(
+                f"promises.{i}.members: is about households: name the identifier of each "
+                "(household: <column>)"
+            )
     if not spec.over_people:
         return
     said = [f"columns.{name}.repeat: all" for name, c in spec.columns.items() if c.repeat == "all"]
@@ -177,7 +183,19 @@ def _meaningless_over_people(spec: SpecParts, promise: PrivacyModel) -> str | No
             "several groups add up): in forms of labels with partition full-domain, or mondrian "
             "(mode strict)"
         )
-    return None
+    return _fault_of_whole(spec) if promise.of_whole_people else None
+
+
+def _fault_of_whole(spec: SpecParts) -> str | None:
+    """Why no partition here keeps what all members of a household show together, if so."""
+    if spec.partition.all_at_once and not spec.partition.may_suppress:
+        return None
+    known = [name for name, of in PARTITION_PARAMETERS.items() if of.all_at_once]
+    return (
+        "with members: linkable is about all groups together, and "
+        f"{spec.partition.method} judges them one after the other, or suppresses rows of some: "
+        f"use {', '.join(known)} (no suppression), or leave members out"
+    )
 
 
 def _without_people(spec: SpecParts) -> str:

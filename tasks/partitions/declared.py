@@ -25,7 +25,8 @@ class PartitionParameters(Part):
     values of the column whose promise is read all differ; `disjoint_covers`, that no two groups
     admit the same combination of quasi-identifiers; `chosen_once` tells that something is
     chosen for all rows alike, from counts where no memory holds them; `over_people`, that promises
-    are kept over people who have several rows, too.
+    are kept over people who have several rows, too; `all_at_once`, that all groups are judged
+    together whenever any changes.
     """
 
     needs: ClassVar[Need | None] = None
@@ -35,6 +36,7 @@ class PartitionParameters(Part):
     disjoint_covers: ClassVar[bool] = False
     chosen_once: ClassVar[bool] = False
     over_people: ClassVar[bool] = False
+    all_at_once: ClassVar[bool] = False
 
     method: str
 

@@ -1,6 +1,6 @@
 """The promises as a page states them: in words, and what was measured beside what is required."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -12,6 +12,7 @@ from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.ranges import distance_text
 
 _HOUSEHOLDS = {
+    "people who look the same in all their rows": "households that look the same in all members",
     "people who look the same": "households with somebody who looks the same",
     "people who have any one value in a row": "households in which somebody has any one value",
     "person": "household",
@@ -90,19 +91,18 @@ def state_promise(
         failing=verdict.failing,
         parameters=tuple(_parameter(promise, name, verdict, kind) for name in names),
         over_people=tuple(
-            _parameter(promise, name, over_people, kind, _meanings_over(promise, declared))
+            _parameter(promise, name, over_people, kind, _meaning_over(promise, name, declared))
             for name in names
             if over_people is not None
         ),
     )
 
 
-def _meanings_over(promise: PrivacyModel, declared: Declared) -> Mapping[str, str]:
-    """What parameters mean over people who have several rows, or over households."""
-    meanings = promise.meanings_over_people
-    if not declared.households:
-        return meanings
-    return {name: _of_households(words) for name, words in meanings.items()}
+def _meaning_over(promise: PrivacyModel, name: str, declared: Declared) -> str:
+    """What a parameter means over people who have several rows, or over households."""
+    meaning = promise.meaning_over_people(name)
+    changes = declared.households and meaning != promise.meanings[name]
+    return _of_households(meaning) if changes else meaning
 
 
 def _of_households(words: str) -> str:
@@ -148,9 +148,9 @@ def _parameter(
     name: str,
     verdict: Verdict,
     kind: str,
-    meanings: Mapping[str, str] | None = None,
+    meaning: str | None = None,
 ) -> Parameter:
-    meaning = (meanings or {}).get(name, promise.meanings[name])
+    meaning = meaning or promise.meanings[name]
     required, observed = verdict.required[name], verdict.observed.get(name)
     unit = kind if name in promise.distances else None
     return Parameter(name, meaning, _number(required, unit), _number(observed, unit))

@@ -49,7 +49,8 @@ def measure(
         population: a table of the people whom the rows are drawn from, where there is one.
         hierarchies: files of hierarchies by the sensitive attribute that they are of.
         written: how the files are written, and the types of columns.
-        household: the column that says whose household a row is of, where there is one.
+        household: the column that says whose household a row is of, where there is one: promises
+            are decided over households, too.
         unit: the column that says whose a row is, where people have several: promises are decided
             over people, too.
 
@@ -79,12 +80,15 @@ def measure(
         **_of_sensitive(microdata, groups, quasi_identifiers, sensitive),
         "risk": _risk(microdata, groups, quasi_identifiers, population, alike),
     }
+    owners = {} if microdata.person is None else {"people": microdata.person}
     if household is not None:
+        owners["households"] = _numbers(place, household, "household", written)
         document["household_risk"] = _of_households(
-            place, household, microdata, quasi_identifiers, written
+            owners["households"], microdata, quasi_identifiers
         )
     if promises:
-        document["promises"] = [_decided(promise, microdata, alike) for promise in promises]
+        decided = [_decided(promise, microdata, alike, owners) for promise in promises]
+        document["promises"] = decided
     return document
 
 
@@ -128,14 +132,9 @@ def _risk(
 
 
 def _of_households(
-    place: str, name: str, microdata: Microdata, quasi_identifiers: Sequence[str], written: Written
+    households: np.ndarray, microdata: Microdata, quasi_identifiers: Sequence[str]
 ) -> dict[str, Any] | None:
-    """The risk of households, None without rows.
-
-    Raises:
-        InputError: where somebody's household is missing.
-    """
-    households = _numbers(place, name, "household", written)
+    """The risk of households, None without rows."""
     keys, _ = key([microdata[qi] for qi in quasi_identifiers], microdata.rows)
     group = np.searchsorted(distinct(keys), keys)
     found = household_risk(households, group)
@@ -177,8 +176,13 @@ def _scoped(
     return found
 
 
-def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> dict[str, Any]:
-    """A promise as given, with its verdict."""
+def _decided(
+    promise: PrivacyModel,
+    microdata: Microdata,
+    written: Written,
+    owners: Mapping[str, np.ndarray],
+) -> dict[str, Any]:
+    """A promise as given, with its verdict, and those over whoever owns rows, by what they are."""
     by, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
     if promise.reference_uri is None:
         groups = groups_of(microdata, by, sensitive, by if promise.needs_covers else ())
@@ -186,26 +190,32 @@ def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> d
         people = read_inferred(promise.reference_uri, [*by, *sensitive], written)
         groups = groups_within(microdata, people, by, sensitive)
     verdict = promise.check(groups)
-    over_people = _over_people(promise, groups, microdata)
+    over = {
+        whom: _over_owners(promise, groups, microdata, whom, numbers)
+        for whom, numbers in owners.items()
+    }
+    if promise.of_whole_people and "households" not in over:
+        raise SpecError(f"promise: {promise.name}: members is about households (--household)")
     return {
         "promise": promise.parameters(),
-        "holds": verdict.holds and (over_people is None or over_people.holds),
+        "holds": verdict.holds and all(one.holds for one in over.values()),
         "required": {name: plain(value) for name, value in verdict.required.items()},
         "observed": observation(verdict),
-        **({} if over_people is None else {"people": observation(over_people)}),
+        **{whom: observation(one) for whom, one in over.items()},
     }
 
 
-def _over_people(promise: PrivacyModel, groups: Groups, microdata: Microdata) -> Verdict | None:
-    """The verdict over people who have several rows, None where rows do not say whose they are.
+def _over_owners(
+    promise: PrivacyModel, groups: Groups, microdata: Microdata, whom: str, numbers: np.ndarray
+) -> Verdict:
+    """The verdict over people who have several rows, or over households.
 
     Raises:
-        SpecError: where the promise is not defined over people.
+        SpecError: where the promise is not defined over them.
     """
-    if microdata.person is None:
-        return None
     if fault := promise.fault_over_people:
-        raise SpecError(f"promise: {promise.name} {fault}, or measure rows alone (no --unit)")
-    sensitive = [promise.sensitive] if promise.counts_values() else []
-    named = [str(name) for name in sensitive]
-    return promise.check(groups_of_people(microdata, promise.adversary_columns, groups, named))
+        option = {"people": "--unit", "households": "--household"}[whom]
+        raise SpecError(f"promise: {promise.name} {fault}, or measure rows alone (no {option})")
+    named = [str(promise.sensitive)] if promise.counts_values() and promise.sensitive else []
+    owned = replace(microdata, person=numbers)
+    return promise.check(groups_of_people(owned, promise.adversary_columns, groups, named))

@@ -17,7 +17,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import Number, plain
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.microdata.grouping import groups_of, groups_within
+from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import types_of
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
@@ -51,6 +51,8 @@ def measure_feasibility(
     rescued = terms.partition.may_suppress or terms.form.declares
     seen = _SeenTable(microdata, references)
     rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
+    if terms.over_people and not rescued:
+        _require_feasible_over(terms.counted, terms.promises, microdata, strata)
     write_note(deidentified, "stakes", rows)
     return rows
 
@@ -80,6 +82,23 @@ def _stake(
         **({} if best is None else _prefixed("at best", best.observed)),
         **({"eligible l": eligible(groups, promise.sensitive)} if promise.sensitive else {}),
     }
+
+
+def _require_feasible_over(
+    whom: str, promises: Sequence[PrivacyModel], microdata: Microdata, strata: Sequence[str]
+) -> None:
+    """Refuse what merging cannot break over people, or households, and each stratum breaks."""
+    for promise in promises:
+        if not promise.merges_over_people or microdata.person is None:
+            continue
+        named = [promise.sensitive] if promise.counts_values() and promise.sensitive else []
+        coarsest = groups_of(microdata, strata, named)
+        best = promise.check(groups_of_people(microdata, strata, coarsest, named))
+        if not best.holds:
+            raise PromiseError(
+                f"{promise.name} cannot be kept over {whom}: required {numbers(best.required)}, at "
+                f"best {numbers(best.observed)} in {best.failing} of {best.groups} strata"
+            )
 
 
 def _prefixed(when: str, scores: Mapping[str, Number]) -> dict[str, Any]:

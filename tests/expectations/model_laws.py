@@ -59,7 +59,10 @@ def _recursive(some: Draw) -> list[PrivacyModel]:
 
 
 EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
-    KAnonymity: lambda some: [KAnonymity(k=int(some("1", "2", "3", "4", "5")))],
+    KAnonymity: lambda some: [
+        KAnonymity(k=int(some("1", "2", "3", "4", "5"))),
+        KAnonymity(k=int(some("1", "3")), members="linkable"),
+    ],
     DistinctLDiversity: lambda some: [DistinctLDiversity(l=int(some("1", "2", "3")))],
     EntropyLDiversity: lambda some: [
         EntropyLDiversity(l=some("1", "1.5", "2.25")),

@@ -84,6 +84,13 @@ def least_without_one_person(rows: list[Row]) -> int:
     return min(max(of) - min(of) if (of := values_in(one)) else 0 for one in left)
 
 
+def least_alike(rows: list[Row]) -> list[int]:
+    """Of each group, the fewest owners who are like anybody there in all their rows."""
+    looks = {one: sorted(group for group, *_ in rows_of(rows, one)) for one in people_in(rows)}
+    like = {one: sum(other == look for other in looks.values()) for one, look in looks.items()}
+    return [min(like[one] for one in people_in(of)) for of in groups_in(rows)]
+
+
 def recursive_sides(found: Shares, l: int) -> tuple[Fraction, Fraction]:
     """The most frequent value, and all from the l-th on."""
     ordered = sorted(found.values(), reverse=True)
@@ -163,6 +170,17 @@ def least_faced_by_insiders(rows: list[Row]) -> int:
             possible, _ = faced(others, person)
             ranges.append(max(possible) - min(possible))
     return min(ranges)
+
+
+def households_found(published: list[Row], household: int) -> int:
+    """The households that one may be who knows all its members, and which rows are of one.
+
+    The attacker sees the rows of unnamed households, and looks for one whose members could be those
+    who are looked for, in some order: each in the group of the labels that the member has.
+    """
+    wanted = [group for group, *_ in rows_of(published, household)]
+    shown = [[group for group, *_ in rows_of(published, one)] for one in people_in(published)]
+    return sum(any(list(way) == wanted for way in permutations(groups)) for groups in shown)
 
 
 def belief(rows: list[Row], person: int, value: int) -> Fraction:

@@ -23,6 +23,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), VALUES), min_siz
 FEW = st.lists(st.tuples(st.just(0), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=6)
 PROMISES = [
     {"model": "k-anonymity", "k": 3},
+    {"model": "k-anonymity", "k": 2, "members": "linkable"},
     {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "s"},
     {"model": "l-diversity", "variant": "entropy", "l": 2, "sensitive": "s"},
     {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 1.5, "sensitive": "s"},

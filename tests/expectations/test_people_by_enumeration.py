@@ -1,5 +1,6 @@
 """Promises over people are judged as the guide words them, and as who lists all worlds finds."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -18,7 +19,9 @@ from tests.expectations.people_by_definition import (
     faced,
     gain,
     groups_in,
+    households_found,
     is_as_uncertain,
+    least_alike,
     least_faced_by_insiders,
     least_without_one_person,
     masses,
@@ -66,12 +69,49 @@ def test_alpha_k_of_one_value(rows, value, alpha):
     """Where α bounds one value, others are had by whomever."""
     model = promise(model="alpha-k", alpha=alpha, k=1, sensitive="s", values=[str(value)])
     most = [shares_of_people(of).get(value, Fraction(0)) for of in groups_in(rows)]
-    judged(
-        model,
-        rows,
-        [one <= Fraction(alpha) for one in most],
-        {"alpha": max(most), "k": 1} | {"k": min(len(people_in(of)) for of in groups_in(rows))},
-    )
+    people = min(len(people_in(of)) for of in groups_in(rows))
+    kept = [one <= Fraction(alpha) for one in most]
+    judged(model, rows, kept, {"alpha": max(most), "k": people})
+
+
+@given(ROWS, st.integers(1, 4))
+def test_households_are_alike_in_all_their_members(rows, k):
+    """Nobody is alone by whole households who is not by groups: the former asks for more."""
+    model = promise(model="k-anonymity", k=k, members="linkable")
+    like, groups = least_alike(rows), groups_of(rows)
+    judged(model, rows, [one >= k for one in like], {"k": min(like)})
+    plain = promise(model="k-anonymity", k=k)
+    broken = plain.failing_over_people(groups.people)
+    assert not (broken & ~model.failing_over_people(groups.people)).any()
+    assert model.worst(groups) == plain.worst(groups), "over rows it asks for nothing more"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.just(0)), min_size=1, max_size=7)
+)
+def test_who_knows_all_members_finds_so_many_households(rows):
+    model = promise(model="k-anonymity", k=1, members="linkable")
+    found = min(households_found(rows, one) for one in people_in(rows))
+    assert model.check(groups_of(rows)).observed == {"k": found}
+
+
+def test_two_couples_and_a_widow():
+    """Each group has three households or two; one household is like no other."""
+    rows = [(0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0), (0, 3, 0)]
+    groups = groups_of(rows)
+    assert promise(model="k-anonymity", k=2).check(groups).observed == {"k": 2}
+    whole = promise(model="k-anonymity", k=2, members="linkable")
+    assert whole.check(groups).observed == {"k": 1}
+    assert whole.failing_over_people(groups.people).tolist() == [True, False]
+    merged = merge(groups, np.zeros(2, dtype=np.int64))
+    assert whole.check(merged).observed == {"k": 1}, "no other household is of one"
+
+
+def test_no_households_are_alike():
+    one = groups_of([(0, 1, 0)]).people
+    nobody = replace(one, group=one.group[:0], person=one.person[:0], rows=one.rows[:0], groups=0)
+    model = promise(model="k-anonymity", k=1, members="linkable")
+    assert model.worst_over_people(nobody) == ({"k": None}, 0)
 
 
 @given(ROWS, st.integers(1, 4), st.sampled_from(["0", "1", "1.5", "3"]).map(Decimal))

@@ -146,6 +146,11 @@ def test_a_parameter_may_be_given_when_it_is_run(context):
 REFUSALS = {
     "quasi_identifiers: name the columns that tell groups apart": {"k": 2},
     "column 'sx' is not in the table": {"k": 2, "quasi_identifiers": ["sx"]},
+    "members: no table says of which household a row is: leave it out": {
+        "k": 1,
+        "quasi_identifiers": ["sex"],
+        "members": "linkable",
+    },
 }
 
 

@@ -39,6 +39,38 @@ def test_three_households(tmp_path, capsys):
     }
 
 
+WHOLE = "{model: k-anonymity, k: 2, members: linkable}"
+K = "{model: k-anonymity, k: 2}"
+
+
+def test_a_household_that_is_like_no_other(tmp_path, capsys):
+    """Each group has two households or more, and green is alone by its one member."""
+    (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
+    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
+    assert run([*asked, "--model", K, "--model", WHOLE, "--format", "json"]) == 3
+    plain, whole = json.loads(capsys.readouterr().out)["promises"]
+    assert (plain["holds"], plain["households"]) == (True, {"k": 2, "groups": 2, "failing": 0})
+    assert (whole["holds"], whole["households"]) == (False, {"k": 1, "groups": 2, "failing": 1})
+    assert whole["observed"] == plain["observed"] == {"k": 2, "groups": 2, "failing": 0}
+    (tmp_path / "t.csv").write_text(ROWS + "white,30,f\n", encoding="utf-8")
+    assert run([*asked, "--model", WHOLE]) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "message"),
+    [
+        (WHOLE, [], "members is about households (--household)"),
+        ("{model: alpha-beta, alpha: 1, beta: 1}", ["household"], "rows alone (no --household)"),
+    ],
+)
+def test_promises_refused(tmp_path, capsys, model, more, message):
+    (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
+    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age", "--sensitive", "sex"]
+    households = [part for one in more for part in ("--household", one)]
+    assert run([*asked, *households, "--model", model]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_missing_household_is_refused(tmp_path, capsys):
     (tmp_path / "t.csv").write_text(ROWS + ",30,f\n", encoding="utf-8")
     asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]

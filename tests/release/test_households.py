@@ -2,15 +2,19 @@
 
 import random
 import re
+from collections import Counter
 
 import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.suites.gate import judge
 from sfumato.flows.life.dossier import dossier_of
+from sfumato.tasks.candidates.remember import forget_whose, whose_in, write_whose
 from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.stages.validate import assess_candidate
 from sfumato.tasks.stages.verify import measure_whole
 from tests.report.html import Read
 
@@ -115,6 +119,113 @@ def test_groups_of_one_household_are_not_made(small):
     assert stated["observed"] == {"k": 25}
 
 
+WHOLE = {**K, "members": "linkable"}
+LEVELS = {
+    **COLUMNS,
+    "age": {**COLUMNS["age"], "hierarchy": {"intervals": [5, 10, 20, 80]}},
+}
+
+
+def whole(**more):
+    """Whole households of one to three members, alike by levels of ages and of towns."""
+    return (
+        SPEC
+        | {
+            "columns": LEVELS,
+            "promises": [WHOLE, L],
+            "partition": {"method": "full-domain"},
+        }
+        | more
+    )
+
+
+def small_homes(homes=60):
+    """So few kinds of homes that each can be like four others."""
+    rng, rows = random.Random(5), []
+    for home in range(homes):
+        for _ in range(1 + home % 3):
+            person = {"person": f"IDENT-{len(rows)}", "home": f"HOME-{home}", "note": "n"}
+            told = {"age": 20 + home % 40, "town": rng.choice(["Aa", "Bee"]), "wage": "1.05"}
+            rows.append(person | told | {"ill": rng.choice("abcdefgh")})
+    rng.shuffle(rows)
+    return rows
+
+
+def alike(rows, labels_of):
+    """The fewest homes whose members have the same labels, by going through them one by one."""
+    looks = {}
+    for row in rows:
+        looks.setdefault(row["home"], []).append(labels_of(row))
+    counted = Counter(tuple(sorted(look)) for look in looks.values())
+    return min(counted.values())
+
+
+def labels_in(directory):
+    """How to find the labels that a row is published under."""
+    shown = open_release(directory).table("microdata").select(["age", "town"]).to_pylist()
+    labels = {(row["age"], row["town"]) for row in shown}
+
+    def found(row):
+        (one,) = [
+            (age, town)
+            for age, town in labels
+            if town in (row["town"], "*") and (age == "*" or fits(row["age"], age))
+        ]
+        return one
+
+    return found
+
+
+def test_whole_households_are_alike(small):
+    others = [{**row, "person": f"OTHER-{row['person']}"} for row in small_homes()]
+    plain = small.write(others, **whole(promises=[K, L])).publish("one").directory
+    assert alike(others, labels_in(plain)) < K["k"], "what is not promised is not kept"
+    small.write(small_homes(), **whole(name="second"))
+    directory = small.publish("two").directory
+    release = open_release(directory)
+    stated, _ = release.manifest["sfumato"]["observed"]
+    assert release.manifest["sfumato"]["format"] == 6
+    assert stated["promise"].items() >= WHOLE.items()
+    assert stated["households"]["k"] == alike(small_homes(), labels_in(directory)) >= K["k"]
+    page = Read((directory / PAGE).read_text("utf-8")).text
+    assert "households that look the same in all members, at least" in page
+    assert "what their groups tell of values, put together, is not reckoned with" in page
+    assert "Not reckoned with is somebody who knows all members" not in page
+    found = check(directory, None)
+    assert [promise.of_whole_people for promise, _ in found.over_people] == [True, False]
+
+
+def test_a_household_of_a_size_of_its_own_is_like_no_other_however_coarse(small):
+    """Seven members, where all others have three at most: refused before anything is grouped."""
+    more = [{**row, "home": "HOME-0"} for row in small_homes()[:6]]
+    small.write([*small_homes()[6:], *more], **whole())
+    with pytest.raises(PromiseError) as error:
+        small.publish("one")
+    told = "k-anonymity cannot be kept over households: required k=4, at best k=1 in 1 of 1 strata"
+    assert str(error.value) == told
+    small.write([*small_homes()[6:], *more], **whole(promises=[K, L])).publish("two")
+
+
+def test_whole_households_are_judged_by_the_gate(small):
+    """The partition is not believed: one member in another home makes that home like no other."""
+    _, run = small.write(small_homes(), **whole()).prepared("one")
+    candidate = run / "candidate"
+    whose = whose_in(candidate)
+    forget_whose(candidate)
+    moved = whose.rows.person.copy()
+    moved[0] = moved[-1]
+    object.__setattr__(whose.rows, "person", moved)
+    write_whose(candidate, whose)
+
+    def judging(tables, structure, promises):
+        return judge("wages", tables, structure, promises)
+
+    by_gate = assess_candidate(candidate, (), judging)
+    assert by_gate.findings == assess_candidate(candidate).findings
+    broken = [str(one) for one in by_gate.findings if not one.passed]
+    assert any(one.startswith("k-anonymity over people is broken in") for one in broken)
+
+
 def test_the_page_tells_households(small):
     directory = small.write(members(), **SPEC).publish("one").directory
     page = Read((directory / PAGE).read_text("utf-8"))
@@ -171,6 +282,19 @@ REFUSED = {
         "of the one value of a person, and whoever has several rows may have several values; "
         "promise beta-likeness or t-closeness, or leave household out (household)",
     ),
+    "whole households, one group after the other": (
+        {"promises": [{**K, "members": "linkable"}, L]},
+        "promises.0: k-anonymity with members: linkable is about all groups together, and mondrian "
+        "judges them one after the other, or suppresses rows of some: use full-domain (no "
+        "suppression), or leave members out (household)",
+    ),
+    "whole households, some suppressed": (
+        {
+            "promises": [{**K, "members": "linkable"}, L],
+            "partition": {"method": "full-domain", "suppression": 0.1},
+        },
+        "promises.0: k-anonymity with members: linkable is about all groups together",
+    ),
     "stratum": (
         {"partition": {"method": "stratum"}, "strata": ["town"]},
         "household: stratum groups rows",
@@ -185,6 +309,14 @@ def test_refused_when_the_spec_is_read(small, case):
     with pytest.raises(SpecError) as error:
         small.plan()
     assert message in str(error.value)
+
+
+def test_whole_households_need_households(small):
+    plain = {key: value for key, value in SPEC.items() if key != "household"}
+    small.write(members(20), **plain | {"promises": [{**K, "members": "linkable"}, L]})
+    with pytest.raises(SpecError) as error:
+        small.plan()
+    assert "promises.0.members: is about households: name the identifier" in str(error.value)
 
 
 def test_too_few_households_are_refused(small):

@@ -135,7 +135,11 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     """What cannot be shown of promises over people who have several rows."""
     from sfumato.tasks.declaration.assessment import numbers
 
-    said = [f"{promise.name} ({numbers(v.observed)})" for promise, v in checked.over_people]
+    said = [
+        f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
+        f"({numbers(v.observed)})"
+        for promise, v in checked.over_people
+    ]
     over = {"people": "people, who have several rows,", "households": "households"}[checked.over]
     return (f"that over {over} these hold: {'; '.join(said)}",) if said else ()
 

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 @click.option(
     "--hierarchy", "hierarchies", multiple=True, metavar="S=FILE", help="of a sensitive attribute"
 )
-@click.option("--household", metavar="COLUMN", help="whose household a row is of")
+@click.option(
+    "--household",
+    metavar="COLUMN",
+    help="whose household a row is of: promises over households, too",
+)
 @click.option("--unit", metavar="COLUMN", help="whose a row is, where people have several")
 @click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")

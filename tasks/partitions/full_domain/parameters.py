@@ -18,6 +18,7 @@ class FullDomainParameters(PartitionParameters):
 
     chosen_once: ClassVar[bool] = True
     over_people: ClassVar[bool] = True
+    all_at_once: ClassVar[bool] = True
 
     method: Literal["full-domain"]
     metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"

@@ -144,6 +144,8 @@ class PartJudge:
 def _unjudgeable(promise: PrivacyModel) -> str | None:
     if promise.reference_uri is not None:
         return "it speaks of a population"
+    if promise.of_whole_people:
+        return "it is about the members of households together, who are in several parts"
     return None if promise.monotone else "parts that keep it may break it together"
 
 
