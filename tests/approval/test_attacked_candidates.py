@@ -27,6 +27,8 @@ def test_reviewers_see_the_bar_and_decide(reviewed):
     _, document = dossier_of(version, reviewed.spec)
     (bar,) = document["attacks"]["bars"]
     assert (bar["attack"], bar["kept"]) == ("background", False)
+    assert (bar["most"], bar["outcome"]) == (0, "broken")
+    assert 0 < bar["observed"] <= 1
     assert [one["reason"] for one in document["approvals"]] == ["as agreed"]
     assert document["identifiability"]["risk_before"]
 

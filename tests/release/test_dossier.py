@@ -52,6 +52,40 @@ def test_all_that_is_known_and_stated(stated):
     assert shown.text.count("Not stated.") == 4
 
 
+ALIKE = {"limit": "max-share", "most": 0.0125, "belief": None, "column": "wage", "refuses": True}
+BARS = [
+    {**ALIKE, "attack": "homogeneity", "observed": 0.0125, "kept": True},
+    {**ALIKE, "attack": "background", "known": 2, "observed": 0.34567891, "kept": False},
+    {**ALIKE, "attack": "skewness", "times": 2.5, "observed": None, "kept": False},
+]
+SHOWN = [
+    ["homogeneity", "wage", "max-share", "0.0125", "0.0125", "kept"],
+    ["background", "wage", "max-share (known 2)", "0.0125", "0.3457", "broken"],
+    ["skewness", "wage", "max-share (times 2.5)", "0.0125", "-", "not judged"],
+]
+
+
+def test_bars_stand_beside_what_was_observed(stated):
+    version = stated.publish("one").directory
+    record = {"bars": BARS, "scores": {}, "missing": []}
+    reports = stated.plan().line.reports("0001")
+    reports.mkdir(parents=True, exist_ok=True)
+    (reports / "attacks.json").write_text(json.dumps(record), encoding="utf-8")
+    page, document = dossier_of(version, stated.spec)
+    told = document["attacks"]["bars"]
+    assert [(one["most"], one["observed"], one["outcome"]) for one in told] == [
+        (0.0125, 0.0125, "kept"),
+        (0.0125, 0.34567891, "broken"),
+        (0.0125, None, "not judged"),
+    ]
+    assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
+    rows = re.findall(r"<tr>(.*?)</tr>", page.read_text("utf-8"))
+    cells = [re.findall(r"<td>(.*?)</td>", row) for row in rows]
+    assert [row for row in cells if row and row[-1] in ("kept", "broken", "not judged")] == SHOWN
+    public = b"".join(p.read_bytes() for p in version.parent.rglob("*") if p.is_file())
+    assert b"0.3456" not in public
+
+
 def test_it_is_private(stated):
     version = stated.publish("one").directory
     page, _ = dossier_of(version, stated.spec)

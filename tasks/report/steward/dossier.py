@@ -15,7 +15,14 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.rendering import render
-from sfumato.tasks.report.steward.tables import promise_row, risk_tables, row_counts, table_of
+from sfumato.tasks.report.steward.tables import (
+    bar_table,
+    outcome,
+    promise_row,
+    risk_tables,
+    row_counts,
+    table_of,
+)
 from sfumato.tasks.schema.stated.dossier import DossierStatements
 
 DOSSIER, PAGE = "dossier.json", "dossier.html"
@@ -71,7 +78,7 @@ def dossier(
             "form": declared.form.method,
             "risk_before": {name: list(rows) for name, rows in known.risk.items()},
         },
-        "attacks": None if known.attacks is None else dict(known.attacks),
+        "attacks": None if known.attacks is None else _attacked(known.attacks),
         "accuracy": accuracy_lines(record.get("accuracy") or ()),
         "decisions": _decisions(declared),
         "approvals": list(record.get("approvals") or ()),
@@ -116,6 +123,12 @@ def _stated(stated: DossierStatements | None) -> dict[str, Any]:
     return {"stated": said, "not_stated": [name for name in wanted if said.get(name) is None]}
 
 
+def _attacked(attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """What attackers guessed, each bar with what is allowed, what was observed, and its outcome."""
+    bars = [{**bar, "outcome": outcome(bar)} for bar in attacks.get("bars", [])]
+    return {**attacks, "bars": bars}
+
+
 def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
     found, attacks = document["identifiability"], document["attacks"] or {}
     return {
@@ -126,7 +139,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
             table_of(f"Shares of people, by what attackers guess of {name}", rows)
             for name, rows in attacks.get("scores", {}).items()
         ],
-        "bars": attacks.get("bars", []),
+        "bars": bar_table(attacks.get("bars", [])),
         "missing": attacks.get("missing", []),
     }
 

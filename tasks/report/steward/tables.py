@@ -15,6 +15,7 @@ _RISKS = {
     "at-stake": "Promises: required, in the table as it is, and at best",
 }
 _OVER = ("people", "households")
+_OF_LIMITS = ("belief", "known", "width", "level", "times")
 _ROWS = {
     "read": "read",
     "dropped_by_filter": "removed by the filter",
@@ -40,6 +41,37 @@ def table_of(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 def risk_tables(risk: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
     """The tables of the source's risk, by their names."""
     return [table_of(_RISKS[name], rows) for name, rows in risk.items() if rows]
+
+
+def bar_table(bars: Sequence[Mapping[str, Any]]) -> Table | None:
+    """The bars on attacks beside what was observed, None without any; both are shares or lifts."""
+    if not bars:
+        return None
+    rows = [
+        {
+            "attack": bar["attack"],
+            "column": bar["column"],
+            "limit": _limit(bar),
+            "allowed": bar["most"],
+            "observed": bar["observed"],
+            "outcome": outcome(bar),
+        }
+        for bar in bars
+    ]
+    return table_of("Bars on attacks, judged against the truth", rows)
+
+
+def outcome(bar: Mapping[str, Any]) -> str:
+    """What became of a bar; what was not judged is not kept."""
+    if bar["kept"]:
+        return "kept"
+    return "not judged" if bar["observed"] is None else "broken"
+
+
+def _limit(bar: Mapping[str, Any]) -> str:
+    """A limit as the spec says it: `max-share-above (belief 0.8)`."""
+    with_ = [f"{name} {cell(bar[name])}" for name in _OF_LIMITS if bar.get(name) is not None]
+    return f"{bar['limit']} ({', '.join(with_)})" if with_ else str(bar["limit"])
 
 
 def row_counts(rows: RowCounts) -> list[tuple[str, int]]:
