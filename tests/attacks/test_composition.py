@@ -19,6 +19,7 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.linking import same_people
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.same_people import shares_of_kinds
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from tests.attacks.test_attacks import attacked
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, released
 from tests.release.small import SPEC, Small
@@ -38,6 +39,20 @@ def test_the_vector(tmp_path):
     assert [one.share for one in (guessed, sure, only)] == [1, 1, 1]
     assert guessed.references == {"from the first alone": 0.5}
     assert only.references == sure.references == {"from the first alone": 0}
+
+
+def test_private_maps_tell_groups_that_files_do_not(tmp_path):
+    """Four who look alike in two pairs, then in two others: no file says who is in which."""
+    values = {"a": [1, 1, 1, 1], "s": ["HIV", "flu", "flu", "gout"]}
+    release = released(tmp_path, values, [diverse(2)], MONDRIAN)
+    rows = replace(release.people, person=np.arange(4))
+    both = [
+        replace(release, whose=WhoseRows(np.array(group), rows))
+        for group in ([0, 0, 1, 1], [0, 1, 0, 1])
+    ]
+    _, guessed, sure, only = compose(both)
+    assert (guessed.share, sure.share, only.share) == (0.75, 0.5, 0.5)
+    assert guessed.references == {"from the first alone": 0.5}
 
 
 def worlds_of(tables, values):

@@ -9,16 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.spec import read_spec
 from sfumato.tasks.attacks.attack import Score
-from sfumato.tasks.attacks.registry import attack_release, targets_of
-from sfumato.tasks.declaration.opened import Release, open_release
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, load
-from sfumato.tasks.private.line import represented_part
-from tests.lines import prepare, publish_prepared
+from sfumato.tasks.attacks.dealt import DEALT
+from tests.benchmarks.attacked_draws import REGISTER, TOGETHER, attacked
 
 _DEPLOYMENTS = Path(__file__).parents[2] / "deployments"
 SPECS = sorted(_DEPLOYMENTS.glob("*/adult-*.yaml"), key=lambda spec: spec.stem)
@@ -55,17 +48,43 @@ _RECORDS = {
     "inferred": "own value in the nearest row, of numbers about it (5 %)",
 }
 _RANDOM = "in any published row"
+_DEALT = {
+    name: measure
+    for name, measure in (_SHOWN | _GROUPS).items()
+    if name not in ("what was tried", "subdomains", "deFinetti", "believed with 80 %")
+}
+_LINKED = {
+    "own row picked": "own row picked among the rows that fit",
+    "person picked for a row": "person picked for a row, among those of the register whom it fits",
+    "fits one person alone": "in a row that fits one person of the register alone",
+    "surely there": "surely in the release, of those who are",
+    "likelier there": "likelier to be in the release than somebody of the register who is not",
+}
+_SHARE = "share of the register that is in it"
+_COMPOSED = {
+    "guessed": "own value guessed from all of them",
+    "believed with 80 %": "own value believed with 80% or more, by all of them",
+    "the only one": "own value the only one that all of them allow",
+}
+_ALONE = "from the first alone"
 
 
 def main() -> None:
-    """Print three tables in Markdown."""
-    attacked = [(spec, *_attacked_apart(spec)) for spec in SPECS]
-    guesses = (line for one in attacked for line in _lines(*one))
+    """Print six tables in Markdown."""
+    found = [(spec, *_attacked_apart(spec)) for spec in SPECS]
+    guesses = (line for one in found for line in _lines(*one))
     _print(("spec", "form", "column", _WITHOUT, *_SHOWN), guesses)
-    groups = (line for one in attacked for line in _group_lines(*one))
+    groups = (line for one in found for line in _group_lines(*one))
     _print(("spec", "form", "column", *_GROUPS), groups)
-    records = (line for one in attacked for line in _record_lines(*one))
+    dealt = (line for one in found for line in _dealt_lines(*one))
+    _print(("spec", "form", "column", *_DEALT), dealt)
+    records = (line for one in found for line in _record_lines(*one))
     _print(("spec", "form", *_RECORDS, _RANDOM), records)
+    linked = (line for one in found for line in _linked_lines(*one))
+    _print(("spec", "form", "of the register", *_LINKED), linked)
+    composed = (line for one in found for line in _composed_lines(*one))
+    twice = [part for name in _COMPOSED for part in (f"{name}, once", "twice")]
+    _print(("spec", "form", "column", *twice), composed)
 
 
 def _print(head: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> None:
@@ -79,32 +98,74 @@ def _print(head: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> None:
 def _attacked_apart(spec: Path) -> tuple[str, dict[str, list[Score]]]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SFUMATO_WORK"] = f"{folder}/work"
-        return _attacked(spec, Path(folder))
+        return attacked(spec, Path(folder))
 
 
 def _lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
-    for column, scores in found.items():
+    for column, scores in _of_columns(found):
         by_measure = {score.measure: score for score in scores}
         alone = (by_measure.get(_GUESSED) or by_measure[_SUBDOMAINS]).references[_WITHOUT]
         yield (f"`{spec.stem}`", form, f"`{column}`", *_written(alone, by_measure, _SHOWN))
 
 
 def _group_lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
-    """What narrow ranges, kinds and far groups tell; by how measures begin, with the width."""
-    for column, scores in found.items():
-        begun = {
-            name: next((s for s in scores if s.measure.startswith(words)), None)
-            for name, words in _GROUPS.items()
-        }
-        shares = ["" if score is None else f"{100 * score.share:.1f}" for score in begun.values()]
+    """What narrow ranges, kinds and far groups tell."""
+    for column, scores in _of_columns(found):
+        shares = [_percent(score and score.share) for score in _begun(scores, _GROUPS)]
         if any(shares):
             yield (f"`{spec.stem}`", form, f"`{column}`", *shares)
+
+
+def _dealt_lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
+    """What the same attacks find where the values are dealt to the groups at random."""
+    for column, scores in _of_columns(found):
+        begun = _begun(scores, _DEALT)
+        shares = [_percent(score and score.references.get(DEALT)) for score in begun]
+        if any(shares):
+            yield (f"`{spec.stem}`", form, f"`{column}`", *shares)
+
+
+def _linked_lines(
+    spec: Path, form: str, found: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    """What a register tells of whose a row is, and of who is there."""
+    by_measure = {score.measure: score for score in found[REGISTER]}
+    there = by_measure[_LINKED["surely there"]].references[_SHARE]
+    yield (f"`{spec.stem}`", form, *_written(there, by_measure, _LINKED))
+
+
+def _composed_lines(
+    spec: Path, form: str, found: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    """What two draws tell of the same people, each beside the first alone."""
+    for column in [column for column, _ in _of_columns(found)]:
+        by_measure = {score.measure: score for score in found.get(TOGETHER.format(column), ())}
+        if not by_measure:
+            continue
+        pairs = [by_measure[measure] for measure in _COMPOSED.values()]
+        shares = [share for one in pairs for share in (one.references[_ALONE], one.share)]
+        yield (f"`{spec.stem}`", form, f"`{column}`", *map(_percent, shares))
+
+
+def _of_columns(found: dict[str, list[Score]]) -> Iterator[tuple[str, list[Score]]]:
+    """The scores of sensitive columns; others stand under names of their own."""
+    own = {REGISTER} | {TOGETHER.format(name) for name in found}
+    return ((name, scores) for name, scores in found.items() if name not in own)
+
+
+def _begun(scores: list[Score], asked: dict[str, str]) -> list[Score | None]:
+    """The scores whose measures begin so: some go on with a width."""
+    return [next((s for s in scores if s.measure.startswith(of)), None) for of in asked.values()]
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
 
 
 def _record_lines(
     spec: Path, form: str, found: dict[str, list[Score]]
 ) -> Iterator[tuple[str, ...]]:
-    for scores in found.values():
+    for _, scores in _of_columns(found):
         by_measure = {score.measure: score for score in scores}
         if inferred := by_measure.get(_RECORDS["inferred"]):
             chance = inferred.references[_RANDOM]
@@ -117,33 +178,7 @@ def _written(
     """Shares in percent, empty where they were not found; the one beside them first, or last."""
     shares = [found[name].share if name in found else None for name in asked.values()]
     ordered = [*shares, beside] if last else [beside, *shares]
-    return ["" if share is None else f"{100 * share:.1f}" for share in ordered]
-
-
-def _attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
-    """The form of a spec's release, and what attackers guess of it."""
-    release, people = published(spec, folder)
-    return release.declared.form.method, guessed(release, people)
-
-
-def published(spec: Path, folder: Path) -> tuple[Release, Microdata]:
-    """A spec's release, from a seeded draw, and the rows that it represents."""
-    changes = Overrides.model_validate({"publish": {"uri": str(folder / "public")}})
-    if (other := read_spec(spec).groups) is not None:
-        beside = prepare(spec.with_stem(other), folder / other, seeded_keys(1), changes)
-        publish_prepared(beside, folder / other)
-    run = folder / spec.stem
-    resolved = prepare(spec, run, seeded_keys(1), changes)
-    release = open_release(publish_prepared(resolved, run).directory)
-    original = load(run / "deidentified")
-    return release, represented_part(resolved.line.private, release.directory.name, original)
-
-
-def guessed(release: Release, people: Microdata) -> dict[str, list[Score]]:
-    """What attackers guess of a release, by sensitive column."""
-    tables = read_tables(release.declared, release.directory / "data")
-    digest = release.manifest["sfumato"]["digest"]
-    return attack_release(targets_of(release.declared, tables, people, digest=digest))
+    return [_percent(share) for share in ordered]
 
 
 if __name__ == "__main__":

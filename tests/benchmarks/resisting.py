@@ -19,7 +19,8 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
-from tests.benchmarks.attacked_specs import SPECS, guessed, published
+from tests.benchmarks.attacked_draws import guessed, published
+from tests.benchmarks.attacked_specs import SPECS
 
 _COUNTS = CountsWorkload(kind="counts", selectivity=(10,), queries=400)
 _SHOWN = {

@@ -20,6 +20,7 @@ from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.linking.counted import Weight
 from sfumato.tasks.attacks.linking.same_people import Kind, ShownGroup, shares_of_kinds
 from sfumato.tasks.attacks.people_of_groups import group_of_people
+from sfumato.tasks.microdata.table import Microdata
 
 _MOST = 50_000_000  # pairs of a person and a value
 _ALONE = "from the first alone"
@@ -51,7 +52,8 @@ def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
     """Look for the same people in several releases.
 
     Args:
-        targets: the releases, with the same sensitive column; their people say whose rows are.
+        targets: the releases, with the same sensitive column; their people say whose rows are, or
+            private maps do, which tell everybody's group.
 
     Raises:
         InputError: where somebody has several rows, or is in no group alone.
@@ -96,21 +98,30 @@ def successes(target: AttackedRelease) -> SuccessShare:
 
 def _all_values(targets: Sequence[AttackedRelease]) -> pa.Array:
     """The values of the sensitive column in any of them, each once."""
-    values = [target.people[target.sensitive].values for target in targets]
+    values = [_people(target)[target.sensitive].values for target in targets]
     if len({of.type for of in values}) > 1:
         raise InputError(f"{targets[0].sensitive}: is of another type in each release")
     return pc.unique(pa.chunked_array(values))
 
 
+def _people(target: AttackedRelease) -> Microdata:
+    return target.people if target.whose is None else target.whose.rows
+
+
+def _group(target: AttackedRelease) -> np.ndarray | None:
+    return group_of_people(target) if target.whose is None else target.whose.group
+
+
 def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
-    person, group = target.people.person, group_of_people(target)
+    people = _people(target)
+    person, group = people.person, _group(target)
     if person is None or len(np.unique(person)) < len(person):
         raise InputError("a person has several rows: they cannot be followed")
     if group is None:
         raise InputError(
             f"{target.declared.name}: it is not told of everybody which group they are in"
         )
-    column = target.people[target.sensitive]
+    column = people[target.sensitive]
     number = np.append(pc.index_in(column.values, value_set=labels).to_numpy(), len(labels))
     order = np.argsort(person)
     own, group = number.astype(np.int64)[column.codes][order], group[order]
