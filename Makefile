@@ -4,10 +4,12 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin
 # Each peer of the benchmarks has an environment of its own: they pin old versions.
-PEERS := pycanon anjana anonypyx statsmodels
+PEERS := pycanon anjana anonypyx anonymeter sdnist statsmodels
 pycanon := 1.3.6
 anjana := 1.2.3
 anonypyx := 0.2.11
+anonymeter := 1.1.0
+sdnist := 2.4
 # Its tables are a stranger's files.
 statsmodels := 0.15.0
 VIEW := $(VENV)/view
@@ -62,6 +64,7 @@ bench-quick: $(STAMP)
 
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
+	ANONYMETER=.venv-anonymeter/bin/python SDNIST=.venv-sdnist/bin/python \
 	STATSMODELS=.venv-statsmodels/bin/python \
 	  $(RUN)/python -m tests.benchmarks
 

@@ -3,6 +3,7 @@
 from tests.benchmarks import (
     ambiguity,
     asking,
+    attack_peers,
     attacked,
     attackers,
     codings,
@@ -52,5 +53,6 @@ if __name__ == "__main__":
     million.main(people=200_000, versions=2)
     attackers.main()
     attacked.main()
+    attack_peers.main()
     patients.main()
     stages.main()

@@ -37,7 +37,7 @@ REGISTER, TOGETHER = "register", "{} (drawn twice)"
 def attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
     """The form of a spec's release, and what attackers guess of it."""
     release, people = published(spec, folder)
-    targets = _targets(release, people)
+    targets = targets_of_release(release, people)
     register = read_register(release.declared, _register(spec, release, folder))
     return release.declared.form.method, {
         **attack_release(targets),
@@ -99,10 +99,11 @@ def _whose(candidate: Path) -> WhoseRows:
 
 def guessed(release: Release, people: Microdata) -> dict[str, list[Score]]:
     """What attackers guess of a release, by sensitive column."""
-    return attack_release(_targets(release, people))
+    return attack_release(targets_of_release(release, people))
 
 
-def _targets(release: Release, people: Microdata) -> tuple[AttackedRelease, ...]:
+def targets_of_release(release: Release, people: Microdata) -> tuple[AttackedRelease, ...]:
+    """A release as a target, once for each of its sensitive columns."""
     tables = read_tables(release.declared, release.directory / "data")
     digest = release.manifest["sfumato"]["digest"]
     return targets_of(release.declared, tables, people, digest=digest)

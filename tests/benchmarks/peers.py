@@ -83,18 +83,22 @@ tell(taken, [least, values])
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody else's software: the variable that names its interpreter, and its script."""
+    """Somebody else's software: the variable that names its interpreter, and its script.
+
+    `head` stands before the script, and reads the task.
+    """
 
     name: str
     variable: str
     script: str
+    head: str = TIMED
 
     def run(self, task: Path) -> dict[str, Any] | str:
-        """The seconds that it took and the sizes that it found, or why there are none."""
+        """What the script tells in its last line, as JSON, or why there is nothing."""
         python = os.environ.get(self.variable)
         if python is None or not Path(python).exists():
             return f"has no environment here ({self.variable})"
-        command = [python, "-c", TIMED + self.script, str(task)]
+        command = [python, "-c", self.head + self.script, str(task)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
