@@ -76,6 +76,13 @@ def render(template: str, **view: Any) -> str:
     return page.render(css=style.css, css_hash=style.sha256, **view)
 
 
+def render_private(template: str, **view: Any) -> str:
+    """A page for stewards from its template, with the rules of theirs, too."""
+    style = stylesheet("steward.css")
+    page = environment().get_template(template)
+    return page.render(css=style.css, css_hash=style.sha256, **view)
+
+
 def _shown(value: object) -> object:
     """Text without letters that would hide or reorder what stands beside them."""
     if isinstance(value, str) and not isinstance(value, Markup):

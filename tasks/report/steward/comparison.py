@@ -8,12 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-from markupsafe import Markup
-
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import share_in_words
-from sfumato.tasks.report.rendering import render
-from sfumato.tasks.report.steward.pareto import draw_pareto
+from sfumato.tasks.report.rendering import render_private
+from sfumato.tasks.report.steward.pareto import plot_pareto
 from sfumato.tasks.report.steward.tables import Table, table_of
 
 _CAPTIONS = ("Alternatives, the narrowest answers first", "Alternatives, as they were asked for")
@@ -94,8 +92,8 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
     marks = {one.outcome.name: str(number) for number, one in enumerate(content.ranked, start=1)}
     chosen = None if content.chosen is None else content.chosen.outcome.name
     points = [(marks[one.outcome.name], one.width, one.guessed) for one in content.ranked]
-    plot = draw_pareto(points, marks.get(chosen or "")) if points else ""
-    page = render(
+    plot = plot_pareto(points, marks.get(chosen or "")) if points else None
+    page = render_private(
         "comparison.html.j2",
         title=title,
         chosen=chosen,
@@ -103,7 +101,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
         spec=None if content.spec is None else str(content.spec),
         alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
-        plot=Markup(plot),  # noqa: S704 -- drawn by us
+        plot=plot,
         widths=_by_workload(content, "relative", "Median relative width by workload"),
         errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
         attacks=_attacks(content),
@@ -124,7 +122,7 @@ def _promise_of(one: RankedAlternative, content: ComparisonContent) -> str:
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
     return [
         {
-            "": number,
+            "number": number,
             "alternative": one.outcome.name,
             "mean width": share_in_words(one.width),
             "guessed in groups": share_in_words(one.in_groups),

@@ -14,7 +14,7 @@ from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import accuracy_lines
-from sfumato.tasks.report.rendering import render
+from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import (
     bar_table,
     outcome,
@@ -112,7 +112,7 @@ def dossier_of_withdrawn(
 def write_dossier(place: Path, document: Mapping[str, Any]) -> Path:
     """Write a dossier into a private directory, as a page and as a document; the page's place."""
     write_atomically(place / DOSSIER, json.dumps(document, indent=1, ensure_ascii=False).encode())
-    page = render("dossier.html.j2", **document, **_tables(document))
+    page = render_private("dossier.html.j2", **document, **_tables(document))
     write_atomically(place / PAGE, page.encode())
     return place / PAGE
 

@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
-from sfumato.tasks.report.rendering import render
+from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
 
 DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"
@@ -70,7 +70,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         content: what is told of it.
     """
     declared = release.declared
-    page = render(
+    page = render_private(
         "draft.html.j2",
         title=declared.title,
         line=declared.name,
@@ -96,9 +96,25 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
 
 def _attacks(attacks: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
     return [
-        table_of(f"Guesses of {name}: share of the people", _as_shares(scores))
+        table_of(f"Guesses of {name}: share of the people", _guesses(_as_shares(scores)))
         for name, scores in attacks.items()
         if scores
+    ]
+
+
+def _guesses(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What is guessed, beside what each score is compared with, which differs by attack."""
+    return [
+        {
+            "measure": score["measure"],
+            "share": score["share"],
+            "beside it": "; ".join(
+                f"{name} {cell(value)}"
+                for name, value in score.items()
+                if name not in ("measure", "share")
+            ),
+        }
+        for score in scores
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.report.accuracy_words import accuracy_lines
-from sfumato.tasks.report.rendering import render
+from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables, row_counts, table_of
 
 REVIEW_PAGE = "review.html"
@@ -35,7 +35,7 @@ def write_review_page(
         changes: from the version that is current (`difference`), None where there is none.
     """
     declared = release.declared
-    page = render(
+    page = render_private(
         "review.html.j2",
         title=declared.title,
         line=declared.name,

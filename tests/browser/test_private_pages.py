@@ -1,0 +1,148 @@
+"""Pages for stewards and of experiments in a real browser: quiet, accessible, as wide as it is."""
+
+import pytest
+
+from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
+from sfumato.flows.choice.draft import draft
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks.comparison.alternative import TriedOutcome
+from sfumato.tasks.comparison.paired import PairedQuery
+from sfumato.tasks.comparison.recommend import rank, recommend
+from sfumato.tasks.experiments.pages.files import write_files
+from sfumato.tasks.experiments.protocol.points import Results
+from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.report.steward.comparison import ComparisonContent, write_comparison_page
+from tests.browser.test_page import CLIPPED, CONTRAST, CROWDED, browser
+from tests.browser.test_releases import ALL_RULES, COLOURS
+from tests.experiments.made import inputs
+from tests.profile import drafts
+from tests.profile.tables import journeys, written
+from tests.release.small import Small, people
+
+__all__ = ["browser"]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+GRID = {
+    "partition": [{"method": "ke", "objective": ["sum", "weighted"]}, {"method": "mondrian"}],
+    "form": [{"method": "permuted"}, {"method": "redistributed"}],
+}
+LONG = "Donaudampfschiff" * 6
+PLOTS = {"comparison": 1, "crowded comparison": 1, "experiment": 2}
+"""How many are drawn on each page."""
+DRAWN = {"comparison": 3, "crowded comparison": 40, "experiment": 4}
+"""How many points a plot has, at least."""
+POINTS = """() => [...document.querySelectorAll('svg.plot')].map(svg => {
+  const box = svg.getBoundingClientRect();
+  const inside = [...svg.querySelectorAll('circle')].filter(one => {
+    const drawn = one.getBoundingClientRect();
+    return drawn.width > 3 && drawn.left >= box.left - 1 && drawn.right <= box.right + 1
+      && drawn.top >= box.top - 1 && drawn.bottom <= box.bottom + 1;
+  });
+  return inside.length;
+})"""
+"""How many points of each plot are seen in it."""
+NARROW = """() => [...document.querySelectorAll('.scroll td')].filter(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+  return cell.textContent.trim().length < 9 && lines.size > 1;
+}).map(cell => cell.textContent)"""
+"""Short cells, numbers above all, that are broken into lines."""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The pages, by what they are."""
+    place = tmp_path_factory.mktemp("private")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(place / "work"))
+        line = Small(place / "line").write(people(), title=f"Wages <in> {LONG}")
+        asked = AskedComparison(GRID)
+        return {
+            "comparison": compare_alternatives(line.spec, Overrides(), asked, lambda *_: None).page,
+            "crowded comparison": _crowded(place),
+            "draft": draft(line.spec, Overrides()).page,
+            "profile": drafts.draft(place / "profile", written(*journeys())).profile,
+            "experiment": _experiment(place),
+        }
+
+
+def _crowded(place):
+    """Forty alternatives of long names that are hardly apart, some of which are refused."""
+    scores = [
+        {"measure": "own value guessed from the group alone", "share": 0.3 + n / 400}
+        for n in range(40)
+    ]
+    outcomes = [
+        TriedOutcome(
+            f"mondrian (leave 0.25) · generalized · {LONG} {n}",
+            groups=1000,
+            published=10**9,
+            relative=[0.1 + n / 1000, None],
+            widths=[10.0 + n / 10, 2.0],
+            errors=[0.01, None],
+            attacks={LONG: [scores[n]]},
+        )
+        for n in range(40)
+    ]
+    ranked = rank(outcomes)
+    refused = {outcome.name: f"{LONG}: means nothing" for outcome in outcomes}
+    queries = [PairedQuery(f"avg of {LONG} by 5", ""), PairedQuery("the steward's own queries", "")]
+    content = ComparisonContent(
+        ranked,
+        recommend(ranked),
+        refused,
+        refused,
+        queries,
+        place / f"{LONG}.yaml",
+        others=frozenset([outcomes[3].name]),
+    )
+    return write_comparison_page(place, LONG, content)
+
+
+def _experiment(place):
+    """The page of a paper, two of whose experiments ran quickly."""
+    chosen = [EXPERIMENTS["printed-clusters"], EXPERIMENTS["optimum"]]
+    measured = {
+        one.name: Results(
+            {seed: list(one.measure(one.quick, inputs(place), seed)) for seed in (0, 1)}
+        )
+        for one in chosen
+    }
+    write_files(place / "experiments", chosen, measured, "quick")
+    return place / "experiments" / "cell-suppression.html"
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "rules"),
+    [(360, "light", ALL_RULES), (1280, "dark", COLOURS)],
+    ids=["telephone", "desk"],
+)
+def test_pages_are_quiet_accessible_and_fit(browser, shown, width, scheme, rules):
+    """By axe-core; of what is dark the colours alone, all else is as it is in the light."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    for name, path in shown.items():
+        page = context.new_page()
+        requests, complaints = [], []
+        page.on("request", lambda request, into=requests: into.append(request.url))
+        page.on("console", lambda message, into=complaints: into.append(message.text))
+        page.on("pageerror", lambda error, into=complaints: into.append(str(error)))
+        page.goto(path.as_uri())
+        assert (name, requests, complaints) == (name, [path.as_uri()], [])
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        points = page.evaluate(POINTS)
+        assert len(points) == PLOTS.get(name, 0), name
+        assert min(points, default=0) >= DRAWN.get(name, 0), (name, points)
+        assert page.evaluate(CLIPPED) == [], name
+        assert page.evaluate(CROWDED) == 0, name
+        assert page.evaluate(CONTRAST) >= 4.5, name
+        assert page.evaluate(NARROW) == [], name
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        found = axe.run(page, options=rules)
+        violations = [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]]
+        assert (name, violations) == (name, [])
+        page.close()
+    context.close()
