@@ -122,7 +122,7 @@ def compare(
         table: as for `plan`.
         spec: as for `plan`.
         grid: what is tried: lists under `partition`, `form`, `strata` and `promises`; without it
-            every partition in every form.
+            every partition in every form, and what `auto` chooses.
         queries: SQL that is asked besides the spec's workloads.
         settings: keys that are overridden.
         processes: how many alternatives are tried at once.
@@ -135,7 +135,8 @@ def compare(
 
     Raises:
         SpecError: where the spec is wrong, asks for no workload, or admits no alternative.
-        InputError: where the source is not as declared.
+        InputError: where the source is not as declared, or a reference cannot be read.
+        PromiseError: where a reference lacks people of the table.
     """
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
     from sfumato.flows.overrides import read_overrides

@@ -16,13 +16,16 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.comparison.alternative import TriedOutcome
+from sfumato.tasks.candidates.choice.frozen import frozen_terms
+from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.comparison.alternative import Alternative, TriedOutcome
 from sfumato.tasks.comparison.recommend import Ranked, rank, recommend
 from sfumato.tasks.comparison.run import KeptComparison, compare
 from sfumato.tasks.drafts.apart import line_apart
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.references.reference import refer
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.steward.comparison import (
@@ -32,8 +35,10 @@ from sfumato.tasks.report.steward.comparison import (
 )
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.verify import require_population
 
 KEPT_HOURS = 24 * 7
+_COMPARED = b"a comparison"
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Compared:
                 "guessed": one.guessed,
                 "groups": one.outcome.groups,
                 "suppressed": one.outcome.suppressed,
+                **({"chose": one.outcome.chose} if one.outcome.chose else {}),
                 **({"promise": "another"} if one.outcome.name in self.others else {}),
             }
             for one in self.ranked
@@ -109,16 +115,18 @@ def compare_alternatives(
 
     Raises:
         SpecError: where the spec is wrong, asks for no workload, or admits none of them.
-        InputError: where the source is not as declared, or another process compares the same.
+        InputError: where the source is not as declared, a reference cannot be read, or another
+            process compares the same.
+        PromiseError: where a reference lacks people of the table.
     """
     resolved = require_in_memory(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
-    _require_tried_alone(resolved)
     if not workloads and not asked.sql:
         raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
     encrypted = resolved.spec.stages == "encrypted"
     processes = 1 if encrypted else asked.processes  # the key is in this process alone
-    tried, refused, changes = alternatives_of(path, overrides, asked.grid)
+    admitted, refused, changes = alternatives_of(path, overrides, asked.grid)
+    tried = [_as_in_a_release(one, resolved) for one in admitted]
     with (
         scratch_directory(environ) as scratch,
         sanitised("compare"),
@@ -126,6 +134,7 @@ def compare_alternatives(
         encrypted_below(scratch) if encrypted else nullcontext(),
     ):
         table = _table(resolved, scratch)
+        _require_populations(table, tried)
         key = _key(resolved, table, asked)
         with comparison_directory(resolved.line.work, key, asked.hours) as place:
             comparison = KeptComparison(place, table, scratch, asked.sql)
@@ -148,14 +157,25 @@ def compare_alternatives(
             return Compared(page, ranked, chosen, spec, others, refused)
 
 
-def _require_tried_alone(resolved: ResolvedRun) -> None:
-    """Refuse what a trial has no reference for."""
-    for number, promise in enumerate(resolved.terms.promises):
-        if promise.reference_uri is not None:
-            raise SpecError(
-                f"promises.{number}: {promise.name} speaks of a reference, which alternatives are "
-                "not held to: compare without it, and sfumato plan tells whether it holds"
-            )
+def _as_in_a_release(one: Alternative, resolved: ResolvedRun) -> Alternative:
+    """An alternative with what the line has chosen before, and with the references of promises.
+
+    These are called by digests of their own: a comparison needs no key of the line.
+    """
+    terms = frozen_terms(one.terms, resolved.line.private)
+    promises, references = refer(terms.promises, resolved.base, lambda: _COMPARED)
+    if references.files:
+        terms = terms.model_copy(update={"promises": promises})
+    choosing = one.choosing if isinstance(terms, WishedTerms) else None
+    return replace(one, terms=terms, choosing=choosing, references=references)
+
+
+def _require_populations(table: Path, tried: Sequence[Alternative]) -> None:
+    """Refuse references that lack people of the table, once for all alternatives."""
+    known = {promise: one for one in tried for promise in one.terms.promises}
+    for promise, one in known.items():
+        if one.references.of(promise) is not None:
+            require_population(table, one.terms, promise, one.references)
 
 
 def _as_asked(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
@@ -180,6 +200,6 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
 def _key(resolved: ResolvedRun, table: Path, asked: AskedComparison) -> str:
     """What tells this source and these queries from others: sixteen hexadecimal digits."""
     workloads = [one.model_dump(mode="json") for one in resolved.spec.evaluate.workloads]
-    rows = fingerprint(load(table), b"a comparison")
+    rows = fingerprint(load(table), _COMPARED)
     told = json.dumps([resolved.line.name, rows, workloads, asked.sql])
     return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -15,13 +15,14 @@ _VARIANTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "mondrian": [{}, {"mode": "relaxed"}, {"leave": 0.25}],
     "anatomy": [{}, {"alike": {"epsilon": 1}}],
 }
-_LEFT_OUT = ("auto",)  # what chooses is not chosen among
+_AUTO = {"method": "auto"}
 _NUMBERS = ("integer", "decimal", "float")
 
 
 def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid]:
     """Every partition in every form, strata, and forms of which the spec's promises mean nothing.
 
+    What `auto` chooses is tried beside the partitions, once in each form whatever its variants.
     Strata are tried in the spec's own partition and form: one by the hierarchy of each
     quasi-identifier, beside those that the owner wishes. Forms that show exact rows admit no
     k-anonymity: they are tried with what is left of the promises, or with a promise about values.
@@ -32,6 +33,7 @@ def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid
     """
     partitions = _each(PARTITION_PARAMETERS)
     yield {"partition": partitions, "form": _each(FORM_PARAMETERS)}
+    yield {"partition": [_AUTO], "form": [{"method": name} for name in FORM_PARAMETERS]}
     if strata := _strata(document):
         yield {"strata": strata}
     if not spec.form.protects_values:
@@ -41,15 +43,14 @@ def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid
         if kind.shows == "rows" and not all(kept):
             promises = _promises_of_its_own(document, spec, kept)
             yield {
-                "partition": partitions,
+                "partition": [*partitions, _AUTO],
                 "form": _each({method: kind}),
                 "promises": [promises],
             }
 
 
 def _each(parameters: Mapping[str, type]) -> list[dict[str, Any]]:
-    named = (name for name in parameters if name not in _LEFT_OUT)
-    return [{"method": name, **more} for name in named for more in _VARIANTS.get(name, [{}])]
+    return [{"method": name, **more} for name in parameters for more in _VARIANTS.get(name, [{}])]
 
 
 def _strata(document: Mapping[str, Any]) -> list[list[Any]]:

@@ -1,6 +1,6 @@
 """What `partition: auto` may choose from: whatever goes with the rest of the spec."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.candidates.choice.wished import Choice, Choosing
@@ -11,7 +11,11 @@ from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAi
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.partitions.wish import AutoParameters
-from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload, RangeWorkload
+from sfumato.tasks.query.accuracy.workloads.parameters import (
+    ArbitraryWorkload,
+    RangeWorkload,
+    Workload,
+)
 
 _KEYS: tuple[dict[str, str], ...] = (  # the plainest first
     {"method": "ke", "objective": "sum"},
@@ -53,7 +57,7 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
             f"partition: auto: the width of answers from form {spec.form.method} depends on more "
             "than the rows selected: name a partition"
         )
-    aims = wish.aims or tuple(_aims_of_workloads(spec))
+    aims = wish.aims or tuple(aims_of_workloads(spec.evaluate.workloads))
     if not aims:
         raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
     found, faults = [], []
@@ -104,9 +108,9 @@ def _named(name: str) -> FormParameters:
     return FORM_PARAMETERS[name].model_validate({"method": name})
 
 
-def _aims_of_workloads(spec: SpecParts) -> Iterator[Aim]:
+def aims_of_workloads(workloads: Iterable[Workload]) -> Iterator[Aim]:
     """The declared families; never what a steward writes as SQL, whose literals stay private."""
-    for workload in spec.evaluate.workloads:
+    for workload in workloads:
         if isinstance(workload, RangeWorkload):
             yield RangeAim(kind="range", over=workload.over, spans=workload.spans)
         elif isinstance(workload, ArbitraryWorkload):

@@ -12,14 +12,19 @@ import numpy as np
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.candidates.choice.choose import choose
+from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.comparison.paired import PairedQuery
 from sfumato.tasks.comparison.picked import pick_from
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -41,11 +46,15 @@ class Alternative:
         name: of it.
         terms: that a candidate would declare.
         other_promise: whether they promise something else than the spec does.
+        choosing: what a partition is chosen from, None where it is named.
+        references: what promises about a population speak of.
     """
 
     name: str
     terms: Terms
     other_promise: bool = False
+    choosing: Choosing | None = None
+    references: References = NO_REFERENCES
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ class TriedOutcome:
         errors: of each query the mean distance of its estimates from the truth, by the truth.
         attacks: scores by sensitive column.
         seconds: of processor time.
+        chose: the partition, form and strata that `auto` chose, in words; empty where it did not.
     """
 
     name: str
@@ -75,6 +85,7 @@ class TriedOutcome:
     errors: Sequence[float | None] = ()
     attacks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     seconds: float = 0.0
+    chose: str = ""
 
     def document(self) -> dict[str, Any]:
         """The outcome for JSON."""
@@ -112,9 +123,11 @@ def try_alternative(
         randomness: what is drawn from.
     """
     begun = time.process_time()
-    partition = _Captured(alternative.terms.partition.method)
     try:
-        trial = run_trial(table, alternative.terms, place, randomness, partition).require_kept()
+        terms, chose = _chosen(alternative, table, randomness)
+        partition = _Captured(terms.partition.method)
+        references = alternative.references
+        trial = run_trial(table, terms, place, randomness, partition, references).require_kept()
     except SfumatoError as error:  # others are tried all the same
         return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
     declared = trial.release.declared
@@ -134,7 +147,24 @@ def try_alternative(
         errors=errors,
         attacks=_scores_of_attacks(trial),
         seconds=time.process_time() - begun,
+        chose=chose,
     )
+
+
+def _chosen(
+    alternative: Alternative, table: Microdata, randomness: Randomness
+) -> tuple[Terms, str]:
+    """The terms with a partition, and in words what was chosen where that was left open."""
+    terms, choosing = alternative.terms, alternative.choosing
+    if choosing is None or not isinstance(terms, WishedTerms):
+        return terms, ""
+    microdata = with_hierarchies(table, terms.hierarchies)
+    best, _ = choose(microdata, terms, choosing, randomness)
+    keys = best.partition.model_dump(mode="json", exclude_defaults=True, exclude={"aims"})
+    words = [f"{key} {value}" for key, value in keys.items() if key != "method"]
+    said = f"{best.partition.method} ({', '.join(words)})" if words else best.partition.method
+    strata = [f"strata {', '.join(map(str, best.strata))}"] if best.strata else []
+    return terms.as_chosen(best), " · ".join([said, best.form.method, *strata])
 
 
 def answers_over_all(
@@ -151,7 +181,12 @@ def answers_over_all(
         draw: what is drawn from; nothing depends on it.
     """
     alone = np.arange(table.rows)
-    shown = {"form": PermutedParameters(method="permuted"), "promises": (), "strata": ()}
+    shown = {
+        "form": PermutedParameters(method="permuted"),
+        "partition": StratumParameters(method="stratum"),
+        "promises": (),
+        "strata": (),
+    }
     plain = terms.model_copy(update=shown)
     declared, tables = make_candidate_of_part(table, plain, draw, lambda *_: Partition(alone))
     files = {**tables, **build_help_tables(tables, declared)}

@@ -57,6 +57,19 @@ def measure_feasibility(
     return rows
 
 
+def require_population(
+    deidentified: Path, terms: Terms, promise: PrivacyModel, references: References
+) -> None:
+    """Make sure that a promise's reference can be read, and has everybody whom it has to have.
+
+    Raises:
+        InputError: where it cannot be read, or lacks a column.
+        PromiseError: where it lacks people of the table.
+    """
+    microdata = with_hierarchies(load(deidentified), terms.hierarchies)
+    _SeenTable(microdata, references).told_by(promise, promise.adversary_columns)
+
+
 def _stake(
     promise: PrivacyModel, table: "_SeenTable", strata: Sequence[str], rescued: bool
 ) -> dict[str, Any]:

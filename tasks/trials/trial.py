@@ -15,6 +15,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.files import write_help_tables
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, write_candidate_of_part
 from sfumato.tasks.stages.stage import read_note
@@ -53,6 +54,7 @@ def run_trial(
     directory: Path,
     randomness: Randomness,
     partitioner: Partitioner | None = None,
+    references: References = NO_REFERENCES,
 ) -> Trial:
     """Make a candidate of a table, judge it, and open it for questions.
 
@@ -65,12 +67,13 @@ def run_trial(
         directory: private, for this trial alone; what is asked later is read from it.
         randomness: what is drawn from.
         partitioner: in place of the one that is declared.
+        references: what promises about a population speak of.
 
     Raises:
         PromiseError: where the partition cannot keep the promises.
     """
     candidate = write_candidate_of_part(microdata, terms, directory, randomness, partitioner)
-    assessment = assess_candidate(candidate)
+    assessment = assess_candidate(candidate, references=references)
     place, declared = candidate / RELEASE, assessment.declared
     write_help_tables(place / "sql", assessment.tables, declared)
     return Trial(

@@ -1,6 +1,7 @@
 """Comparisons: the same queries to all, widths that decide, and nothing that is tried twice."""
 
 import json
+import re
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
@@ -12,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.recommended import write_recommended
@@ -26,11 +27,13 @@ from sfumato.tasks.comparison.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
+from sfumato.tasks.private.coded.choices import keep_choice
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
 from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
+from tests.release.test_references import register
 
 GRID = {
     "partition": [{"method": "ke", "objective": ["sum", "weighted"]}, {"method": "mondrian"}],
@@ -480,3 +483,52 @@ def test_groups_of_another_line_are_not_swept(small, call):
     code, _, said = call("plan", small.spec, "--sweep", "k=2,3")
     assert code == 2
     assert "another line's: name partitions in the grid" in said
+
+
+def test_what_auto_chooses_is_tried_without_a_grid_and_said(small, compare):
+    tried, refused, _ = alternatives_of(small.spec, Overrides(), read_grid(None))
+    chosen = {one.terms.form.method for one in tried if one.choosing is not None}
+    assert chosen == {"permuted", "split", "generalized", "suppressed"}
+    assert "depends on more than the rows selected" in refused["auto · ambiguous"]
+    aims = next(one.choosing.aims for one in tried if one.choosing is not None)
+    assert [aim.kind for aim in aims] == ["range", "arbitrary"]
+    found = compare({"partition": [{"method": "auto"}, {"method": "mondrian"}]})
+    best = found.ranked[0].outcome
+    assert (best.name, best.chose.split(" · ")[1]) == ("auto · permuted", "permuted")
+    assert best.chose.split(" ")[0] in PARTITIONS
+    (told, _) = found.document()["alternatives"]
+    assert told["chose"] == best.chose
+    assert f"auto · permuted, which chose {best.chose}" in found.page.read_text(encoding="utf-8")
+    assert yaml.safe_load(found.spec.read_text(encoding="utf-8"))["partition"] == {"method": "auto"}
+
+
+def test_what_the_line_has_chosen_is_not_chosen_again(small, compare):
+    small.write(people(), version=2, partition={"method": "auto"})
+    chosen = {"partition": {"method": "ke", "objective": "max"}, "strata": []}
+    plan = small.plan()
+    keep_choice(plan.line.private, plan.terms.wish, {**chosen, "form": {"method": "permuted"}})
+    (auto, named) = compare({"partition": [{"method": "auto"}, chosen["partition"]]}).ranked
+    assert auto.outcome.chose == named.outcome.chose == ""
+    assert auto.outcome.groups == named.outcome.groups
+
+
+def test_promises_about_a_population_are_kept_by_alternatives(small, compare):
+    """Everybody of the table is three times in the register, so that a share is a third at most."""
+    columns = {**SPEC["columns"], "age": K_ANONYMOUS["columns"]["age"]}
+    presence = {"model": "delta-presence", "min": 0, "max": 0.9, "reference": "register.csv"}
+    few = {**presence, "max": 0.05}
+    l2 = {"model": "l-diversity", "variant": "distinct", "l": 2}
+    keys = {**K_ANONYMOUS, "columns": columns, "partition": {"method": "mondrian"}}
+    small.write(people(), **{**keys, "promises": [presence, l2]})
+    register(small.folder)
+    grid = {"partition": [{"method": "mondrian"}], "promises": [[presence, l2], [few, l2]]}
+    found = compare(grid)
+    assert [one.outcome.name.count("max 0.9") for one in found.ranked] == [1]
+    page = found.page.read_text(encoding="utf-8")
+    assert re.search(r"<dt>[^<]*delta-presence[^<]*</dt><dd>[^<]*max 0.05", page)
+    register(small.folder, times=0, more=[(33, "Bee", "100.00")])
+    with pytest.raises(PromiseError, match="the reference lacks people of the table"):
+        compare(grid)
+    (small.folder / "register.csv").unlink()
+    with pytest.raises(InputError, match="cannot be read as a reference"):
+        compare(grid)

@@ -23,7 +23,7 @@ _SHOWN = 10
     "--grid",
     metavar="YAML|FILE",
     help="what is tried: lists under partition, form, strata and promises; without it, every "
-    "partition in every form, strata, and forms that need other promises",
+    "partition and auto in every form, strata, and forms that need other promises",
 )
 @click.option(
     "--queries",
@@ -47,6 +47,7 @@ def compare(
     """
     from sfumato.flows.choice.alternatives import read_grid
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
+    from sfumato.tasks.report.steward.comparison import called
 
     own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
     asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
@@ -55,7 +56,9 @@ def compare(
         echo_json(found.document())
         return
     for number, one in enumerate(found.ranked[:_SHOWN], start=1):
-        echo(f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {one.outcome.name}")
+        echo(
+            f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {called(one.outcome)}"
+        )
     tell_apart(found)
     if found.chosen is not None:
         echo(f"recommended: {found.chosen.outcome.name}: {found.spec}")

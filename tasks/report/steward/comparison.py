@@ -44,6 +44,8 @@ class TriedAlternative(Protocol):
     def attacks(self) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...  # noqa: D102
     @property
     def seconds(self) -> float: ...  # noqa: D102
+    @property
+    def chose(self) -> str: ...  # noqa: D102
 
 
 class RankedAlternative(Protocol):
@@ -119,11 +121,16 @@ def _promise_of(one: RankedAlternative, content: ComparisonContent) -> str:
     return "another" if one.outcome.name in content.others else "the spec's"
 
 
+def called(outcome: TriedAlternative) -> str:
+    """The name of an alternative, and what it chose where that was left open."""
+    return f"{outcome.name}, which chose {outcome.chose}" if outcome.chose else outcome.name
+
+
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
     return [
         {
             "number": number,
-            "alternative": one.outcome.name,
+            "alternative": called(one.outcome),
             "mean width": share_in_words(one.width),
             "guessed in groups": share_in_words(one.in_groups),
             "guessed by an attacker": share_in_words(one.guessed),

@@ -66,7 +66,8 @@ def plot_pareto(points: Sequence[tuple[str, float, float]], chosen: str | None) 
         points: the mark of each, its width and its risk, both shares, the best first.
         chosen: the mark of the one that is recommended.
     """
-    widths, risks = (_axis([point[n] for point in points]) for n in (1, 2))
+    widths = _axis([width for _, width, _ in points])
+    risks = _axis([risk for _, _, risk in points])
     left = 14 + CHARACTER * max(len(label) for _, label in risks.ticks)
     frame = _Frame(widths, risks, left)
     marks: dict[_Place, list[str]] = {}
@@ -125,9 +126,8 @@ def _labelled(marks: dict[_Place, list[str]], chosen: str | None) -> list[Pareto
         free = _is_free(box, taken, others)
         if free:
             taken.append(box)
-        points.append(
-            ParetoPoint(*map(coordinate, place), tuple(named), label if free else "", best)
-        )
+        x, y = map(coordinate, place)
+        points.append(ParetoPoint(x, y, tuple(named), label if free else "", best))
     return points[::-1]
 
 
