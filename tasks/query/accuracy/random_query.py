@@ -42,6 +42,11 @@ class OriginalColumn:
         first, end = bisect_left(self._values, low), bisect_right(self._values, high)
         return (self._codes >= first) & (self._codes < end)
 
+    def there(self) -> np.ndarray:
+        """The rows that have a value (bool, one per row)."""
+        found: np.ndarray = self._codes >= 0
+        return found
+
     def among(self, values: Sequence[Any]) -> np.ndarray:
         """The rows that have one of these values (bool, one per row)."""
         wanted = set(values)

@@ -75,7 +75,12 @@ def _select(domains: Domains, name: str, several: bool, randomness: Randomness) 
 
 
 def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Selection:
-    """A value, or a range that begins with one and has at most half of the values."""
+    """A value, or a range that begins with one and has at most half of the values.
+
+    Where some are missing it is often all of them.
+    """
+    if domains.schema[name].nulls and _share(randomness) < _ALONE:
+        return Selection(name)
     values, before = domains.values[name], np.cumsum(domains.times[name])
     at = int(np.searchsorted(before, _below(int(before[-1]), randomness), side="right"))
     if domains.schema[name].type not in ORDERED:

@@ -62,7 +62,7 @@ class QueriesOnOriginal:
     def __init__(self, likely: LikelyAnswers, declared: Declared, original: Microdata) -> None:
         """Find out what queries may select by."""
         self._likely, self._declared, self._original = likely, declared, original
-        sensitive = [name for name in declared.named("sensitive") if not self._is_nullable(name)]
+        sensitive = [name for name in declared.named("sensitive") if self._laws_of(name)]
         names = [*declared.named("quasi-identifier"), *sensitive]
         self._domains = Domains(
             declared.columns,
@@ -89,20 +89,30 @@ class QueriesOnOriginal:
 
     def _kinds(self) -> Iterator[_Kind]:
         laws, columns = self._likely.laws, len(self._domains.names("quasi-identifier"))
-        aggregates = (*((ROWS,) if "rows" in laws else ()), *self._aggregates())
+        names = self._domains.names("sensitive")
+        whole = [name for name in names if not self._declared.columns[name].nulls]
+        together = (*((ROWS,) if "rows" in laws else ()), *self._aggregates(whole))
         for several in [False, True][: min(columns, 2)]:
-            if aggregates:
-                yield _Kind(several, None, aggregates)
-            for name in self._domains.names("sensitive"):
+            if together:
+                yield _Kind(several, None, together)
+            for name in names:
                 yield _Kind(several, name, (ROWS,))
+                alone = () if name in whole else tuple(self._aggregates([name]))
+                if alone:  # each passes over its own nulls
+                    yield _Kind(several, None, alone)
 
-    def _aggregates(self) -> Iterator[Aggregate]:
-        for name in self._domains.names("sensitive"):
-            type_ = self._declared.columns[name].type
-            for function in (of for of in _AGGREGATED if of in self._likely.laws):
+    def _aggregates(self, names: Sequence[str]) -> Iterator[Aggregate]:
+        for name in names:
+            type_, laws = self._declared.columns[name].type, self._laws_of(name)
+            for function in (of for of in _AGGREGATED if of in laws):
                 aggregate = Aggregate(function, name, function)
                 if type_ in aggregate.kind.takes and type_ not in ("string", "boolean"):
                     yield aggregate
+
+    def _laws_of(self, name: str) -> frozenset[str]:
+        """The families of a sensitive column of which there are laws."""
+        nullable = self._declared.columns[name].nulls
+        return self._likely.laws_over_nulls if nullable else self._likely.laws
 
     def _ask(
         self, kind: _Kind, waiting: set[Aggregate], randomness: Randomness
@@ -115,7 +125,7 @@ class QueriesOnOriginal:
         if chosen.sum() < LEAST_ROWS:  # most are told by this, and it is cheap
             return
         condition = exp.and_(*(selection.condition for selection in drawn), copy=False)
-        question = question_of(ROWS, condition, self._declared)
+        question = question_of(kind.aggregates[0], condition, self._declared)
         question = question.with_aggregates(a for a in kind.aggregates if a in waiting)
         laws = self._likely.spreads(question).get((), {})
         laws = {a: law for a, law in laws.items() if not (law.size.is_small or law.is_exact)}
@@ -143,6 +153,3 @@ class QueriesOnOriginal:
             self._truths[aggregate] = truth_of(column, aggregate)
         truth = self._truths[aggregate].answer(aggregate.kind, chosen)
         return None if truth is None else float(truth)
-
-    def _is_nullable(self, name: str) -> bool:
-        return self._declared.columns[name].nulls

@@ -27,7 +27,7 @@ class Family:
 
     def has(self, aggregate: Aggregate, shape: QueryShape) -> bool:
         """Decide whether an aggregate over rows selected so is of this family."""
-        several, matching = shape.columns > 1, shape.of is not None
+        several, matching = shape.columns > 1, shape.selected_by(aggregate) is not None
         asked = aggregate.function, several, matching
         return asked == (self.aggregate, self.several, self.matching)
 
@@ -73,10 +73,12 @@ def family_of(shape: QueryShape | None, aggregate: Aggregate) -> tuple[str, str]
     The column is the sensitive one that is aggregated or selected by; "" where rows are counted.
     None where there is no such family.
     """
-    if shape is None:
+    if shape is None or aggregate.distinct:
         return None
     name = next((name for name, one in FAMILIES.items() if one.has(aggregate, shape)), None)
-    return None if name is None else (name, aggregate.sensitive or shape.of or "")
+    return (
+        None if name is None else (name, aggregate.sensitive or shape.selected_by(aggregate) or "")
+    )
 
 
 def families_in_words(stated: CalibratedIntervals) -> str:

@@ -17,7 +17,10 @@ _MADE_OF = "selection"
 
 @dataclass(frozen=True)
 class Selection:
-    """What a part of a query selects: some values of a column, or all from `low` to `high`."""
+    """What a part of a query selects: some values of a column, or all from `low` to `high`.
+
+    Without any of these it selects all values, and no null.
+    """
 
     name: str
     values: tuple[Any, ...] | None = None
@@ -29,12 +32,19 @@ class Selection:
         """As SQL, which remembers what it was made of."""
         column = exp.column(self.name, quoted=True)
         made: exp.Expr
-        if self.values is None:
+        if self.selects_all:
+            made = exp.Not(this=exp.Is(this=column, expression=exp.Null()))
+        elif self.values is None:
             made = exp.Between(this=column, low=literal(self.low), high=literal(self.high))
         else:
             made = exp.In(this=column, expressions=[literal(value) for value in self.values])
         made.meta[_MADE_OF] = self
         return made
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether every value is selected."""
+        return self.values is None and self.low is None and self.high is None
 
     def __deepcopy__(self, _: dict[int, Any]) -> "Selection":
         """Itself, which nothing changes: trees that remember it are copied thousands of times."""
@@ -45,12 +55,16 @@ class Selection:
         if self.values is not None:
             wanted = set(self.values)
             return np.array([value in wanted for value in values], dtype=bool)
+        if self.selects_all:
+            return np.ones(len(values), dtype=bool)
         found = np.zeros(len(values), dtype=bool)
         found[bisect_left(values, self.low) : bisect_right(values, self.high)] = True
         return found
 
     def holds(self, column: OriginalColumn) -> np.ndarray:
         """The rows of the original that are selected (bool, one per row)."""
+        if self.selects_all:
+            return column.there()
         if self.values is None:
             return column.between(self.low, self.high)
         return column.among(self.values)

@@ -11,6 +11,7 @@ from itertools import chain
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.schema.columns import ORDERED
@@ -28,27 +29,58 @@ class QueryShape:
     Attributes:
         columns: by how many columns that are not sensitive.
         of: the sensitive column whose values it selects by, None for none.
+        there: the sensitive column that it says to have a value, and says no more of; None for
+            none.
     """
 
     columns: int
     of: str | None
+    there: str | None = None
+
+    def selected_by(self, aggregate: Aggregate) -> str | None:
+        """The sensitive column by which rows of an aggregate are selected, None for none.
+
+        Aggregates of a column pass over its nulls: that it has a value selects nothing more, but
+        where values are counted.
+        """
+        implied = None if aggregate.kind.counts_rows else aggregate.sensitive
+        return self.of or (self.there if self.there != implied else None)
 
 
 def shape_of(question: Question, declared: Terms) -> QueryShape | None:
     """The shape of a question, None where it has none of those that are calibrated."""
     conditions = [question.condition, *(matching.condition for matching in question.matching)]
     parts = list(chain.from_iterable(conjuncts(one) for one in conditions if one is not None))
+    there = {name for part in parts if (name := _sensitive_there(part, declared)) is not None}
     names = set(question.group_by)
-    for part in parts:
+    for part in (one for one in parts if _sensitive_there(one, declared) is None):
         name = _column_of(part, declared)
         if name is None:
             return None
         names.add(name)
     sensitive = sorted(name for name in names if declared.columns[name].role == "sensitive")
     others = len(names) - len(sensitive)
-    if len(sensitive) > 1 or not 1 <= others <= MOST_COLUMNS:
+    if len({*sensitive, *there}) > 1 or not 1 <= others <= MOST_COLUMNS:
         return None
-    return QueryShape(others, sensitive[0] if sensitive else None)
+    if sensitive:  # who has some value has one
+        return QueryShape(others, sensitive[0])
+    return QueryShape(others, None, next(iter(there), None))
+
+
+def column_there(condition: exp.Expr) -> str | None:
+    """The column of which a condition says that it is not null, and nothing more; else None."""
+    test = condition.unnest()
+    if not isinstance(test, exp.Not):
+        return None
+    inner = test.this.unnest()
+    is_null = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+    return inner.this.name if is_null and isinstance(inner.this, exp.Column) else None
+
+
+def _sensitive_there(part: exp.Expr, declared: Terms) -> str | None:
+    """The sensitive column of which a part says no more than that it is not null."""
+    name = column_there(part)
+    return name if name is not None and declared.columns[name].role == "sensitive" else None
 
 
 def _column_of(part: exp.Expr, declared: Terms) -> str | None:

@@ -40,6 +40,7 @@ class ColumnsIntervals:
     """The laws of counts of an engine that sees each quasi-identifier by itself."""
 
     laws = frozenset({"rows", "count"})
+    laws_over_nulls = frozenset({"count"})
 
     def __init__(self, engine: CountsEngine, conditions: ValueConditions | None = None) -> None:
         """Sample nothing yet.
@@ -60,10 +61,11 @@ class ColumnsIntervals:
         return list(self._table(name).coded(name).values.drop_null().to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column occurs (int64)."""
+        """How often each value of a sensitive column occurs (int64), without null."""
         table = self._table(name)
         coded = table.coded(name)
-        return np.bincount(coded.codes, table.numbers("count")).astype(np.int64)
+        times = np.bincount(coded.codes, table.numbers("count"), len(coded.values))
+        return times[: len(coded.values) - coded.values.null_count].astype(np.int64)
 
     def spreads(self, question: Question) -> Spreads:
         """The law of the count by the values of the group columns.

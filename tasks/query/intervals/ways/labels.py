@@ -51,6 +51,7 @@ class LabelsIntervals:
     """The laws of answers of an engine that reads labels."""
 
     laws = frozenset({"rows", "count", "sum", "avg", "min", "max"})
+    laws_over_nulls = frozenset[str]()
 
     def __init__(self, engine: LabelsEngine, _conditions: ValueConditions | None = None) -> None:
         """Know which rows have the same labels."""

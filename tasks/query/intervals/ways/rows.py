@@ -2,29 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.exact import exact
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.query.bounds.values import value_of
-from sfumato.tasks.query.engines.direct.coded_values import CodedValues
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.direct.engine import DirectEngine
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.intervals.laws.counts import ShuffledGroups
 from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
 from sfumato.tasks.query.intervals.laws.extremes import extreme_law, missed_of_groups
-from sfumato.tasks.query.intervals.laws.grouped import LEAN_OF_SHARES
+from sfumato.tasks.query.intervals.laws.grouped import LEAN, LEAN_OF_SHARES
 from sfumato.tasks.query.intervals.laws.normal import Z95
 from sfumato.tasks.query.intervals.laws.spread import AnswerLaw, ExtremeSpread, NumberSpread
+from sfumato.tasks.query.intervals.shapes.shape import column_there
 from sfumato.tasks.query.intervals.ways.exact_rows import (
     ExactRows,
     NumbersOfRows,
     condition_on_one,
     size_of,
 )
+from sfumato.tasks.query.intervals.ways.missing import NumbersWhereKnown, numbers_where_known
+from sfumato.tasks.query.intervals.ways.values_of_groups import RankedValues, ValuesOfColumn
 from sfumato.tasks.query.intervals.ways.way import Spreads
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Question
@@ -34,6 +36,7 @@ class RowsIntervals:
     """The laws of answers of an engine that reads exact rows."""
 
     laws = frozenset({"count", "sum", "avg", "min", "max"})
+    laws_over_nulls = frozenset({"count", "sum", "avg"})
 
     def __init__(self, engine: DirectEngine, conditions: ValueConditions | None = None) -> None:
         """Read nothing yet."""
@@ -42,18 +45,21 @@ class RowsIntervals:
         judged = conditions or engine.conditions
         self._rows = ExactRows(engine.tables.rows, judged, engine.declared, groups)
         self._numbers: dict[str, NumbersOfRows] = {}
-        self._items: dict[str, _RankedValues] = {}
+        self._where_known: dict[str, NumbersWhereKnown] = {}
+        self._there: dict[str, _Meant] = {}
+        self._items: dict[str, RankedValues] = {}
 
     def domain(self, name: str) -> Sequence[Any]:
         """The published values of a column, ascending, without null."""
         if self._declared.columns[name].role != "sensitive":
             return self._rows.domain(name)
-        return list(self._values(name).column.values.drop_null().to_pylist())
+        return list(self._values(name).known.to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column occurs (int64)."""
+        """How often each value of a sensitive column occurs (int64), without null."""
         values = self._values(name)
-        return np.bincount(values.column.codes, values.weights).astype(np.int64)
+        times = np.bincount(values.column.codes, values.weights, len(values.column.values))
+        return times[: len(values.known)].astype(np.int64)
 
     def spreads(self, question: Question) -> Spreads:
         """The law of each aggregate by the values of the group columns.
@@ -77,13 +83,28 @@ class RowsIntervals:
         for aggregate in question.aggregates:
             name, kind = str(aggregate.sensitive), aggregate.kind.name
             if meant is not None:
-                if aggregate.kind.counts_rows:
-                    yield aggregate, self._count(selected, meant)
+                law = self._of_meant(aggregate, selected, meant)
+                if law is not None:
+                    yield aggregate, law
             elif kind in ("min", "max"):
                 yield aggregate, self._extreme(name, selected, greatest=kind == "max")
             elif kind in ("sum", "avg"):
                 per_row = kind == "avg"
                 yield aggregate, self._numbers_of(name).spread_over(selected, per_row=per_row)
+
+    def _of_meant(
+        self, aggregate: Aggregate, selected: SelectedOfGroups, meant: "_Meant"
+    ) -> NumberSpread | None:
+        """The law of a count, or of an aggregate of the column of which is said that it is there.
+
+        None of another one, and where likely nothing is there.
+        """
+        if aggregate.kind.counts_rows:
+            return None if aggregate.distinct else self._count(selected, meant)
+        name, kind = aggregate.sensitive, aggregate.kind.name
+        if name is None or name != meant.there or kind not in ("sum", "avg"):
+            return None
+        return self._known_of(name).spread_over(selected, per_row=kind == "avg")
 
     def _meant(self, question: Question) -> "_Meant | None":
         """Which values a condition on sensitive columns that go together means."""
@@ -91,8 +112,21 @@ class RowsIntervals:
         if found is None:
             return None
         bundle, condition = found
-        table, times = self._tables.values(bundle), self._tables.times(bundle)
-        holds = self._rows.conditions.rows(table, condition)
+        there = column_there(condition)
+        if there is None:
+            return self._meant_by(bundle, self._rows.conditions.rows(self._of(bundle), condition))
+        if there not in self._there:
+            self._there[there] = self._meant_by(bundle, self._values(there).there, there)
+        return self._there[there]
+
+    def _of(self, bundle: tuple[str, ...]) -> PublishedColumns:
+        return self._tables.values(bundle)
+
+    def _meant_by(
+        self, bundle: tuple[str, ...], holds: np.ndarray, there: str | None = None
+    ) -> "_Meant":
+        """Those values on which a condition holds (bool)."""
+        table, times = self._of(bundle), self._tables.times(bundle)
         sizes = self._tables.sizes
         weights = holds if times is None else holds * times
         number = np.bincount(table.group, weights, len(sizes)).astype(np.int64)
@@ -101,7 +135,7 @@ class RowsIntervals:
             sizes.astype(np.float64), share, share * (1 - share), np.zeros(len(sizes))
         )
         deviations = self._rows.covariates.fit(of_groups)
-        return _Meant(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES))
+        return _Meant(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
 
     def _count(self, selected: SelectedOfGroups, meant: "_Meant") -> NumberSpread:
         sizes = self._tables.sizes[selected.group]
@@ -130,27 +164,37 @@ class RowsIntervals:
     def _sizes(self) -> np.ndarray:
         return self._tables.sizes
 
-    def _values(self, name: str) -> "_ValuesOfColumn":
+    def _values(self, name: str) -> ValuesOfColumn:
         bundle = self._tables.bundle(name)
         table, times = self._tables.values(bundle), self._tables.times(bundle)
-        return _ValuesOfColumn(table, table.coded(name), times)
+        return ValuesOfColumn(table, table.coded(name), times)
 
     def _numbers_of(self, name: str) -> NumbersOfRows:
         if name not in self._numbers:
             values = self._values(name)
-            known = exact(values.column.values, name)
-            of_value = known.units.astype(np.float64) / 10**known.digits
-            of_row, sizes = of_value[values.column.codes], self._sizes.astype(np.float64)
-            group, per = values.table.group, np.maximum(sizes, 1)
-            mean = np.bincount(group, of_row * values.weights, len(sizes)) / per
-            apart = (of_row - mean[group]) ** 2
-            variance = np.bincount(group, apart * values.weights, len(sizes)) / per
-            of_groups = GroupedNumbers(sizes, mean, variance, np.zeros(len(sizes)))
-            deviations = self._rows.covariates.fit(of_groups)
-            self._numbers[name] = NumbersOfRows(of_groups, deviations)
+            self._numbers[name] = self._grouped(values, values.numbers(name), LEAN)
         return self._numbers[name]
 
-    def _items_of(self, name: str) -> "_RankedValues":
+    def _known_of(self, name: str) -> NumbersWhereKnown:
+        """The same of a column of which some values are missing."""
+        if name not in self._where_known:
+            values = self._values(name)
+            self._where_known[name] = numbers_where_known(
+                values.numbers(name), values.there, values.weights, partial(self._grouped, values)
+            )
+        return self._where_known[name]
+
+    def _grouped(self, values: ValuesOfColumn, numbers: np.ndarray, lean: float) -> NumbersOfRows:
+        """What groups tell of numbers of their values (float64)."""
+        sizes = self._sizes.astype(np.float64)
+        group, per = values.table.group, np.maximum(sizes, 1)
+        mean = np.bincount(group, numbers * values.weights, len(sizes)) / per
+        apart = (numbers - mean[group]) ** 2
+        variance = np.bincount(group, apart * values.weights, len(sizes)) / per
+        of_groups = GroupedNumbers(sizes, mean, variance, np.zeros(len(sizes)))
+        return NumbersOfRows(of_groups, self._rows.covariates.fit(of_groups), lean)
+
+    def _items_of(self, name: str) -> RankedValues:
         """The values of all groups, the greatest first."""
         if name not in self._items:
             values = self._values(name)
@@ -163,38 +207,17 @@ class RowsIntervals:
             before = np.append(0, np.cumsum(np.bincount(group, minlength=len(self._sizes))))
             rank = np.empty(len(group), dtype=np.int64)
             rank[by_group] = np.arange(len(group)) - before[group[by_group]]
-            self._items[name] = _RankedValues(group, code, rank)
+            self._items[name] = RankedValues(group, code, rank)
         return self._items[name]
 
 
 @dataclass(frozen=True, eq=False)
-class _ValuesOfColumn:
-    """The values of groups in a table, and how often each stands there (None: once)."""
-
-    table: PublishedColumns
-    column: CodedValues
-    times: np.ndarray | None
-
-    @property
-    def weights(self) -> np.ndarray:
-        """How often each stands there (float64)."""
-        if self.times is None:
-            return np.ones(len(self.column.codes))
-        return self.times.astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _RankedValues:
-    """The values of groups one by one, the greatest first: group, code, and rank in the group."""
-
-    group: np.ndarray
-    code: np.ndarray
-    rank: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class _Meant:
-    """How many values of each group a condition means (int64); 1 for each of them, else 0."""
+    """How many values of each group a condition means (int64); 1 for each of them, else 0.
+
+    `there` is the column whose values are all meant, and nothing but its nulls is not.
+    """
 
     number: np.ndarray
     numbers: NumbersOfRows
+    there: str | None = None

@@ -41,6 +41,7 @@ class SubdomainsIntervals:
     """The laws of answers of an engine that reads subdomains."""
 
     laws = frozenset({"count", "sum", "avg", "min", "max"})
+    laws_over_nulls = frozenset[str]()
 
     def __init__(self, engine: SubdomainsEngine, conditions: ValueConditions | None = None) -> None:
         """Read the rows, and what groups show.

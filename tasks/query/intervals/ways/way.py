@@ -16,10 +16,12 @@ Spreads = Mapping[Key, Mapping[Aggregate, AnswerLaw]]
 class LikelyAnswers(Protocol):
     """Something that knows the published tables, and what is likely of answers.
 
-    `laws` are the beginnings of the names of the families that it has laws of.
+    `laws` are the beginnings of the names of the families that it has laws of, `laws_over_nulls`
+    those that it has of sensitive columns with published nulls.
     """
 
     laws: frozenset[str]
+    laws_over_nulls: frozenset[str]
 
     def spreads(self, question: Question) -> Spreads:
         """The law of each aggregate by the values of the group columns."""
@@ -30,5 +32,5 @@ class LikelyAnswers(Protocol):
         ...
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column is published, about (int64)."""
+        """How often each value of a sensitive column is published, about (int64), without null."""
         ...
