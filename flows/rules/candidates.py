@@ -7,7 +7,12 @@ from sfumato.tasks.candidates.choice.wished import Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAim
+from sfumato.tasks.partitions.aimed.parameters import (
+    Aim,
+    ArbitraryAim,
+    RangeAim,
+    fault_of_columns,
+)
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.partitions.wish import AutoParameters
@@ -16,6 +21,7 @@ from sfumato.tasks.query.accuracy.workloads.parameters import (
     RangeWorkload,
     Workload,
 )
+from sfumato.tasks.schema.columns import ORDERED
 
 _KEYS: tuple[dict[str, str], ...] = (  # the plainest first
     {"method": "ke", "objective": "sum"},
@@ -57,14 +63,12 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
             f"partition: auto: the width of answers from form {spec.form.method} depends on more "
             "than the rows selected: name a partition"
         )
-    aims = wish.aims or tuple(aims_of_workloads(spec.evaluate.workloads))
-    if not aims:
-        raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
+    aims = _aims_of(spec, wish)
     found, faults = [], []
     for partition in _partitions(aims):
         for form in _forms(spec, wish):
             tried = spec.model_copy(update={"grouping": partition, "form": form})
-            fault = _fault(tried, rules)
+            fault = _fault_of_form(form, aims) or _fault(tried, rules)
             if fault is None:
                 found.append(Choice(partition=partition, strata=spec.strata, form=form))
             else:
@@ -72,6 +76,26 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
     if not found:
         raise ValueError(f"partition: auto: nothing goes with the spec; the first is: {faults[0]}")
     return Choosing(candidates=tuple(found), aims=aims)
+
+
+def _aims_of(spec: SpecParts, wish: AutoParameters) -> tuple[Aim, ...]:
+    """What is aimed at: what the wish names, or the workloads."""
+    aims = wish.aims or tuple(aims_of_workloads(spec.evaluate.workloads))
+    if not aims:
+        raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
+    if fault := fault_of_columns(spec, aims, ORDERED - {"timestamp"}):
+        raise ValueError(f"partition: auto: {fault}")
+    return aims
+
+
+def _fault_of_form(form: FormParameters, aims: tuple[Aim, ...]) -> str | None:
+    """Why the width of what is aimed at is not known in a form, None where it is."""
+    unknown = next((aim.kind for aim in aims if form.shows not in aim.shown), None)
+    if unknown is None:
+        return None
+    return (
+        f"partition: auto: the width of aims of kind {unknown} is not known in form {form.method}"
+    )
 
 
 def _fault(spec: SpecParts, rules: Rules) -> str | None:

@@ -27,10 +27,11 @@ default: what does not use it is written, and digested, as it always was.
         bars: on attacks, which are stated to be kept; window: the width of small ranges;
         rows_apart: why rows count as people in
         which an identifier repeats; rows_per_unit: several, and households:
-        promises that are kept over people, or over households, too, and k-anonymity.members over
-        whole households; partition.leave of mondrian,
+        promises that are kept over people, or over households, too; partition.leave of mondrian,
         partition.alike of anatomy; intervals.grid: more factors than there were at first
-    7   releases in parts whose form is redistributed: where targets of each part begin
+    7   releases in parts whose form is redistributed: where targets of each part begin;
+        k-anonymity.members: promises over whole households; aims of hybrid and contiguous at
+        counts and at cells of a GROUP BY
 """
 
 from collections.abc import Iterator, Mapping, Sequence

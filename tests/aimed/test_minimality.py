@@ -92,10 +92,10 @@ def plain(k, e):
     return make
 
 
-def aimed(method, k, e):
-    """A partition aimed at windows."""
+def aimed(method, k, e, aim=AIM):
+    """A partition aimed at windows, or at something else."""
     room, kind = ROOMS[method]
-    parameters = kind(method=method, aims=(AIM,))
+    parameters = kind(method=method, aims=(aim,))
 
     def make(wages):
         try:

@@ -8,7 +8,7 @@ import numpy as np
 from sfumato.expectations.exact import is_number
 from sfumato.tasks.candidates.choice.wished import Choice, Choosing
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.partitions.aimed.parameters import RangeAim
+from sfumato.tasks.partitions.aimed.parameters import WindowsAim
 from sfumato.tasks.schema.strata import Bands
 
 _NUMBERS = (2, 4, 9, 16)
@@ -17,7 +17,7 @@ _NUMBERS = (2, 4, 9, 16)
 def with_bands(microdata: Microdata, choosing: Choosing) -> list[Choice]:
     """All candidates, and those that cut nothing by themselves within bands, too."""
     found = list(choosing.candidates)
-    over = dict.fromkeys(aim.over for aim in choosing.aims if isinstance(aim, RangeAim))
+    over = dict.fromkeys(aim.over for aim in choosing.aims if isinstance(aim, WindowsAim))
     plain = [
         one
         for one in choosing.candidates

@@ -17,7 +17,7 @@ from sfumato.tasks.forms.redistributed.shown_groups import QIT
 from sfumato.tasks.forms.redistributed.targets import LOWER, UPPER
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
+from sfumato.tasks.partitions.aimed.queries import AimedQueries
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 
@@ -34,6 +34,8 @@ class Query:
         over: the column that it is a window of, None where rows are drawn.
         first: the first value in the window, from 1.
         end: the first value behind it.
+        conditions: by which its rows are counted, the codes of the least and the greatest sensitive
+            value of each (int64, n x 2); None where values are summed.
     """
 
     selected: np.ndarray
@@ -41,21 +43,24 @@ class Query:
     over: str | None = None
     first: int = 0
     end: int = 0
+    conditions: np.ndarray | None = None
 
 
 def drawn_queries(queries: AimedQueries, randomness: Randomness) -> list[Query]:
     """Some queries of the declared families, drawn at random."""
-    windows = (q for name, of in queries.windows.items() for q in _some(name, of, randomness))
+    windows = (q for name in queries.windows for q in _some(queries, name, randomness))
     return [*windows, *_sets(queries, randomness)]
 
 
-def _some(name: str, windows: Windows, randomness: Randomness) -> Iterator[Query]:
+def _some(queries: AimedQueries, name: str, randomness: Randomness) -> Iterator[Query]:
+    windows = queries.windows[name]
     order = np.argsort(randomness(len(windows.first)), kind="stable")[:_WINDOWS]
     scale = len(windows.first) / max(len(order), 1)
     for at in order.tolist():
         first, end = int(windows.first[at]), int(windows.end[at])
         rows = np.flatnonzero((windows.place >= first) & (windows.place < end))
-        yield Query(rows, float(windows.weight[at]) * scale, name, first, end)
+        conditions = queries.conditions.get(str(windows.condition[at]))
+        yield Query(rows, float(windows.weight[at]) * scale, name, first, end, conditions)
 
 
 def _sets(queries: AimedQueries, randomness: Randomness) -> Iterator[Query]:
@@ -75,11 +80,14 @@ def score_rows(
     """The score of exact rows beside grouped values; a suppressed row is in no answer."""
     column, kept = microdata[sensitive], partition.group >= 0
     group, codes = partition.group[kept], column.codes[kept]
+    score = _score_conditions(group, codes, partition.group, asked)
+    asked = [one for one in asked if one.conditions is None]
     if not is_ordered(column.values.type) or column.has_null:
-        return _score_counts(group, codes, partition.group, asked)
+        return score + _score_counts(group, codes, partition.group, asked)
     units = exact(column.values, column.name).units.astype(np.float64)[codes]
     ends = _Ends.of(group, units, units)
-    return sum(one.weight * ends.width(_hits(partition.group, one, ends.groups)) for one in asked)
+    widths = (ends.width(_hits(partition.group, one, ends.groups)) for one in asked)
+    return score + sum(one.weight * width for one, width in zip(asked, widths, strict=True))
 
 
 def score_subdomains(
@@ -179,6 +187,30 @@ def _score_counts(
         hits = _hits(of_rows, one, len(sizes))[of]
         least = np.minimum(np.minimum(hits, times), np.minimum(sizes[of] - hits, sizes[of] - times))
         score += one.weight * float(least.sum())
+    return score
+
+
+def _score_conditions(
+    group: np.ndarray, codes: np.ndarray, of_rows: np.ndarray, asked: list[Query]
+) -> float:
+    """The score of counts of rows on whose values there are conditions.
+
+    Of h rows of a group of N, c of whose values are meant, min(h, c, N - h, N - c) are open.
+    """
+    sizes, score = np.bincount(group), 0.0
+    known: dict[int, np.ndarray] = {}
+    for one in asked:
+        if one.conditions is None:
+            continue
+        if id(one.conditions) not in known:
+            meant = [
+                np.bincount(group[(codes >= low) & (codes <= high)], minlength=len(sizes))
+                for low, high in one.conditions
+            ]
+            known[id(one.conditions)] = np.array([np.minimum(c, sizes - c) for c in meant])
+        hits = _hits(of_rows, one, len(sizes))
+        least = np.minimum(known[id(one.conditions)], np.minimum(hits, sizes - hits))
+        score += one.weight * float(least.sum()) / max(len(one.conditions), 1)
     return score
 
 

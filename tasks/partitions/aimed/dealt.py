@@ -1,12 +1,19 @@
 """Values dealt at random to some rows, in the groups of `ke` that they would be shown in."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.aimed.laws import chance_of_too_few
-from sfumato.tasks.partitions.aimed.widths import GroupWidths, group_widths, mean_widths
+from sfumato.tasks.partitions.aimed.widths import (
+    GroupWidths,
+    group_count_widths,
+    group_widths,
+    mean_widths,
+)
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 
@@ -23,7 +30,15 @@ class Dealt:
     Some of the rows have a hand of it, dealt at random.
     """
 
-    def __init__(self, units: np.ndarray, k: int, e: int, randomness: Randomness, of: int) -> None:
+    def __init__(
+        self,
+        units: np.ndarray,
+        k: int,
+        e: int,
+        randomness: Randomness,
+        of: int,
+        limits: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         """Keep the values of the rows, ascending (int64 or Python integers), and what groups need.
 
         Args:
@@ -32,7 +47,9 @@ class Dealt:
             e: smallest range of a group.
             randomness: what hands are dealt by.
             of: the rows of the whole table.
+            limits: of the conditions of each kind that values are counted by (float64, n x 2).
         """
+        self._limits = limits or {}
         self._of = of
         self._units, self._k, self._e, self._randomness = units, k, e, randomness
         self._orders: list[np.ndarray] = []
@@ -87,7 +104,12 @@ class Dealt:
         found = minimum_weighted(values, counts, k, self._e, worth)
         if found is None:
             return None
-        return group_widths(hand.astype(np.float64), found[0], rows)
+        numbers, bounds = hand.astype(np.float64), found[0]
+        of_counts = {
+            kind: group_count_widths(numbers, bounds, rows, limits)
+            for kind, limits in self._limits.items()
+        }
+        return replace(group_widths(numbers, bounds, rows), counts=of_counts)
 
 
 def sorted_units(units: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The parameters of partitions aimed at a workload, as a spec writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
@@ -13,22 +13,64 @@ from sfumato.tasks.schema.part import Part
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 
 
+_ALL: frozenset[str] = frozenset({"rows", "subdomains", "labels"})
+
+
 class RangeAim(Part):
     """Windows [x, x + span] of a quasi-identifier that is a number or a date."""
+
+    shown: ClassVar[frozenset[str]] = _ALL
 
     kind: Literal["range"]
     over: Annotated[str, Field(description="the quasi-identifier")]
     spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
 
 
+class CountsAim(Part):
+    """Counts of the rows in such windows on whose sensitive value there is a condition.
+
+    It is one of the value of a row: that values equal it, or are no greater. What a row more or
+    less counts, beside sums, is the mean distance of values from their median.
+    """
+
+    shown: ClassVar[frozenset[str]] = frozenset({"rows"})
+    since: ClassVar[int] = 6
+
+    kind: Literal["counts"]
+    over: Annotated[str, Field(description="the quasi-identifier")]
+    spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
+    condition: Annotated[
+        Literal["equal", "at-most"],
+        Field(description="how sensitive values compare with that of a row"),
+    ] = "equal"
+
+
+class GroupByAim(Part):
+    """The cells of a GROUP BY of a quasi-identifier that is published as it is."""
+
+    shown: ClassVar[frozenset[str]] = frozenset({"rows", "subdomains"})
+    since: ClassVar[int] = 6
+
+    kind: Literal["group-by"]
+    by: Annotated[str, Field(description="the quasi-identifier")]
+
+    @property
+    def over(self) -> str:
+        """The quasi-identifier."""
+        return self.by
+
+
 class ArbitraryAim(Part):
     """Random sets of rows."""
+
+    shown: ClassVar[frozenset[str]] = _ALL
 
     kind: Literal["arbitrary"]
     selected: Annotated[_Levels, Field(description="how many rows a query selects")]
 
 
-Aim = Annotated[RangeAim | ArbitraryAim, Field(discriminator="kind")]
+WindowsAim = RangeAim | CountsAim | GroupByAim
+Aim = Annotated[RangeAim | CountsAim | GroupByAim | ArbitraryAim, Field(discriminator="kind")]
 """A family of queries, whose levels count alike."""
 Aims = Annotated[
     tuple[Aim, ...],
@@ -47,9 +89,9 @@ class AimedParameters(PartitionParameters):
     aims: Aims
 
     @property
-    def windows(self) -> tuple[RangeAim, ...]:
-        """The families of ranges."""
-        return tuple(aim for aim in self.aims if isinstance(aim, RangeAim))
+    def windows(self) -> tuple[WindowsAim, ...]:
+        """The families of windows of quasi-identifiers, a single value among them."""
+        return tuple(aim for aim in self.aims if isinstance(aim, WindowsAim))
 
 
 class HybridParameters(AimedParameters):
@@ -94,18 +136,31 @@ def fault_of_aims(spec: Aiming, parameters: AimedParameters, ordered: frozenset[
         parameters: the partition's.
         ordered: the types of columns that have windows.
     """
-    for i, aim in enumerate(parameters.windows):
-        column = spec.columns.get(aim.over)
-        if column is None or column.role != "quasi-identifier":
-            return f"aims.{i}: {aim.over!r} is not a quasi-identifier"
-        if column.type not in ordered:
-            return f"aims.{i}: {aim.over!r} has no ranges"
+    if fault := fault_of_columns(spec, parameters.aims, ordered):
+        return fault
     over = {aim.over for aim in parameters.windows}
     if not over:
         return "aims: cuts of quasi-identifiers help ranges alone: name a range, or use ke"
     if isinstance(parameters, ContiguousParameters) and len(over) > 1:
         return "aims: contiguous cuts one quasi-identifier, and ranges of several are named"
     return _fault_of_what_is_shown(spec, parameters)
+
+
+def fault_of_columns(spec: Aiming, aims: Iterable[Aim], ordered: frozenset[str]) -> str | None:
+    """Name an aim whose column is not there, or has no windows, and the rule.
+
+    Args:
+        spec: the parts that the aims have to go with.
+        aims: families of queries.
+        ordered: the types of columns that have ranges.
+    """
+    for i, aim in enumerate(one for one in aims if isinstance(one, WindowsAim)):
+        column = spec.columns.get(aim.over)
+        if column is None or column.role != "quasi-identifier":
+            return f"aims.{i}: {aim.over!r} is not a quasi-identifier"
+        if column.type not in ordered and not isinstance(aim, GroupByAim):
+            return f"aims.{i}: {aim.over!r} has no ranges"
+    return None
 
 
 def _fault_of_what_is_shown(spec: Aiming, parameters: AimedParameters) -> str | None:

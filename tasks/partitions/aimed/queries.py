@@ -1,15 +1,22 @@
 """Families of queries over a table: windows of its quasi-identifiers, and the rows they select."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.expectations.exact import exact
+from sfumato.expectations.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAim
+from sfumato.tasks.partitions.aimed.parameters import (
+    Aim,
+    ArbitraryAim,
+    CountsAim,
+    GroupByAim,
+    WindowsAim,
+)
 from sfumato.tasks.partitions.aimed.widths import GroupWidths
 
+_CONDITIONS = 8  # of a kind: where there are more rows, the values of some of them
 _WINDOWS = 256  # of a span: where a column has more values, windows begin at some of them
 
 
@@ -27,6 +34,8 @@ class Windows:
         first: the first value in each window, from 1 (int64, one per window).
         end: the first value behind it (int64).
         weight: float64, one per window.
+        condition: the kind of the conditions on sensitive values by which rows in each window are
+            counted (str); "" where values are summed.
     """
 
     place: np.ndarray
@@ -34,6 +43,7 @@ class Windows:
     first: np.ndarray
     end: np.ndarray
     weight: np.ndarray
+    condition: np.ndarray
 
     def below(self, rows: np.ndarray) -> np.ndarray:
         """How many of some rows have a number of a value below 0, 1, … (int64)."""
@@ -84,10 +94,13 @@ class AimedQueries:
     Attributes:
         windows: by the name of the column that they are over.
         selections: random sets of rows.
+        conditions: by kind, the codes of the least and the greatest sensitive value of each
+            (int64, n x 2); they are asked alike often.
     """
 
     windows: dict[str, Windows]
     selections: Selections
+    conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def cost(self, widths: GroupWidths | None, hits: Sequence[tuple[Windows, np.ndarray]]) -> float:
         """What some rows add to the score, infinite where they have no groups.
@@ -100,7 +113,7 @@ class AimedQueries:
             return float("inf")
         cost = self.selections.cost(widths)
         for windows, selected in hits:
-            cost += float(windows.weight @ widths.expected(selected))
+            cost += float(windows.weight @ widths.of_windows(windows.condition, selected))
         return cost
 
     def cost_of_parts(
@@ -120,7 +133,8 @@ class AimedQueries:
         cost = self.selections.cost(widths) * float(share.sum())
         for windows in self.windows.values():
             hits = windows.hits_of_parts(rows, part, parts)
-            found = widths.expected(hits / np.maximum(share, 1 / widths.rows)[:, None])
+            typical = hits / np.maximum(share, 1 / widths.rows)[:, None]
+            found = widths.of_windows(windows.condition, typical)
             cost += float(windows.weight @ (share @ found))
         return cost
 
@@ -132,25 +146,78 @@ class AimedQueries:
 def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> AimedQueries:
     """The queries of declared families over a table."""
     levels = sum(len(list(_levels(aim))) for aim in aims)
-    by_column: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
-    for aim in aims:
-        if isinstance(aim, RangeAim):
-            made = _windows(microdata[aim.over], aim.spans, levels)
-            by_column.setdefault(aim.over, []).append(made)
+    counted: list[str] = [aim.condition for aim in aims if isinstance(aim, CountsAim)]
+    by_column: dict[str, list[tuple[np.ndarray, ...]]] = {}
+    for aim in (one for one in aims if isinstance(one, WindowsAim)):
+        by_column.setdefault(aim.over, []).append(_of_aim(microdata, aim, levels))
     windows = {}
     for name, of in by_column.items():
         column = microdata[name]
-        first, end, weight = map(np.concatenate, zip(*of, strict=True))
+        made = map(np.concatenate, zip(*of, strict=True))
         place = column.codes.astype(np.int64) + 1
-        windows[name] = Windows(place, len(column.values), first, end, weight)
+        windows[name] = Windows(place, len(column.values), *made)
     sets = [n for aim in aims if isinstance(aim, ArbitraryAim) for n in aim.selected]
     selected = np.minimum(np.array(sets, dtype=np.int64), microdata.rows)
     weight = 1 / (levels * np.maximum(selected, 1))
-    return AimedQueries(windows, Selections(microdata.rows, selected, weight))
+    conditions = {kind: _conditions(_sensitive_of(microdata), kind) for kind in counted}
+    return AimedQueries(windows, Selections(microdata.rows, selected, weight), conditions)
 
 
 def _levels(aim: Aim) -> Iterator[int]:
-    yield from aim.spans if isinstance(aim, RangeAim) else aim.selected
+    if isinstance(aim, GroupByAim):
+        yield 1
+    else:
+        yield from aim.selected if isinstance(aim, ArbitraryAim) else aim.spans
+
+
+def _of_aim(microdata: Microdata, aim: WindowsAim, levels: int) -> tuple[np.ndarray, ...]:
+    """The first value, the first value behind, the weight and the condition of each window."""
+    column = microdata[aim.over]
+    if isinstance(aim, GroupByAim):
+        first, end, weight = _cells(column, levels)
+    else:
+        first, end, weight = _windows(column, aim.spans, levels)
+    kind = aim.condition if isinstance(aim, CountsAim) else ""
+    if kind:
+        weight = weight * row_in_units(_sensitive_of(microdata))
+    return first, end, weight, np.full(len(first), kind)
+
+
+def _sensitive_of(microdata: Microdata) -> Column:
+    """The sensitive column, the first one where there are several."""
+    return microdata.with_roles("sensitive")[0]
+
+
+def row_in_units(column: Column) -> float:
+    """What a row more or less counts beside sums: the mean distance of values from their median.
+
+    One where sums are of ones: values have no order, or some are missing.
+    """
+    if not is_ordered(column.values.type) or column.has_null or not len(column.codes):
+        return 1.0
+    values = exact(column.values, column.name).units.astype(np.float64)[column.codes]
+    return float(np.abs(values - np.median(values)).mean()) or 1.0
+
+
+def _conditions(column: Column, kind: str) -> np.ndarray:
+    """The codes of the least and the greatest value of each condition (int64, n x 2).
+
+    Each is of the value of a row; of more rows than conditions these are spread evenly among all
+    rows by their values, so that they depend on the multiset of values alone.
+    """
+    known = np.sort(column.codes[column.codes >= 0]).astype(np.int64)
+    number = min(len(known), _CONDITIONS)
+    high = known[(2 * np.arange(number) + 1) * len(known) // (2 * max(number, 1))]
+    low = high if kind == "equal" else np.zeros_like(high)
+    return np.stack([low, high], axis=1)
+
+
+def _cells(column: Column, levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The windows of single values that rows have, and of none where some have none."""
+    counts = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
+    first = np.flatnonzero(counts)
+    weight = 1 / (levels * max(len(first), 1) * counts[first])
+    return first, first + 1, weight
 
 
 def _windows(

@@ -16,7 +16,7 @@ hypergeometric law of (n, N, h). Groups of one size can be added up before.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,11 +36,27 @@ class GroupWidths:
         share: how many of them each value stands for: 1 where all values are there.
         gains: by the size N of groups in values, summed over these, v_{N + 1 - t} - v_t for each t
             from 1 to ⌊N / 2⌋ (float64).
+        counts: the widths of counts of values on which a condition holds, by its kind: they are
+            those of sums of ones and noughts.
     """
 
     rows: int
     share: float
     gains: Mapping[int, np.ndarray]
+    counts: Mapping[str, "GroupWidths"] = field(default_factory=dict)
+
+    def of_windows(self, kinds: np.ndarray, hits: np.ndarray) -> np.ndarray:
+        """The expected widths (float64) of what windows are asked for.
+
+        Args:
+            kinds: of the condition of each window (str), "" where values are summed.
+            hits: how many rows each selects (one per window, the last axis).
+        """
+        found = np.empty(hits.shape)
+        for kind in np.unique(kinds).tolist():
+            asked, of = kinds == kind, self.counts[kind] if kind else self
+            found[..., asked] = of.expected(hits[..., asked])
+        return found
 
     def expected(self, hits: np.ndarray) -> np.ndarray:
         """The expected width of sums (float64) where so many rows are selected."""
@@ -84,13 +100,40 @@ def group_widths(values: np.ndarray, bounds: np.ndarray, rows: int) -> GroupWidt
     return GroupWidths(rows, rows / max(len(values), 1), gains)
 
 
+def group_count_widths(
+    values: np.ndarray, bounds: np.ndarray, rows: int, limits: np.ndarray
+) -> GroupWidths:
+    """The mean widths, over conditions, of counts in groups that are runs of sorted values.
+
+    Where a condition holds on c of a group's N values, ones and noughts differ by 1 at the first
+    min(c, N - c) places from both ends.
+
+    Args:
+        values: ascending (float64).
+        bounds: where runs begin, and the number of values (int64).
+        rows: that these values stand for.
+        limits: the least and the greatest value that each condition holds on (float64, n x 2).
+    """
+    sizes, gains = np.diff(bounds), {}
+    low = np.searchsorted(values, limits[:, 0], side="left")[:, None]
+    high = np.searchsorted(values, limits[:, 1], side="right")[:, None]
+    for size in np.unique(sizes).tolist():
+        first = bounds[:-1][sizes == size]
+        meant = np.clip(high, first, first + size) - np.clip(low, first, first + size)
+        least = np.minimum(meant, size - meant)
+        reached = np.bincount(least.ravel(), minlength=size // 2 + 1)[::-1].cumsum()[::-1]
+        gains[size] = reached[1:] / max(len(limits), 1)
+    return GroupWidths(rows, rows / max(len(values), 1), gains)
+
+
 def mean_widths(made: Sequence[GroupWidths]) -> GroupWidths:
     """The mean of the widths of parts with as many rows."""
     gains: dict[int, np.ndarray] = {}
     for one in made:
         for size, of_size in one.gains.items():
             gains[size] = gains.get(size, 0) + of_size / len(made)
-    return GroupWidths(made[0].rows, made[0].share, gains)
+    counts = {kind: mean_widths([one.counts[kind] for one in made]) for kind in made[0].counts}
+    return GroupWidths(made[0].rows, made[0].share, gains, counts)
 
 
 def _chances(total: int, size: int, hits: np.ndarray) -> np.ndarray:

@@ -46,7 +46,11 @@ class Deciding:
         """What is known of some rows (positions, int64): their values, and not whose they are."""
         units = sorted_units(self.numbers.units, self.codes[rows])
         e = self.numbers.at_least(self.promise.e)
-        return Dealt(units, self.promise.k, e, self.randomness, len(self.codes))
+        limits = {
+            kind: self.numbers.units.astype(np.float64)[codes]
+            for kind, codes in self.queries.conditions.items()
+        }
+        return Dealt(units, self.promise.k, e, self.randomness, len(self.codes), limits)
 
 
 Cutter = Callable[[Deciding, np.ndarray], Iterator[np.ndarray]]
