@@ -47,6 +47,9 @@ PEOPLE = st.lists(
 )
 
 
+ANY_ROWS = {"kind": "arbitrary", "selected": [5]}
+
+
 def counts(*spans, condition="equal"):
     return CountsAim(kind="counts", over="age", spans=spans, condition=condition)
 
@@ -214,13 +217,13 @@ def test_auto_is_aimed_at_them_and_published(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("aim", "form", "words"),
     [
-        ({"kind": "group-by", "by": "wage"}, "permuted", "'wage' is not a quasi-identifier"),
+        ({"kind": "group-by", "by": "wage"}, "permuted", "aims.1: 'wage' is not a quasi-id"),
         ({"kind": "counts", "over": "town", "spans": [5]}, "permuted", "'town' has no ranges"),
         ({"kind": "group-by", "by": "town"}, "generalized", "group-by is not known in form gen"),
         ({"kind": "counts", "over": "age", "spans": [5]}, "generalized", "counts is not known in"),
     ],
 )
 def test_what_cannot_be_aimed_at_is_refused(tmp_path, aim, form, words):
-    keys = {"partition": {"method": "auto", "aims": [aim]}, "form": {"method": form}}
+    keys = {"partition": {"method": "auto", "aims": [ANY_ROWS, aim]}, "form": {"method": form}}
     with pytest.raises(SpecError, match=words):
         spec_of(tmp_path, **keys, evaluate={})

@@ -140,7 +140,7 @@ def fault_of_aims(spec: Aiming, parameters: AimedParameters, ordered: frozenset[
         return fault
     over = {aim.over for aim in parameters.windows}
     if not over:
-        return "aims: cuts of quasi-identifiers help ranges alone: name a range, or use ke"
+        return "aims: cuts do not help random sets of rows alone: name a range, or use ke"
     if isinstance(parameters, ContiguousParameters) and len(over) > 1:
         return "aims: contiguous cuts one quasi-identifier, and ranges of several are named"
     return _fault_of_what_is_shown(spec, parameters)
@@ -154,7 +154,9 @@ def fault_of_columns(spec: Aiming, aims: Iterable[Aim], ordered: frozenset[str])
         aims: families of queries.
         ordered: the types of columns that have ranges.
     """
-    for i, aim in enumerate(one for one in aims if isinstance(one, WindowsAim)):
+    for i, aim in enumerate(aims):
+        if not isinstance(aim, WindowsAim):
+            continue
         column = spec.columns.get(aim.over)
         if column is None or column.role != "quasi-identifier":
             return f"aims.{i}: {aim.over!r} is not a quasi-identifier"
