@@ -1,9 +1,8 @@
 """One alternative of a comparison: a candidate made of the table, asked and attacked."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.choice.choose import choose
 from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
+from sfumato.tasks.comparison.answers import error_of, mean_of, relative_of, width_of
 from sfumato.tasks.comparison.paired import PairedQuery
 from sfumato.tasks.comparison.picked import pick_from
 from sfumato.tasks.declaration.terms import Declared, Terms
@@ -25,7 +25,6 @@ from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
-from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files
@@ -234,47 +233,7 @@ def _scores(
             for place, known in truth.items()
             for pair in zip(found.get(place, (None,) * len(known)), known, strict=True)
         ]
-        yield _mean(pairs, _width), _mean(pairs, _relative), _mean(pairs, _error)
-
-
-Pair = tuple[Bounds | None, Bounds]
-
-
-def _mean(
-    pairs: Sequence[Pair], score: Callable[[Bounds | None, Bounds], float | None]
-) -> float | None:
-    """The mean over the cells that have a score, None where none has."""
-    found = [one for one in (score(*pair) for pair in pairs) if one is not None]
-    return sum(found) / len(found) if found else None
-
-
-def _ends(bounds: Bounds | None) -> tuple[Fraction, Fraction] | None:
-    if bounds is None or bounds.lower is None or bounds.upper is None:
-        return None
-    low, high = as_fraction(bounds.lower), as_fraction(bounds.upper)
-    return None if low is None or high is None else (low, high)
-
-
-def _width(bounds: Bounds | None, _truth: Bounds) -> float | None:
-    ends = _ends(bounds)
-    return None if ends is None else float(ends[1] - ends[0])
-
-
-def _relative(bounds: Bounds | None, _truth: Bounds) -> float | None:
-    ends = _ends(bounds)
-    if ends is None or not ends[0] + ends[1]:
-        return None
-    return float((ends[1] - ends[0]) / abs((ends[0] + ends[1]) / 2))
-
-
-def _error(bounds: Bounds | None, truth: Bounds) -> float | None:
-    """The distance of the estimate, or of the middle without one, from the truth, by the truth."""
-    ends, known = _ends(bounds), _ends(truth)
-    if bounds is None or ends is None or known is None or not known[0]:
-        return None
-    guess = as_fraction(bounds.estimate)
-    guess = (ends[0] + ends[1]) / 2 if guess is None else guess
-    return float(abs(guess - known[0]) / abs(known[0]))
+        yield mean_of(pairs, width_of), mean_of(pairs, relative_of), mean_of(pairs, error_of)
 
 
 def _scores_of_attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:

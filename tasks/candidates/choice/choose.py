@@ -7,7 +7,8 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError, SfumatoError
 from sfumato.tasks.candidates.choice.bands import with_bands
-from sfumato.tasks.candidates.choice.scores import SCORES, Query, drawn_queries
+from sfumato.tasks.candidates.choice.drawn import Query, drawn_queries
+from sfumato.tasks.candidates.choice.scores import SCORES
 from sfumato.tasks.candidates.choice.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.candidates.choice.worlds import dealt_anew
 from sfumato.tasks.forms.form import Tables
