@@ -41,11 +41,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.formats import SINCE
 from sfumato.tasks.schema.nesting import parse_json
 
 NEWEST = 7
-
-_MARK = "x-since-format"
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -56,7 +55,7 @@ def since(format_: int, default: Any, description: str) -> Any:
         default,
         description=description,
         exclude_if=lambda value: value == default,
-        json_schema_extra={_MARK: format_},
+        json_schema_extra={SINCE: format_},
     )
 
 
@@ -79,7 +78,7 @@ def _formats_within(part: Any) -> Iterator[int]:
             value = getattr(part, name)
             if value != field.default:
                 extra = field.json_schema_extra
-                yield extra.get(_MARK, 0) if isinstance(extra, dict) else 0
+                yield extra.get(SINCE, 0) if isinstance(extra, dict) else 0
                 yield lowest_format(value)
 
 

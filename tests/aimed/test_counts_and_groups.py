@@ -201,7 +201,7 @@ def test_a_choice_by_them_is_the_same_in_all_worlds_with_these_values():
 
 
 def test_releases_that_name_them_are_of_the_newest_format():
-    for aim, format_ in ((windows(1), 5), (counts(1), 6), (group_by(), 6)):
+    for aim, format_ in ((windows(1), 5), (counts(1), 7), (group_by(), 7)):
         parameters = HybridParameters(method="hybrid", aims=(windows(2), aim))
         assert lowest_format(parameters) == format_
 

@@ -51,7 +51,7 @@ def test_private_maps_tell_groups_that_files_do_not(tmp_path):
         for group in ([0, 0, 1, 1], [0, 1, 0, 1])
     ]
     _, guessed, sure, only = compose(both)
-    assert (guessed.share, sure.share, only.share) == (0.75, 0.5, 0.5)
+    assert (guessed.share, sure.share, only.share) == (1, 1, 1)  # both allow one world alone
     assert guessed.references == {"from the first alone": 0.5}
 
 

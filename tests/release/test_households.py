@@ -184,7 +184,7 @@ def test_whole_households_are_alike(small):
     directory = small.publish("two").directory
     release = open_release(directory)
     stated, _ = release.manifest["sfumato"]["observed"]
-    assert release.manifest["sfumato"]["format"] == 6
+    assert release.manifest["sfumato"]["format"] == 7
     assert stated["promise"].items() >= WHOLE.items()
     assert stated["households"]["k"] == alike(small_homes(), labels_in(directory)) >= K["k"]
     page = Read((directory / PAGE).read_text("utf-8")).text

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from sfumato.expectations.formats import SINCE
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.of_people import fewest_alike
 from sfumato.expectations.groups.people import People
@@ -49,9 +50,8 @@ class KAnonymity(PrivacyModel):
     members: Annotated[
         Literal["linkable"] | None,
         Field(
-            exclude_if=lambda members: (
-                members is None
-            ),  # digests of terms go on to be what they are
+            exclude_if=lambda members: members is None,  # digests of terms stay what they are
+            json_schema_extra={SINCE: 7},
             description="over households, k are alike in the quasi-identifiers of all members, for "
             "whoever knows who lives together and can tell rows of one household (household)",
         ),

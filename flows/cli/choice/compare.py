@@ -47,7 +47,7 @@ def compare(
     """
     from sfumato.flows.choice.alternatives import read_grid
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
-    from sfumato.tasks.report.steward.comparison import called
+    from sfumato.tasks.report.steward.comparison import name_of
 
     own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
     asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
@@ -57,7 +57,7 @@ def compare(
         return
     for number, one in enumerate(found.ranked[:_SHOWN], start=1):
         echo(
-            f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {called(one.outcome)}"
+            f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {name_of(one.outcome)}"
         )
     tell_apart(found)
     if found.chosen is not None:

@@ -34,7 +34,7 @@ class CountsAim(Part):
     """
 
     shown: ClassVar[frozenset[str]] = frozenset({"rows"})
-    since: ClassVar[int] = 6
+    since: ClassVar[int] = 7
 
     kind: Literal["counts"]
     over: Annotated[str, Field(description="the quasi-identifier")]
@@ -49,7 +49,7 @@ class GroupByAim(Part):
     """The cells of a GROUP BY of a quasi-identifier that is published as it is."""
 
     shown: ClassVar[frozenset[str]] = frozenset({"rows", "subdomains"})
-    since: ClassVar[int] = 6
+    since: ClassVar[int] = 7
 
     kind: Literal["group-by"]
     by: Annotated[str, Field(description="the quasi-identifier")]

@@ -121,7 +121,7 @@ def _promise_of(one: RankedAlternative, content: ComparisonContent) -> str:
     return "another" if one.outcome.name in content.others else "the spec's"
 
 
-def called(outcome: TriedAlternative) -> str:
+def name_of(outcome: TriedAlternative) -> str:
     """The name of an alternative, and what it chose where that was left open."""
     return f"{outcome.name}, which chose {outcome.chose}" if outcome.chose else outcome.name
 
@@ -130,7 +130,7 @@ def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
     return [
         {
             "number": number,
-            "alternative": called(one.outcome),
+            "alternative": name_of(one.outcome),
             "mean width": share_in_words(one.width),
             "guessed in groups": share_in_words(one.in_groups),
             "guessed by an attacker": share_in_words(one.guessed),
