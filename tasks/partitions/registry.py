@@ -35,4 +35,4 @@ OVER_ALL: Mapping[str, Callable[..., Partition]] = {
     "stratum": stratum.partition,
     "exact-qi": exact_qi.partition,
 }
-"""Those that take how often values occur in more rows than they group, as `totals`."""
+"""Those that take how often values occur in more rows than they group, as `of_all`."""

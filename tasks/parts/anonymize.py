@@ -12,7 +12,7 @@ from sfumato.tasks.partitions.registry import OVER_ALL
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.together.counts import choose_for_all
 from sfumato.tasks.parts.together.promises import terms_of_parts
-from sfumato.tasks.parts.together.values import over_all_values, read_values, write_values
+from sfumato.tasks.parts.together.values import ValuesOnDisk, over_all_values, values_of_all
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
@@ -37,7 +37,7 @@ class PartToAnonymize:
     attempts: Path
     randomness: Randomness
     partitioner: Partitioner | None
-    values: Path | None
+    values: ValuesOnDisk | None
 
 
 def anonymize_part(job: PartToAnonymize) -> str:
@@ -58,9 +58,8 @@ def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
     if job.values is None:
         return rows, job.partitioner
     (name,) = job.terms.named("sensitive")
-    totals = read_values(job.values, name)
-    partitioner = partial(OVER_ALL[job.terms.partition.method], totals=totals.counts)
-    return over_all_values(rows, totals), partitioner
+    wide, counts = over_all_values(rows, job.part, name, job.values)
+    return wide, partial(OVER_ALL[job.terms.partition.method], of_all=counts)
 
 
 def write_candidates(
@@ -81,17 +80,14 @@ def write_candidates(
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
     declared, chosen = terms_of_parts(parts, terms), choose_for_all(parts, terms)
-    values = write_values(parts, terms, stage)
-    with open_attempts(stage) as attempts:
+    with open_attempts(stage) as attempts, values_of_all(parts, terms, stage) as values:
         jobs = [
-            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, values)
-            for part, own in zip(parts, declared, strict=True)
+            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, of_all)
+            for part, own, of_all in zip(parts, declared, values, strict=True)
         ]
         for part, made in zip(parts, workers.each(anonymize_part, jobs), strict=True):
             keep_attempt(attempts, made, stage / part.name)
             part.delete()
-    if values is not None:
-        values.unlink()
     facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
     write_note(stage, "facts", facts)
     write_note(stage, "counts", {})

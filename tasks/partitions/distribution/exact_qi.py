@@ -5,12 +5,11 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters
 from sfumato.tasks.partitions.distribution.with_targets import with_targets
 from sfumato.tasks.partitions.partition import Partition
@@ -22,7 +21,7 @@ def partition(
     promises: Sequence[PrivacyModel],
     parameters: ExactQIParameters,
     randomness: Randomness,
-    totals: np.ndarray | None = None,
+    of_all: CountsOfAllRows | None = None,
 ) -> Partition:
     """Group rows of a stratum with equal quasi-identifiers, each as p-privacy asks of its stratum.
 
@@ -32,4 +31,4 @@ def partition(
     exact = [column.name for column in microdata.with_roles("quasi-identifier")]
     by = dict.fromkeys([*strata, *exact])
     keys, _ = key([microdata[name] for name in by], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], totals)
+    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], of_all)

@@ -5,12 +5,11 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
 from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.distribution.with_targets import with_targets
 from sfumato.tasks.partitions.partition import Partition
@@ -22,7 +21,7 @@ def partition(
     promises: Sequence[PrivacyModel],
     parameters: StratumParameters,
     randomness: Randomness,
-    totals: np.ndarray | None = None,
+    of_all: CountsOfAllRows | None = None,
 ) -> Partition:
     """Group the rows of each stratum, with the distribution that p-privacy asks for.
 
@@ -30,4 +29,4 @@ def partition(
         PromiseError: where p-privacy is not promised, or another promise cannot be kept.
     """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], totals)
+    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], of_all)

@@ -9,6 +9,7 @@ from sfumato.expectations.exact import exact, is_ordered
 from sfumato.expectations.models.p_privacy import File, Given, Nearest, Normal, PPrivacy, Zipf
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.given_distributions import given_targets
+from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, zipf
 
 
@@ -18,7 +19,7 @@ def target_distributions(
     strata: Sequence[str],
     stratum: np.ndarray,
     number: int,
-    totals: np.ndarray | None = None,
+    of_all: CountsOfAllRows | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """The different distributions, and the index of each stratum's (int64, one per stratum).
 
@@ -31,7 +32,7 @@ def target_distributions(
         strata: the columns that tell strata apart.
         stratum: the stratum of each row (int64), below `number`.
         number: the number of strata.
-        totals: how often each value of the attribute occurs (int64), where not in this table alone.
+        of_all: how often its values occur in all rows, where the table is a part of them.
 
     Raises:
         SpecError: where the values have no such distribution.
@@ -48,23 +49,23 @@ def target_distributions(
             columns = [microdata[name] for name in strata]
             found = given_targets(lines, column.values, columns, first)
         case "source" if promise.per == "stratum":
-            found = _sources(column, stratum, number)
+            own = _counts(column, stratum, number)
+            found = [of_counts(row) for row in (of_all.of_strata(own, stratum) if of_all else own)]
         case _:
-            found = [_common(promise, column, totals)] * number
+            found = [_common(promise, column, of_all)] * number
     keys = [tuple(weights.tolist()) for weights in found]
     distinct = dict(zip(keys, found, strict=True))
     place = {key: at for at, key in enumerate(distinct)}
     return list(distinct.values()), np.array([place[key] for key in keys], dtype=np.int64)
 
 
-def _sources(column: Column, stratum: np.ndarray, number: int) -> list[np.ndarray]:
+def _counts(column: Column, stratum: np.ndarray, number: int) -> list[np.ndarray]:
     values = len(column.values)
     pairs = stratum * values + column.codes
-    counts = np.bincount(pairs, minlength=number * values).reshape(number, values)
-    return [of_counts(row) for row in counts]
+    return list(np.bincount(pairs, minlength=number * values).reshape(number, values))
 
 
-def _common(promise: PPrivacy, column: Column, totals: np.ndarray | None) -> np.ndarray:
+def _common(promise: PPrivacy, column: Column, of_all: CountsOfAllRows | None) -> np.ndarray:
     values = len(column.values)
     match promise.target:
         case "uniform":
@@ -76,4 +77,4 @@ def _common(promise: PPrivacy, column: Column, totals: np.ndarray | None) -> np.
                 raise SpecError(f"target: {column.name!r} has no order for a normal distribution")
             return normal(exact(column.values, column.name), given.mean, given.variance)
     own = np.bincount(column.codes, minlength=values)
-    return of_counts(own if totals is None else totals)
+    return of_counts(own if of_all is None else of_all.values)

@@ -14,6 +14,7 @@ from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
 from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.shared.thresholds import needed_promises
@@ -25,7 +26,7 @@ def with_targets(
     promises: Sequence[PrivacyModel],
     parameters: PartitionParameters,
     group: np.ndarray,
-    totals: np.ndarray | None = None,
+    of_all: CountsOfAllRows | None = None,
 ) -> Partition:
     """Groups, none of which crosses strata, each aiming at the distribution asked of its stratum.
 
@@ -36,7 +37,7 @@ def with_targets(
             distributions.
         parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
-        totals: how often each value of the attribute occurs (int64), where not in this table alone.
+        of_all: how often its values occur in all rows, where the table is a part of them.
 
     Returns:
         The groups; without targets, where each group's own values decide its target.
@@ -53,7 +54,7 @@ def with_targets(
     if promise.of_groups:
         return Partition(group, facts={"groups": int(group.max(initial=-1)) + 1})
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
-    weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number, totals)
+    weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number, of_all)
     sizes = np.bincount(group)
     of_group = np.empty(len(sizes), dtype=np.int64)
     of_group[group] = stratum

@@ -11,7 +11,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.parts.divided import PartOnDisk
-from sfumato.tasks.parts.together.values import totals_of_part, totals_of_parts
+from sfumato.tasks.parts.together.values import totals_of, totals_of_parts
 from sfumato.tasks.publication.in_parts.rest import Totals, places, with_rest
 from sfumato.tasks.publication.in_parts.whole import compared_columns, terms_of_part
 
@@ -23,7 +23,7 @@ def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
         PromiseError: where a part is too unlike the whole for a promise that compares with it.
     """
     names = compared_columns(terms.promises)
-    of_parts = {name: [totals_of_part(part, name) for part in parts] for name in names}
+    of_parts = {name: [totals_of(part.strata, name) for part in parts] for name in names}
     whole = {name: totals_of_parts(of) for name, of in of_parts.items()}
     declared = []
     for number, part in enumerate(parts):
