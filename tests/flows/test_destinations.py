@@ -70,7 +70,7 @@ def test_a_release_whose_store_is_down_is_published(ran, prefect_api):
     assert (code, out.splitlines()[-1]) == (0, str(line.folder / "public" / "wages" / "0001")), said
     assert f"{store.declared.uri} is behind: the store cannot be" in said
     assert [one.behind is None for one in noted] == [False, True]
-    runs = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}).json()
+    runs = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}, timeout=120).json()
     messages = [
         run["state"]["message"] or "" for run in runs if run["state"]["name"] == "Published"
     ]
@@ -91,7 +91,7 @@ def test_the_next_run_completes_it_with_secrets_in_blocks(ran):
 
 def test_it_is_an_event_that_it_was_behind(ran, prefect_api):
     filters = {"filter": {"event": {"name": ["sfumato.release.behind"]}}}
-    found = httpx.post(f"{prefect_api}/events/filter", json=filters).json()["events"]
+    found = httpx.post(f"{prefect_api}/events/filter", json=filters, timeout=120).json()["events"]
     told = {one["payload"]["destination"] for one in found}
     assert told - {NOWHERE} == {ran[6].declared.uri}
 

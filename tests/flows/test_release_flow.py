@@ -32,7 +32,7 @@ def stored(address):
 
     kinds = ["flow_runs", "task_runs", "logs", "artifacts", "flow_run_states"]
     texts = []
-    with httpx.Client(base_url=address, timeout=30) as client:
+    with httpx.Client(base_url=address, timeout=120) as client:
         for kind in kinds[:4]:
             for offset in range(0, 2000, 200):
                 body = {"limit": 200, "offset": offset}
@@ -51,7 +51,7 @@ def artifacts(address):
     import httpx
 
     latest = {"limit": 50, "sort": "CREATED_DESC"}
-    found = httpx.post(f"{address}/artifacts/filter", json=latest).json()
+    found = httpx.post(f"{address}/artifacts/filter", json=latest, timeout=120).json()
     return {artifact["key"]: artifact for artifact in reversed(found)}
 
 
@@ -60,7 +60,7 @@ def latest_end(address):
     import httpx
 
     latest = {"limit": 1, "sort": "START_TIME_DESC"}
-    (run,) = httpx.post(f"{address}/flow_runs/filter", json=latest).json()
+    (run,) = httpx.post(f"{address}/flow_runs/filter", json=latest, timeout=120).json()
     assert {"release", "line:wages", "form:permuted"} <= set(run["tags"])
     return tuple(run["state"][key] for key in ("type", "name", "message"))
 

@@ -104,12 +104,12 @@ def test_neither_secret_nor_cell_is_anywhere(ran, prefect_api):
 def test_a_refusal_is_tried_once_and_a_broken_connection_again(ran, prefect_api):
     import httpx
 
-    found = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}).json()
+    found = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}, timeout=120).json()
     messages = {run["id"]: (run.get("state") or {}).get("message") or "" for run in found}
     attempts = {}
     for run, message in messages.items():
         body = {"flow_runs": {"id": {"any_": [run]}}}
-        tasks = httpx.post(f"{prefect_api}/task_runs/filter", json=body).json()
+        tasks = httpx.post(f"{prefect_api}/task_runs/filter", json=body, timeout=120).json()
         counts = [task["run_count"] for task in tasks if task["name"].startswith("ingest")]
         for kind in ("SQLSTATE 22P02", "127.0.0.1:1/x"):
             if kind in message:

@@ -150,11 +150,11 @@ class Machine:
 
     def get(self, path: str) -> Any:
         """What the server answers."""
-        return httpx.get(f"{self.api}/{path}", timeout=30).raise_for_status().json()
+        return httpx.get(f"{self.api}/{path}", timeout=PATIENCE).raise_for_status().json()
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """What the server answers to a question with a body."""
-        answer = httpx.post(f"{self.api}/{path}", json=dict(body or {}), timeout=30)
+        answer = httpx.post(f"{self.api}/{path}", json=dict(body or {}), timeout=PATIENCE)
         return answer.raise_for_status().json() if answer.content else None
 
     def events(self, kind: str) -> list[dict[str, Any]]:

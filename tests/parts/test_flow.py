@@ -16,7 +16,8 @@ def told_of(address):
     """The tables that the server has, and everything that it has, as text."""
     import httpx
 
-    answer = httpx.post(f"{address}/artifacts/filter", json={"limit": 200, "sort": "CREATED_DESC"})
+    wanted = {"limit": 200, "sort": "CREATED_DESC"}
+    answer = httpx.post(f"{address}/artifacts/filter", json=wanted, timeout=120)
     return {one["key"]: one for one in reversed(answer.json())}, answer.text
 
 

@@ -80,7 +80,7 @@ def test_bars_stand_beside_what_was_observed(stated):
     ]
     assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
     rows = re.findall(r"<tr>(.*?)</tr>", page.read_text("utf-8"))
-    cells = [re.findall(r"<td>(.*?)</td>", row) for row in rows]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
     assert [row for row in cells if row and row[-1] in ("kept", "broken", "not judged")] == SHOWN
     public = b"".join(p.read_bytes() for p in version.parent.rglob("*") if p.is_file())
     assert b"0.3456" not in public
