@@ -2,11 +2,31 @@
 
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import Literal
 
 LAYOUT = "sfumato-page"
 """The name under which a release says how its page, and its list of files, are laid out."""
 _LAYOUT = "5"
 _FIRST = "1"  # that of releases which say none
+ToldByPages = Literal[
+    "codebook",  # what columns have
+    "guesses",  # what can be guessed from the files alone
+    "tool",  # how to get the software
+    "schemas",  # of all tables, in the manifest
+    "little left",  # a warning that little is left
+    "learning",  # what all groups teach
+    "references",  # what would be guessed of values that are dealt at random
+]
+"""What came to pages with a later layout than the first."""
+_SINCE: Mapping[ToldByPages, int] = {
+    "codebook": 2,
+    "guesses": 3,
+    "tool": 4,
+    "schemas": 5,
+    "little left": 5,
+    "learning": 5,
+    "references": 5,
+}
 
 
 def software() -> dict[str, str]:
@@ -30,41 +50,6 @@ def other_software(stated: Mapping[str, str]) -> dict[str, str]:
     return {name: version for name, version in made.items() if here.get(name) != version}
 
 
-def has_codebook(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions has a codebook."""
-    return _since(2, stated)
-
-
-def tells_guesses(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions tells what can be guessed of it."""
-    return _since(3, stated)
-
-
-def tells_tool(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions tells how to get the software."""
-    return _since(4, stated)
-
-
-def describes_every_file(stated: Mapping[str, str]) -> bool:
-    """True where the manifest of a release that names such versions has schemas of all tables."""
-    return _since(5, stated)
-
-
-def tells_little_left(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions warns that little is left."""
-    return _since(5, stated)
-
-
-def tells_learning(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions tells what all groups teach."""
-    return _since(5, stated)
-
-
-def tells_references(stated: Mapping[str, str]) -> bool:
-    """True where the page of a release that names such versions compares with dealt values."""
-    return _since(5, stated)
-
-
-def _since(layout: int, stated: Mapping[str, str]) -> bool:
-    """True where a page is not laid out as those before some layout."""
-    return stated.get(LAYOUT, _FIRST) not in map(str, range(1, layout))
+def tells(what: ToldByPages, stated: Mapping[str, str]) -> bool:
+    """True where the page, or the manifest, of a release that names such versions tells it."""
+    return stated.get(LAYOUT, _FIRST) not in map(str, range(1, _SINCE[what]))

@@ -7,14 +7,7 @@ from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.software import (
-    has_codebook,
-    tells_guesses,
-    tells_learning,
-    tells_little_left,
-    tells_references,
-    tells_tool,
-)
+from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -94,20 +87,20 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         formulas="csv" in declared.formats and has_formulas(tables),
         lineage=_lineage(assessment),
         over_people=assessment.over_people,
-        tables=tables if has_codebook(declared.software) else None,
+        tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
-        warnings=little_left(groups, declared) if tells_little_left(declared.software) else (),
-        tool=declared.software.get("sfumato") if tells_tool(declared.software) else None,
+        warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
+        tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )
 
 
 def _guesses(assessment: Assessment) -> Guesses:
     """What can be guessed from the files alone, as much of it as the page's layout tells."""
     declared, stated = assessment.declared, assessment.declared.software
-    if not tells_guesses(stated):
+    if not tells("guesses", stated):
         return {}
-    learns = tells_learning(stated) and all(one.passed for one in assessment.findings)
-    attacks = attacks_from_files(beside=tells_references(stated), learns=learns)
+    learns = tells("learning", stated) and all(one.passed for one in assessment.findings)
+    attacks = attacks_from_files(beside=tells("references", stated), learns=learns)
     return guess_from_files(declared, assessment.tables, assessment.groups, attacks)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.software import describes_every_file
+from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import FORMULA, schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.names import safe_name
@@ -34,7 +34,7 @@ _TIME = "%Y-%m-%d %H:%M:%S.%f"  # as Arrow writes times into CSV files
 def resources(directory: Path, paths: Sequence[Path], declared: Declared) -> list[dict[str, Any]]:
     """Describe files of a release directory, whose paths are relative to it."""
     tables, names = schemas(declared), _names(paths, declared)
-    described = describes_every_file(declared.software)
+    described = tells("schemas", declared.software)
     found = []
     for path, name in zip(paths, names, strict=True):
         resource = _file(directory, path, name)
@@ -63,7 +63,7 @@ def _file(directory: Path, path: Path, name: str) -> dict[str, Any]:
 def _names(paths: Iterable[Path], declared: Declared) -> list[str]:
     """A name for each file, of its whole path where two files are called alike."""
     short = [path.name.replace(".", "-") for path in paths]
-    if not describes_every_file(declared.software):
+    if not tells("schemas", declared.software):
         return short
     times = Counter(short)
     whole = ("-".join(path.parts).replace(".", "-") for path in paths)
@@ -75,7 +75,7 @@ def _data_field(directory: Path, path: Path, of: pa.Field, declared: Declared) -
     if of.name in words.columns:
         found["description"] = words.columns[of.name]
     if path.suffix == ".csv" and pa.types.is_timestamp(of.type):
-        found |= {"format": _TIME} if describes_every_file(declared.software) else {}
+        found |= {"format": _TIME} if tells("schemas", declared.software) else {}
     if of.name in words.labels:
         found |= _categories(directory / path, of, words.labels[of.name], declared)
     if not of.nullable:

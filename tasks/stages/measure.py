@@ -80,16 +80,23 @@ def measure(
         **_of_sensitive(microdata, groups, quasi_identifiers, sensitive),
         "risk": _risk(microdata, groups, quasi_identifiers, population, alike),
     }
+    owners = _owners(place, microdata, household, written)
+    if "households" in owners:
+        risks = _of_households(owners["households"], microdata, quasi_identifiers)
+        document["household_risk"] = risks
+    if promises:
+        document["promises"] = [_decided(one, microdata, alike, owners) for one in promises]
+    return document
+
+
+def _owners(
+    place: str, microdata: Microdata, household: str | None, written: Written
+) -> dict[str, np.ndarray]:
+    """Whose each row is, by what owners are called (int64, one per row)."""
     owners = {} if microdata.person is None else {"people": microdata.person}
     if household is not None:
         owners["households"] = _numbers(place, household, "household", written)
-        document["household_risk"] = _of_households(
-            owners["households"], microdata, quasi_identifiers
-        )
-    if promises:
-        decided = [_decided(promise, microdata, alike, owners) for promise in promises]
-        document["promises"] = decided
-    return document
+    return owners
 
 
 def _of_sensitive(

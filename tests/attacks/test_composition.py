@@ -126,10 +126,10 @@ def test_groups_that_are_too_many_to_count_are_taken_by_themselves():
     shown |= {(1, 0): Counter([0]), (1, 3): Counter([1])}
     everybody = Counter(kinds)
     assert shares_of_kinds(everybody, shown, kinds)[kinds[2]] == {0: 1, 1: 0}
-    with patch.object(same_people, "_EACH", 5):
+    with patch.object(same_people, "EACH", 5):
         found = shares_of_kinds(everybody, shown, kinds)
     assert found[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
-    with patch.object(same_people, "_EACH", 0):
+    with patch.object(same_people, "EACH", 0):
         assert shares_of_kinds(everybody, shown, kinds) == {}
 
 
@@ -199,7 +199,7 @@ def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
     there = released(tmp_path / "2", {"b": [5, 5, 5], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
     both = [of_people(here, [0, 1, 2]), of_people(there, [0, 1, 2])]
     assert compose(both)[2].share == 0
-    with patch.object(same_people, "_EACH", 0):
+    with patch.object(same_people, "EACH", 0):
         assert compose(both)[2].share == 2 / 3, "4/5 are believed of who has 0"
 
 

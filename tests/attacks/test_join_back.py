@@ -170,7 +170,7 @@ def test_groups_with_nobody_in_common_need_not_be_counted(weights, here, there):
     found = covered.fill(covered._drawn(np.array(weights, dtype=float)))
     expected = weighed_shares(worlds, register, lambda vector, _: weights[vector[0]])
     assert found == pytest.approx([float(expected[pair]) for pair in pairs])
-    with patch.object(placed, "_EACH", 0):
+    with patch.object(placed, "EACH", 0):
         alike = covered.alike()
     expected = weighed_shares(worlds, register, lambda *_: 1)
     assert alike == pytest.approx([float(expected[pair]) for pair in pairs])
@@ -186,7 +186,7 @@ def test_what_is_not_counted_fills_groups_all_the_same(members, others):
     more = np.tile(vectors[:, :1], others)
     known, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
     covered = cover_people(shown, [*known], people)
-    with patch.object(placed, "_EACH", 0):
+    with patch.object(placed, "EACH", 0):
         found = covered.alike()
     there = np.bincount(covered.vector, found, len(people))
     filled = np.bincount(covered.group, found * people[covered.vector])

@@ -45,7 +45,7 @@ ONE_GROUP = st.lists(
 SHARES = st.sampled_from(["0.2", "0.25", "0.3", "0.5", "0.6", "0.75", "1"]).map(Decimal)
 
 
-def judged(model, rows, kept, observed=None):
+def require_verdict(model, rows, kept, observed=None):
     """The product's verdict is this one, group by group and in sum."""
     groups = groups_of(rows)
     verdict = model.check(groups)
@@ -61,7 +61,7 @@ def test_alpha_k_counts_people_who_have_a_value_in_any_row(rows, alpha, k):
     seen = [(max(shares_of_people(of).values()), len(people_in(of))) for of in groups_in(rows)]
     kept = [most <= Fraction(alpha) and people >= k for most, people in seen]
     worst = {"alpha": max(most for most, _ in seen), "k": min(people for _, people in seen)}
-    judged(model, rows, kept, worst)
+    require_verdict(model, rows, kept, worst)
 
 
 @given(ROWS, st.sampled_from([0, 2]), SHARES)
@@ -71,7 +71,7 @@ def test_alpha_k_of_one_value(rows, value, alpha):
     most = [shares_of_people(of).get(value, Fraction(0)) for of in groups_in(rows)]
     people = min(len(people_in(of)) for of in groups_in(rows))
     kept = [one <= Fraction(alpha) for one in most]
-    judged(model, rows, kept, {"alpha": max(most), "k": people})
+    require_verdict(model, rows, kept, {"alpha": max(most), "k": people})
 
 
 @given(ROWS, st.integers(1, 4))
@@ -79,7 +79,7 @@ def test_households_are_alike_in_all_their_members(rows, k):
     """Nobody is alone by whole households who is not by groups: the former asks for more."""
     model = promise(model="k-anonymity", k=k, members="linkable")
     like, groups = least_alike(rows), groups_of(rows)
-    judged(model, rows, [one >= k for one in like], {"k": min(like)})
+    require_verdict(model, rows, [one >= k for one in like], {"k": min(like)})
     plain = promise(model="k-anonymity", k=k)
     broken = plain.failing_over_people(groups.people)
     assert not (broken & ~model.failing_over_people(groups.people)).any()
@@ -122,7 +122,7 @@ def test_ranges_are_left_after_any_one_persons_rows_are_taken_away(rows, k, e):
         for of in groups_in(rows)
     ]
     kept = [among >= k and apart >= e for among, apart in seen]
-    judged(model, rows, kept, {"k": min(a for a, _ in seen), "e": min(b for _, b in seen)})
+    require_verdict(model, rows, kept, {"k": min(a for a, _ in seen), "e": min(b for _, b in seen)})
 
 
 @given(ONE_GROUP)
@@ -140,13 +140,13 @@ def test_recursive_diversity_of_masses(rows, l, c):
         "c": max(most / rest for most, rest in sides) if bounded else None,
         "l": min(len(values_in(of)) for of in groups_in(rows)),
     }
-    judged(model, rows, [most < Fraction(c) * rest for most, rest in sides], worst)
+    require_verdict(model, rows, [most < Fraction(c) * rest for most, rest in sides], worst)
 
 
 @given(ROWS, st.integers(1, 4))
 def test_entropy_of_masses(rows, l):
     model = promise(model="l-diversity", variant="entropy", l=l, sensitive="s")
-    judged(model, rows, [is_as_uncertain(drawn(of), l) for of in groups_in(rows)])
+    require_verdict(model, rows, [is_as_uncertain(drawn(of), l) for of in groups_in(rows)])
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -155,7 +155,7 @@ def test_closeness_of_masses(distance, rows, t):
     model = promise(model="t-closeness", t=t, distance=distance, sensitive="s")
     everybody = of_all_groups(rows, "weight-one")
     far = [DISTANCES[distance](drawn(of), everybody) for of in groups_in(rows)]
-    judged(model, rows, [one <= Fraction(t) for one in far], {"t": max(far)})
+    require_verdict(model, rows, [one <= Fraction(t) for one in far], {"t": max(far)})
 
 
 @given(ROWS, SHARES)
@@ -166,14 +166,16 @@ def test_likeness_of_shares_and_of_masses(rows, beta):
     gains = [
         max(gain(shares_of_people(of), people), gain(drawn(of), mass)) for of in groups_in(rows)
     ]
-    judged(model, rows, [one <= Fraction(beta) for one in gains])
+    require_verdict(model, rows, [one <= Fraction(beta) for one in gains])
 
 
 @given(ROWS, SHARES)
 def test_disclosure_by_masses(rows, delta):
     model = promise(model="delta-disclosure", delta=delta, sensitive="s")
     everybody = of_all_groups(rows, "weight-one")
-    judged(model, rows, [discloses_less(drawn(of), everybody, delta) for of in groups_in(rows)])
+    require_verdict(
+        model, rows, [discloses_less(drawn(of), everybody, delta) for of in groups_in(rows)]
+    )
 
 
 @given(FEW, st.integers(2, 3))

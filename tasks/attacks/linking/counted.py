@@ -5,14 +5,42 @@ step's choices are weighed by all worlds without a list of them.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import factorial, prod
 from typing import TypeVar
 
+import numpy as np
+
+EACH, ALL = 20_000, 500_000
+"""How many choices are looked at, at most: of what hangs together, and of everything."""
 Weight = int | Fraction | float
 Choice = tuple[int, ...]
 Left = TypeVar("Left", bound=Hashable)
+Node = TypeVar("Node", bound=Hashable)
+
+
+def hang_together(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
+    """The members of sets, those together that sets tie, directly or through others.
+
+    >>> sorted(map(sorted, hang_together([{1, 2}, {2, 3}, {4}])))
+    [[1, 2, 3], [4]]
+    """
+    from scipy.sparse import coo_array  # imported where it is used: it takes long
+    from scipy.sparse.csgraph import connected_components
+
+    if not sets:
+        return []
+    place = {node: at for at, node in enumerate(dict.fromkeys(one for of in sets for one in of))}
+    member = np.array([place[one] for of in sets for one in of], dtype=np.int64)
+    of_set = len(place) + np.repeat(np.arange(len(sets)), [len(of) for of in sets])
+    size = len(place) + len(sets)
+    edges = coo_array((np.ones(len(member)), (member, of_set)), shape=(size, size))
+    _, number = connected_components(edges, directed=False)
+    found = defaultdict[int, set[Node]](set)
+    for node, component in zip(place, number.tolist(), strict=False):
+        found[component].add(node)
+    return [frozenset(of) for of in found.values()]
 
 
 def weigh_choices(

@@ -12,15 +12,17 @@ from itertools import islice
 from math import prod
 
 from sfumato.tasks.attacks.linking.counted import (
+    ALL,
+    EACH,
     Choice,
     Weight,
+    hang_together,
     mean_choice,
     ways_to_give,
     ways_to_take,
     weigh_choices,
 )
 
-_EACH, _ALL = 20_000, 500_000  # choices that are looked at, at most
 _GROUPS = 20  # that hang together and are counted
 Pair = tuple[int, int]
 """People who are alike, and a group that covers them, by their numbers."""
@@ -42,7 +44,7 @@ def shares_of_pairs(
         vectors: their values, each with the number of its quasi-identifier.
         groups: how many rows each shows, and which values.
     """
-    looks = iter(range(_ALL))
+    looks = iter(range(ALL))
     found: dict[Pair, Weight] = {}
     for kinds, scope in _hanging_together(pairs):
         if len(scope) > _GROUPS:
@@ -56,7 +58,7 @@ def shares_of_pairs(
             for kind, at in told
         ]
         start = tuple(groups[group] for group in scope)
-        chosen = weigh_choices(start, steps, _is_full, islice(looks, _EACH)) or []
+        chosen = weigh_choices(start, steps, _is_full, islice(looks, EACH)) or []
         for kind, at, of in zip(kinds, covering, chosen, strict=False):
             shares = mean_choice(of, people[kind])
             found.update({(kind, scope[n]): share for n, share in zip(at, shares, strict=False)})
@@ -65,23 +67,12 @@ def shares_of_pairs(
 
 def _hanging_together(pairs: Mapping[Pair, Weight]) -> Iterator[tuple[list[int], list[int]]]:
     """Kinds of people and groups, those together that pairs tie."""
-    covering, covered = defaultdict(list), defaultdict(list)
+    covering, covered = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for kind, group in pairs:
         covering[kind].append(group)
         covered[group].append(kind)
-    met: set[int] = set()
-    for first in covered:
-        if first in met:
-            continue
-        kinds, groups, ahead = set[int](), {first}, [first]
-        while ahead:
-            more = {*covered[ahead.pop()]} - kinds
-            kinds |= more
-            ties = {group for kind in more for group in covering[kind]} - groups
-            groups |= ties
-            ahead += ties
-        met |= groups
-        yield sorted(kinds), sorted(groups)
+    for groups in hang_together([*covering.values()]):
+        yield sorted({kind for group in groups for kind in covered[group]}), sorted(groups)
 
 
 def _place(

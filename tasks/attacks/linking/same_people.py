@@ -13,15 +13,17 @@ from itertools import islice
 from math import prod
 
 from sfumato.tasks.attacks.linking.counted import (
+    ALL,
+    EACH,
     Choice,
     Weight,
+    hang_together,
     mean_choice,
     ways_to_give,
     ways_to_take,
     weigh_choices,
 )
 
-_EACH, _ALL = 20_000, 500_000  # choices that are looked at, at most
 _GROUPS = 100  # that hang together and are counted
 ShownGroup = tuple[int, int]
 """Which release, and the group's number there."""
@@ -42,16 +44,16 @@ def shares_of_kinds(
         shown: how often each group has each value.
         wanted: the kinds to tell of.
     """
-    looks = iter(range(_ALL))
+    looks = iter(range(ALL))
     inside = _kinds_of_groups(people)
     found: dict[Kind, dict[int, Weight]] = {}
-    for scope in _hanging_together(people):
+    for scope in hang_together([kind for kind in people if len(kind) > 1]):
         if len(scope) > _GROUPS:
             continue
-        found.update(_counted(scope, people, inside, shown, islice(looks, _EACH)))
+        found.update(_counted(scope, people, inside, shown, islice(looks, EACH)))
     for kind in wanted:
         if kind not in found:
-            alone = _counted(kind, people, inside, shown, islice(looks, _EACH))
+            alone = _counted(kind, people, inside, shown, islice(looks, EACH))
             found.update({one: of for one, of in alone.items() if one == kind})
     return found
 
@@ -62,22 +64,6 @@ def _kinds_of_groups(people: Mapping[Kind, int]) -> Mapping[ShownGroup, list[Kin
         for group in kind:
             inside[group].append(kind)
     return inside
-
-
-def _hanging_together(people: Mapping[Kind, int]) -> Iterator[frozenset[ShownGroup]]:
-    """Groups that people of several groups tie together, all of them at once."""
-    inside = _kinds_of_groups({kind: of for kind, of in people.items() if len(kind) > 1})
-    met: set[ShownGroup] = set()
-    for first in inside:
-        if first in met:
-            continue
-        scope, ahead = {first}, [first]
-        while ahead:
-            ties = {group for kind in inside[ahead.pop()] for group in kind} - scope
-            scope |= ties
-            ahead += ties
-        met |= scope
-        yield frozenset(scope)
 
 
 def _counted(
