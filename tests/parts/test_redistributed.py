@@ -185,3 +185,17 @@ def test_workers_are_told_of_a_file_and_of_no_value(divided):
         wire = pickle.dumps(replace(job, randomness=None))
         assert [kind for kind in (b"pyarrow", b"numpy", b"0.0") if kind in wire] == []
         assert not job.values.all.exists()
+
+
+def test_values_are_gone_where_a_part_fails(divided):
+    class Failing(InTurn):
+        def each(self, work, jobs):
+            self.paths = [job.values.all for job in jobs]
+            assert all(path.is_file() for path in self.paths)
+            raise PromiseError("a part fails")
+
+    failing = Failing()
+    divided.write(rows_of(), **spec_of("all rows"))
+    with pytest.raises(PromiseError, match="a part fails"):
+        divided.publish("one", failing)
+    assert [path for path in failing.paths if path.exists()] == []

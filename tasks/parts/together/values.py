@@ -70,8 +70,10 @@ def values_of_all(
         yield [None] * len(parts)
         return
     place = private_directory(stage / "values")
-    yield list(_written(parts, terms, place))
-    shutil.rmtree(place)
+    try:
+        yield list(_written(parts, terms, place))
+    finally:
+        shutil.rmtree(place)
 
 
 def _written(parts: Sequence[PartOnDisk], terms: Terms, place: Path) -> Iterator[ValuesOnDisk]:
