@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.targets.fakes_reach import Reach, reach
+from sfumato.tasks.targets.fakes_reach import Families, Reach, families, reach
 from sfumato.tasks.targets.fakes_tables import Savings, savings
 
 _MOST_CELLS = 2**27  # of eight bytes: a GiB
@@ -31,7 +31,8 @@ class Redistributed:
 def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Redistributed:
     """The P-private multiset with the least sum of ranges, and of those the fewest fakes.
 
-    O(nodes · most³) in all, and far less where values are spread nearly as P says.
+    O(nodes · most³) in all, of those nodes that can get a subdomain, and far less where values are
+    spread nearly as P says.
 
     Args:
         target: the hierarchy with its distribution.
@@ -46,12 +47,14 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
     Raises:
         InputError: where the tables for so many fakes do not fit in memory.
     """
-    tables = _tables(target, counts, ranges, most)
+    among = families(target)
+    tables = _tables(among, counts, ranges, most)
     least = _least(tables, int(ranges[0]), most)
     fakes = least.index(min(least))
-    copies = _copies(tables, tables.reach.held[0] + fakes, fakes)
-    placed = _placed(tables.reach, target.parent.tolist(), counts, copies)
-    return Redistributed(copies, placed, least[fakes])
+    shown = _copies(tables, tables.reach.held[0] + fakes, fakes)
+    copies = np.zeros(len(counts), dtype=np.int64)
+    copies[tables.reach.nodes] = shown
+    return Redistributed(copies, _placed(tables.reach, among, shown), least[fakes])
 
 
 def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> list[int]:
@@ -59,14 +62,14 @@ def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> 
 
     It is neither monotone nor convex in the number of fakes.
     """
-    return _least(_tables(target, counts, ranges, most), int(ranges[0]), most)
+    return _least(_tables(families(target), counts, ranges, most), int(ranges[0]), most)
 
 
-def _tables(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Savings:
-    around = reach(target, [int(count) for count in counts], most)
+def _tables(among: Families, counts: np.ndarray, ranges: np.ndarray, most: int) -> Savings:
+    around = reach(among, counts, most)
     if max(most, around.cells) > _MOST_CELLS:
         raise InputError("form.fakes: tables for so many do not fit in memory: allow fewer")
-    return savings(around, target.parent.tolist(), [int(length) for length in ranges])
+    return savings(around, [int(length) for length in ranges[around.nodes]])
 
 
 def _least(tables: Savings, length: int, most: int) -> list[int]:
@@ -82,7 +85,7 @@ def _least(tables: Savings, length: int, most: int) -> list[int]:
 
 
 def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
-    """The copies of each node (int64) that reach the largest saving with so many fakes."""
+    """The copies of each node within reach (int64) for the largest saving with so many fakes."""
     around = tables.reach
     kept = np.zeros(len(around.held), dtype=np.int64)
     stack = [(0, copies, fakes)]
@@ -130,23 +133,16 @@ def _taken(others: np.ndarray, last: np.ndarray, fakes: int) -> int:
     return int(np.argmax(sums))
 
 
-def _placed(around: Reach, parent: list[int], counts: np.ndarray, copies: np.ndarray) -> np.ndarray:
+def _placed(around: Reach, among: Families, shown: np.ndarray) -> np.ndarray:
     """Fakes where copies lack values: below each node, at the leaf of its largest weights."""
-    held, shown = counts.astype(np.int64), copies.copy()
-    fakes = np.zeros(len(parent), dtype=np.int64)
-    lacking = np.zeros(len(parent), dtype=np.int64)
-    for node in range(len(parent) - 1, -1, -1):
-        more = max(int(shown[node] - held[node] - lacking[node]), 0)
+    fakes = np.zeros(len(among.parent), dtype=np.int64)
+    above, lacking = shown.tolist(), [0] * len(shown)
+    for node in range(len(shown) - 1, -1, -1):
+        more = max(above[node] - around.held[node] - lacking[node], 0)
         if more:
-            fakes[_heaviest(around, node)] += more
+            fakes[among.heaviest(around.nodes[node])] += more
             lacking[node] += more
         if node:
-            for sums in (held, shown, lacking):
-                sums[parent[node]] += sums[node]
+            for sums in (above, lacking):
+                sums[around.parent[node]] += sums[node]
     return fakes
-
-
-def _heaviest(around: Reach, node: int) -> int:
-    while around.children[node]:
-        node = max(around.children[node], key=lambda child: around.weight[child])
-    return node

@@ -75,8 +75,9 @@ class Savings:
         return most
 
 
-def savings(reach: Reach, parent: Sequence[int], ranges: Sequence[int]) -> Savings:
+def savings(reach: Reach, ranges: Sequence[int]) -> Savings:
     """Fill the tables from the leaves up; int64, or Python integers where those overflow."""
+    parent = reach.parent
     gain = [0, *(ranges[above] - ranges[node] for node, above in enumerate(parent) if node)]
     bound = 1 + ranges[0] * (reach.total[0] * reach.high[0] + 1)
     dtype = np.int64 if max(bound, *reach.total) < _FITTING else object

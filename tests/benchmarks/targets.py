@@ -25,6 +25,7 @@ def main() -> None:
         for values in (89, 10**4, 10**5):
             without(rng.integers(0, values, rows), values)
     apart(rng)
+    apart_with_fakes(rng)
     spawn = multiprocessing.get_context("spawn")
     for size in ((1427, 89, 70), (10**4, 512, 500), (10**6, 1024, 1000)):
         for spread in ("even", "skewed"):
@@ -60,6 +61,22 @@ def apart(rng: np.random.Generator, groups: int = 30_000, values: int = 89) -> N
     counts[:, tree.leaf] = rng.poisson(0.5, (groups, values))
     taken = cpu(lambda: minimum(target, counts), times=3)
     print(f"least ranges, {groups:,} groups of {values} values: {taken:.2f} s")
+
+
+def apart_with_fakes(rng: np.random.Generator, groups: int = 1000, values: int = 45_000) -> None:
+    """Small groups with one target of many values, each with a few fakes."""
+    tree = balanced_tree(values, 2)
+    target = annotate(tree, uniform(values)).target
+    held = [
+        tree.at_leaves(np.bincount(rng.integers(0, values, 51), minlength=values))
+        for _ in range(groups)
+    ]
+
+    def work() -> None:
+        for counts in held:
+            with_fakes(target, counts, tree.steps, 2)
+
+    print(f"fakes, {groups:,} groups of 51 among {values:,} values: {cpu(work, times=3):.2f} s")
 
 
 def fakes(rows: int, values: int, most: int, spread: str, aim: str) -> None:

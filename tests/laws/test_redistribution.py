@@ -14,8 +14,12 @@ from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance, leaves, probabilities
 from sfumato.tasks.targets import fakes_tables
 from sfumato.tasks.targets import minimum as module
+from sfumato.tasks.targets.annotated import annotate
+from sfumato.tasks.targets.distribution import uniform
 from sfumato.tasks.targets.fakes import costs, with_fakes
+from sfumato.tasks.targets.fakes_reach import families, reach
 from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.targets.tree import balanced_tree
 
 
 @st.composite
@@ -233,6 +237,27 @@ def test_several_groups_are_each_one(worth_compiling, group, seed):
         assert minimum(target, several[:0]).shape == (0, len(counts))
     finally:
         module._WORTH_COMPILING = before
+
+
+@given(groups(most_values=30, most_leaves=12), st.integers(0, 6))
+def test_only_nodes_that_can_get_a_subdomain_are_in_reach(group, most):
+    target, ranges, counts = group
+    among = families(target)
+    found = reach(among, counts, most)
+    passing = {found.nodes[at] for at, times in enumerate(found.high) if times}
+    assert set(found.nodes) == {0, *(child for node in passing for child in among.children[node])}
+    shown = np.flatnonzero(with_fakes(target, counts, ranges, most).copies)
+    assert set(shown.tolist()) <= set(found.nodes)
+
+
+def test_a_small_group_reaches_few_of_many_nodes():
+    leaves = 2**12
+    tree = balanced_tree(leaves, 2)
+    target = annotate(tree, uniform(leaves)).target
+    counts = np.zeros(len(target.parent), dtype=np.int64)
+    counts[tree.leaf[:60]] = 1
+    found = reach(families(target), counts, 2)
+    assert len(found.nodes) < 16
 
 
 def test_weights_beyond_int64_share_nothing_of_a_small_group():
