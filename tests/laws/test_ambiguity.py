@@ -3,7 +3,7 @@
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
+from math import exp, log, prod
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +22,16 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
+from sfumato.tasks.partitions.ambiguity.calibrated import _Search
 from sfumato.tasks.partitions.ambiguity.candidates import place_among
 from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
-from sfumato.tasks.partitions.ambiguity.presence import _climbed, covers_of, together
+from sfumato.tasks.partitions.ambiguity.presence import (
+    JoinedPresence,
+    _climbed,
+    covers_of,
+    together,
+)
 from sfumato.tasks.partitions.ambiguity.residue import place_rows
 from sfumato.tasks.partitions.ambiguity.rule import strictest_rule
 
@@ -301,8 +307,42 @@ def test_calibrated_groups_keep_alpha_together(seed):
     assert found.facts["combined"] == float(reached)
     assert found.facts["suppressed"] <= 3
     assert _climbed(shown) <= float(reached) * (1 + 1e-12)
-    assert together(shown, reached) == reached
-    assert together(shown, reached - Fraction(1, 10**6)) is None
+    assert together(shown, reached).kept == reached
+    assert together(shown, reached - Fraction(1, 10**6)).kept is None
+
+
+@given(
+    exponent=st.floats(0.3, 3),
+    middle=st.floats(-13, -1.5),
+    jump=st.floats(0, 2),
+    noise=st.floats(0, 0.004),
+)
+def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump, noise):
+    alpha, steps = Fraction("0.2"), 0
+    search = _Search(log(1e-6), log(alpha))
+    while not search.ended and steps < 40:
+        tried, steps = search.next(), steps + 1
+        assert search.low < tried < search.high
+        over = exponent * (tried - middle) + jump * (tried > middle) + noise * (-1) ** steps
+        about = float(alpha) * exp(over)
+        kept = Fraction(about) if about <= alpha else None
+        search.note(tried, JoinedPresence(about, kept), alpha)
+        assert exponent * (search.low - middle) <= noise
+    assert steps < 25
+    if not jump:
+        near = exponent * (min(log(alpha), middle) - search.low)
+        assert near <= 0.02 * max(exponent, 1) + 2 * noise
+
+
+def test_the_search_follows_what_is_proportional_in_few_steps():
+    alpha, steps = Fraction("0.1"), 0
+    search = _Search(log(1e-6), log(alpha))
+    while not search.ended:
+        tried, steps = search.next(), steps + 1
+        about = 3000 * exp(tried)
+        kept = Fraction(about) if about <= alpha else None
+        search.note(tried, JoinedPresence(about, kept), alpha)
+    assert steps <= 3
 
 
 def test_repeats_come_only_where_they_are_calibrated():

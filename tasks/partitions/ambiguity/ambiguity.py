@@ -153,7 +153,7 @@ def _together(
     for promise in promises:
         if isinstance(promise, AlphaBeta) and promise.presence == "combined":
             shown = covering(groups, covered_names(promise, microdata))
-            found = None if shown is None else together(shown, Fraction(promise.alpha))
+            found = None if shown is None else together(shown, Fraction(promise.alpha)).kept
             if found is None:
                 raise PromiseError(
                     f"the groups do not keep α = {plain(promise.alpha)} together, or it cannot be "

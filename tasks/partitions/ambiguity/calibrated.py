@@ -1,8 +1,10 @@
 """Groups that grow until all of them together keep α, not each by itself: calibrated ambiguity.
 
 Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
-own, α' < α, the largest that a bisection of ln α' finds; leftover rows then join groups as well.
-The construction is this project's own.
+own, α' < α, the largest that a search finds; leftover rows then join groups as well. The combined
+presence is nearly proportional to α', but for jumps: the search follows the line between the two
+nearest ends in logarithms, and halves what is left where that stays on one side. The construction
+is this project's own.
 """
 
 from collections.abc import Sequence
@@ -16,12 +18,20 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
-from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
+from sfumato.tasks.partitions.ambiguity.presence import (
+    NOTHING_SHOWN,
+    JoinedPresence,
+    covers_of,
+    together,
+)
 from sfumato.tasks.partitions.ambiguity.residue import place_rows
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
 _LEAST = 1e-6
 _STEPS = 12
+_NEAR = 0.01  # in logarithms: α is reached as well as that
+_ON_THE_LINE = 3  # steps that may move one end alone
+_EDGE = 0.05  # of what is between the ends, to stay away from both
 _DIGITS = 10**12
 
 
@@ -72,19 +82,75 @@ def calibrate(
     Raises:
         PromiseError: where no presence to stop at gives groups that are proven to keep α.
     """
-    low, high = log(_LEAST), log(rule.alpha)
+    search = _Search(log(_LEAST), log(rule.alpha))
     best, fewest = None, (microdata.rows, 0)
     for _ in range(_STEPS):
-        stop = Fraction(int(exp((low + high) / 2) * _DIGITS), _DIGITS)
+        tried = search.next()
+        stop = Fraction(int(exp(tried) * _DIGITS), _DIGITS)
         found = group_rows(microdata.rows, parts, rule, stop, probes, repeats=True)
         shown = covering(covers_of(microdata, found.group), rule.quasi_identifiers)
-        if shown is not None and together(shown, rule.alpha) is None:
-            high = (low + high) / 2
-            continue
-        low = (low + high) / 2
-        unplaced = int((found.group < 0).sum())
-        if (unplaced, -int(found.group.max())) < fewest:
-            best, fewest = (found, stop), (unplaced, -int(found.group.max()))
+        reached = NOTHING_SHOWN if shown is None else together(shown, rule.alpha)
+        search.note(tried, reached, rule.alpha)
+        left = int((found.group < 0).sum()), -int(found.group.max())
+        if reached.kept is not None and left < fewest:
+            best, fewest = (found, stop), left
+        if search.ended:
+            break
     if best is None:
         raise PromiseError("no groups were found that are proven to keep α together")
     return best
+
+
+@dataclass
+class _Search:
+    """Where α' may lie, in logarithms: α is kept at `low`, and not at `high`.
+
+    `under` and `over` are how far the combined presence was below α and above it at these ends,
+    None where it was not measured. `run` is how often the same end, the lower one if `kept`, has
+    moved in a row.
+    """
+
+    low: float
+    high: float
+    under: float | None = None
+    over: float | None = None
+    run: int = 0
+    kept: bool = False
+
+    def next(self) -> float:
+        """What to try next, inside of both ends."""
+        middle = (self.low + self.high) / 2
+        if self.run % (_ON_THE_LINE + 1) == _ON_THE_LINE:
+            return middle
+        inside = self._on_the_line(middle)
+        edge = min((self.high - self.low) * _EDGE, _NEAR / 2)
+        return min(max(inside, self.low + edge), self.high - edge)
+
+    def _on_the_line(self, middle: float) -> float:
+        """Where it would be nearly α; of one end alone, if it were proportional to α'."""
+        if self.under is not None and self.over is not None:
+            share = (self.under - _NEAR / 2) / (self.under + self.over)
+            return self.low + (self.high - self.low) * share
+        if self.over is not None:
+            return self.high - self.over - _NEAR / 2
+        return middle if self.under is None else self.low + self.under - _NEAR / 2
+
+    def note(self, tried: float, reached: JoinedPresence, alpha: Fraction) -> None:
+        """Move an end to what was tried."""
+        kept = reached.kept is not None
+        if kept:
+            self.low, self.under = tried, _apart(reached.about, alpha)
+        else:
+            self.high, self.over = tried, _apart(alpha, reached.about)
+        self.run, self.kept = 1 + self.run * (kept == self.kept), kept
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing better is to be expected."""
+        near = self.under is not None and self.under <= _NEAR
+        return near or self.high - self.low <= _NEAR
+
+
+def _apart(less: Fraction | float, more: Fraction | float) -> float | None:
+    """How far two presences are apart in logarithms; None where that tells nothing."""
+    return log(more) - log(less) if 0 < less <= more else None

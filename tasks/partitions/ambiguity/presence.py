@@ -1,6 +1,7 @@
 """The largest presence of any vector by all groups together, decided exactly."""
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,16 @@ _ROUNDS = 3
 _SURELY = 1 + 1e-9  # above what rounding adds
 
 
+class JoinedPresence(NamedTuple):
+    """About how large the largest presence by all groups is, and exactly: None where not kept."""
+
+    about: float
+    kept: Fraction | None
+
+
+NOTHING_SHOWN = JoinedPresence(0.0, Fraction(0))
+
+
 def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
     """The groups as their quasi-identifiers are published; `group` (int64, -1 for none) per row."""
     inside = np.flatnonzero(group >= 0)
@@ -24,12 +35,15 @@ def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
     return Groups(np.bincount(group[inside]), {}, covers)
 
 
-def together(shown: Covering, alpha: Fraction) -> Fraction | None:
-    """The largest combined presence; None where it is above α, or could not be found."""
-    if _climbed(shown) > float(alpha) * _SURELY:
-        return None
+def together(shown: Covering, alpha: Fraction) -> JoinedPresence:
+    """The largest combined presence; not kept where it is above α, or could not be found."""
+    about = _climbed(shown)
+    if about > float(alpha) * _SURELY:
+        return JoinedPresence(about, None)
     found = joint_presence(shown)
-    return None if found is None or found.largest > alpha else found.largest
+    if found is None or found.largest > alpha:
+        return JoinedPresence(about, None)
+    return JoinedPresence(float(found.largest), found.largest)
 
 
 def _climbed(shown: Covering) -> float:
