@@ -3,7 +3,7 @@
 Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
 own, α' < α, the largest that a search finds; leftover rows then join groups as well. The combined
 presence is nearly proportional to α', but for jumps: the search follows the line between the two
-nearest ends in logarithms, and halves what is left where that stays on one side. The construction
+nearest ends in logarithms, and halves what is left once that stays on one side. The construction
 is this project's own.
 """
 
@@ -107,7 +107,7 @@ class _Search:
 
     `under` and `over` are how far the combined presence was below α and above it at these ends,
     None where it was not measured. `run` is how often the same end, the lower one if `kept`, has
-    moved in a row.
+    moved in a row; once that is often, what is left is always halved.
     """
 
     low: float
@@ -116,11 +116,12 @@ class _Search:
     over: float | None = None
     run: int = 0
     kept: bool = False
+    halving: bool = False
 
     def next(self) -> float:
         """What to try next, inside of both ends."""
         middle = (self.low + self.high) / 2
-        if self.run % (_ON_THE_LINE + 1) == _ON_THE_LINE:
+        if self.halving:
             return middle
         inside = self._on_the_line(middle)
         edge = min((self.high - self.low) * _EDGE, _NEAR / 2)
@@ -132,8 +133,12 @@ class _Search:
             share = (self.under - _NEAR / 2) / (self.under + self.over)
             return self.low + (self.high - self.low) * share
         if self.over is not None:
-            return self.high - self.over - _NEAR / 2
-        return middle if self.under is None else self.low + self.under - _NEAR / 2
+            found = self.high - self.over - _NEAR / 2
+        elif self.under is not None:
+            found = self.low + self.under - _NEAR / 2
+        else:
+            return middle
+        return found if self.low < found < self.high else middle
 
     def note(self, tried: float, reached: JoinedPresence, alpha: Fraction) -> None:
         """Move an end to what was tried."""
@@ -143,6 +148,7 @@ class _Search:
         else:
             self.high, self.over = tried, _apart(alpha, reached.about)
         self.run, self.kept = 1 + self.run * (kept == self.kept), kept
+        self.halving |= self.run >= _ON_THE_LINE
 
     @property
     def ended(self) -> bool:
