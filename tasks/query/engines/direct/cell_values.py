@@ -107,7 +107,8 @@ class _Items:
 def _items(meant: MeantRows, matching: MatchingValues) -> Iterator[_Items]:
     """The items of some groups in cells at once, so that they fit."""
     lengths = matching.start[meant.hits.group + 1] - matching.start[meant.hits.group]
-    meant, lengths = meant.take(some := np.flatnonzero(lengths != 0)), lengths[some]
+    if not lengths.all():
+        meant, lengths = meant.take(some := np.flatnonzero(lengths != 0)), lengths[some]
     ends = np.cumsum(lengths)
     total = int(lengths.sum())
     for block in range(0, total, _AT_ONCE):

@@ -17,7 +17,11 @@ from sfumato.tasks.query.engines.direct.cells import (
 )
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
-from sfumato.tasks.query.engines.direct.group_values import count_matching, matching_values
+from sfumato.tasks.query.engines.direct.group_values import (
+    MatchingValues,
+    count_matching,
+    matching_values,
+)
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
 from sfumato.tasks.query.engines.from_values import CountedRows, bounds_from_values
 from sfumato.tasks.query.question.aggregate import Aggregate
@@ -45,13 +49,15 @@ class CountedBounds:
                 columns or cannot be evaluated on some value.
         """
         self._tables, self._estimates, self._values = tables, estimates, dict[str, CellValues]()
+        self._found: dict[str, MatchingValues] = {}
         if len(tables.sizes) != tables.rows.groups:
             raise NotDirectError
         self._matches = {
             of.columns: conditions.rows(tables.values(of.columns), of.condition)
             for of in question.matching
         }
-        self._numbers = {bundle: self._number(bundle) for bundle in self._matches}
+        names = frozenset(str(a.sensitive) for a in question.aggregates if not a.kind.counts_rows)
+        self._numbers = {bundle: self._number(bundle, names) for bundle in self._matches}
         self._hits = self._of_groups_that_match(hits_of(rows, len(tables.sizes)))
 
     @cached_property
@@ -92,24 +98,34 @@ class CountedBounds:
         numbers = [of for bundle, of in self._numbers.items() if bundle != without]
         return meant_rows(self._hits, self._tables.sizes, numbers)
 
-    def _number(self, bundle: _Bundle) -> np.ndarray:
+    def _number(self, bundle: _Bundle, aggregated: frozenset[str]) -> np.ndarray:
         """How many values of each group match a condition."""
+        for name in sorted(aggregated.intersection(bundle)):
+            return self._matching_values(name).number
         table, times = self._tables.values(bundle), self._tables.times(bundle)
         return count_matching(table, self._matches[bundle], times, len(self._tables.sizes))
 
     def _cell_values(self, name: str) -> CellValues:
-        bundle = self._tables.bundle(name)
-        table = self._tables.values(bundle)
-        selected = np.zeros(len(self._tables.sizes), dtype=bool)
-        selected[self._hits.group] = True
+        values = self._tables.values(bundle := self._tables.bundle(name)).coded(name).values
+        return CellValues(self._meant(bundle), self._matching_values(name), values.drop_null())
+
+    def _matching_values(self, name: str) -> MatchingValues:
+        """Values of a column that match; without a condition on it, those of groups with hits."""
+        if name not in self._found:
+            self._found[name] = self._match(name)
+        return self._found[name]
+
+    def _match(self, name: str) -> MatchingValues:
+        bundle, groups = self._tables.bundle(name), len(self._tables.sizes)
+        table, times = self._tables.values(bundle), self._tables.times(bundle)
         if bundle in self._matches:
             matches = np.flatnonzero(self._matches[bundle])
-            matches = matches[selected[table.group[matches]]]
         else:
+            selected = np.zeros(groups, dtype=bool)
+            selected[self._hits.group] = True
             matches = np.flatnonzero(selected[table.group])
         column = table.coded(name)
-        values = column.values.drop_null()  # null has the last code, where it has one
-        if len(values) < len(column.values) and (column.codes[matches] == len(values)).any():
+        null = len(column.values) - column.values.null_count  # the last code, where there is one
+        if column.values.null_count and (column.codes[matches] == null).any():
             raise NotDirectError
-        found = matching_values(table, name, matches, self._tables.times(bundle), len(selected))
-        return CellValues(self._meant(bundle), found, values)
+        return matching_values(table, name, matches, times, groups)

@@ -104,8 +104,10 @@ def matching_values(
     """The values of a column in the rows that match (positions).
 
     Raises:
-        NotDirectError: where there are too many groups and values.
+        NotDirectError: where there are more groups, or too many with their values.
     """
+    if table.groups > groups:
+        raise NotDirectError
     column = table.coded(name)
     values = max(len(column.values), 1)
     if groups * values > INT64_MAX:
