@@ -1,8 +1,6 @@
 """Alternatives to a spec: partitions, forms, strata and parameters of promises, each with each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,18 +9,13 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.choice.grids import usual_grids
+from sfumato.flows.choice.reader import AlternativeReader
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
-from sfumato.flows.rules.candidates import aims_of_workloads
-from sfumato.flows.spec import ReleaseSpec, read_alternative, read_spec
 from sfumato.tasks.comparison.alternative import Alternative
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.partitions.wish import AUTO
 
-_NOT_COMPARED = {"evaluate": None, "versions": None}
-"""What says nothing of one table: some forms are asked more than releases are."""
 _PROTECTS = "protects"
 _NAMES = ("method", "model")
 _PARTS = ("partition", "form", "strata", "promises")
@@ -67,12 +60,13 @@ def alternatives_of(
         SpecError: where the spec itself is wrong, or admits none of them.
     """
     document = read_yaml(path)
-    reader = _AlternativeReader(path, overrides, document)
+    reader = AlternativeReader(path, overrides, document)
     own = reader.spec({})
     grids = [grid] if grid else usual_grids(document, own)
     admitted, refused, changes = [], {}, {}
-    for name, instead, other in (one for grid in grids for one in _combinations(document, grid)):
+    for name, grid_keys, other in (one for grid in grids for one in _combinations(document, grid)):
         try:
+            instead = reader.with_aims(grid_keys)
             spec = reader.spec(instead)
             terms, choosing = reader.terms(spec, instead), spec.choosing
         except SpecError as error:
@@ -88,47 +82,6 @@ def alternatives_of(
         first = next(iter(refused.values()), "the grid is empty")
         raise SpecError(f"--grid: the spec admits none of its alternatives: {first}")
     return admitted, refused, changes
-
-
-@dataclass(frozen=True)
-class _AlternativeReader:
-    """Reads a spec with other keys in place of some."""
-
-    path: Path
-    overrides: Overrides
-    document: Mapping[str, Any]
-
-    @cached_property
-    def _aims(self) -> list[dict[str, Any]]:
-        """What `auto` aims at that names nothing: the workloads, which no alternative has."""
-        workloads = read_spec(self.path, self.overrides).evaluate.workloads
-        return [aim.model_dump(mode="json") for aim in aims_of_workloads(workloads)]
-
-    def spec(self, instead: Mapping[str, Any]) -> ReleaseSpec:
-        """The spec as it would be.
-
-        Raises:
-            SpecError: where it is wrong so.
-        """
-        wish = self._partition(instead)
-        if _is_aimless(wish):
-            instead = {**instead, "partition": {**wish, "aims": self._aims or None}}
-        return read_alternative(self.path, self.overrides, {**instead, **_NOT_COMPARED})
-
-    def terms(self, spec: ReleaseSpec, instead: Mapping[str, Any]) -> Terms:
-        """Its terms as a release has them, which may have been chosen before."""
-        terms = spec.terms(self.path.absolute().parent)
-        if not _is_aimless(self._partition(instead)):
-            return terms
-        partition = terms.partition.model_copy(update={"aims": None})
-        return terms.model_copy(update={"partition": partition})
-
-    def _partition(self, instead: Mapping[str, Any]) -> Mapping[str, Any]:
-        return instead.get("partition") or self.document.get("partition") or {}
-
-
-def _is_aimless(partition: Mapping[str, Any]) -> bool:
-    return partition.get("method") == AUTO and not partition.get("aims")
 
 
 def _combinations(

@@ -502,6 +502,50 @@ def test_what_auto_chooses_is_tried_without_a_grid_and_said(small, compare):
     assert yaml.safe_load(found.spec.read_text(encoding="utf-8"))["partition"] == {"method": "auto"}
 
 
+AIMS = [
+    {"kind": "range", "over": "age", "spans": [5]},
+    {"kind": "arbitrary", "selected": [10]},
+]
+
+
+def test_partitions_that_need_aims_have_those_of_the_workloads(small):
+    tried, refused, changes = alternatives_of(small.spec, Overrides(), read_grid(None))
+    for name in ("hybrid · permuted", "contiguous · split"):
+        (one,) = (one for one in tried if one.name == name)
+        assert [aim.model_dump(mode="json") for aim in one.terms.partition.aims] == AIMS
+        assert changes[name]["partition"]["aims"] == AIMS
+    assert "does not show them" in refused["hybrid · generalized"]
+    assert "partition.aims: is missing" not in refused.values()
+    own = [{"kind": "range", "over": "age", "spans": [9]}]
+    grid = {"partition": [{"method": "hybrid", "aims": [own]}]}
+    ((one,), _, _) = alternatives_of(small.spec, Overrides(), grid)
+    assert [aim.spans for aim in one.terms.partition.aims] == [(9,)]
+
+
+def test_nothing_is_aimed_at_where_no_workload_has_ranges(small):
+    keys = {**K_ANONYMOUS, "evaluate": {"workloads": [{"kind": "counts", "queries": 2}]}}
+    spec = small.write(people(), **{**keys, "version": 2}).spec
+    _, refused, _ = alternatives_of(spec, Overrides(), read_grid(None))
+    assert "evaluate.workloads has none: name aims" in refused["hybrid · generalized"]
+
+
+def test_the_recommended_spec_names_aims_and_runs(small, start):
+    def shown(*arguments):
+        process = start(*map(str, arguments))
+        out, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        return out.splitlines()
+
+    grid = "partition: [{method: hybrid}, {method: contiguous}]"
+    said = shown("compare", small.spec, "--grid", grid, "--processes", 1)[-2]
+    told = re.fullmatch(r"recommended: (hybrid|contiguous) · permuted: (.+)", said)
+    method, place = told.groups()
+    wanted = {"method": method, "aims": AIMS}
+    assert yaml.safe_load(Path(place).read_text(encoding="utf-8"))["partition"] == wanted
+    manifest = Path(shown("release", place)[-1]) / "datapackage.json"
+    assert json.loads(manifest.read_bytes())["sfumato"]["partition"] == wanted
+
+
 def test_what_the_line_has_chosen_is_not_chosen_again(small, compare):
     small.write(people(), version=2, partition={"method": "auto"})
     chosen = {"partition": {"method": "ke", "objective": "max"}, "strata": []}
