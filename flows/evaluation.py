@@ -1,6 +1,7 @@
 """Evaluating and attacking a published version, apart from the run that published it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import environ
 from pathlib import Path
@@ -12,7 +13,7 @@ from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.flows.source import coded_source, ingest_source
+from sfumato.flows.source import coded_source, divide_source, ingest_source
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.linking.composition import compose
@@ -25,14 +26,18 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.attack import attack_all_parts
+from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.progress import say
+from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.original import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.stages.deidentify import names_told, persons_counted
+from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 from sfumato.tasks.workers.workers import InTurn
 
@@ -61,8 +66,7 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> Measure
     """
     resolved = _resolved_for(directory, spec, overrides)
     line = resolved.line
-    with sanitised("evaluate"):
-        original = _original(directory, resolved)
+    with sanitised("evaluate"), _read_again(directory, resolved) as original:
         try:
             return evaluate_release(
                 directory.resolve(),
@@ -169,6 +173,28 @@ def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> Resolved
     return resolved
 
 
+@contextmanager
+def _read_again(directory: Path, resolved: ResolvedRun) -> Iterator[Original]:
+    """The rows of which a version was made, read again; in parts, as long as they are asked for.
+
+    Raises:
+        InputError: where it was made of others, or nothing says whose its rows are.
+    """
+    if resolved.terms.parts is None:
+        yield _original(directory, resolved)
+        return
+    with scratch_directory(environ) as scratch:
+        divided = divide_source(resolved, scratch)
+        _require_made_of(directory, resolved.line, identity(divided).rows)
+        yield original_of_version(divided, directory.resolve(), resolved.line)
+
+
+def _require_made_of(directory: Path, line: Line, rows: str) -> None:
+    known = read_state(line.private).versions.get(directory.resolve().name)
+    if known is None or known.rows != rows:
+        raise InputError(f"{directory}: was not made of this source")
+
+
 def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) -> Microdata:
     """The rows of which a version was made, read again.
 
@@ -180,16 +206,14 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
     Raises:
         InputError: where it was made of others, or nothing says whose its rows are.
     """
-    line, version = resolved.line, directory.resolve().name
+    line = resolved.line
     original = ingest_again(resolved)
     names = names_in_source(resolved, original)
     whose = persons_counted(original, resolved.terms, resolved.identifiers)
     if followed:
         whose = _numbers_of_people(resolved, original)
     original = original.keep(original[name] for name in resolved.terms.columns)
-    known = read_state(line.private).versions.get(version)
-    if known is None or known.rows != fingerprint(original, line_key(line.private), names):
-        raise InputError(f"{directory}: was not made of this source")
+    _require_made_of(directory, line, fingerprint(original, line_key(line.private), names))
     return replace(original, person=whose)
 
 

@@ -149,15 +149,16 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
 def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
-    raw = spec.artifacts == "all"
-    divided = divide(rows, terms, line, run, raw)
+    raw, measured = spec.artifacts == "all", bool(spec.evaluate.workloads)
+    divided = divide(rows, terms, line, run, raw, keep_rows=measured)
     version = find_version(divided, terms, line)
     if version is not None:
         return StandingVersion(version, divided)
+    _tell_pending(resolved)
     if (held := find_candidate(divided, line)) is not None:
         return held
     with open_engine(spec.engine, run, environ) as workers:
-        candidate = anonymize_parts(divided, terms, run, workers)
+        candidate = anonymize_parts(divided, terms, run, workers, keep_rows=measured)
         validate_parts(candidate, divided, terms, resolved.withheld, line, workers)
         if can_be_attacked(terms):
             attack_parts(candidate, divided, spec.attacks, line, raw, workers)
@@ -180,7 +181,7 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         resolved.line,
         resolved.page_of,
         shown=shown,
-        pending=resolved.terms.parts is None,
+        pending=_is_measured(resolved),
     )
     if not stood:
         keep_attacks(run, resolved.line.reports(version.name))
@@ -195,8 +196,8 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
 def _measure_before(
     resolved: ResolvedRun, made: JudgedCandidate, run: Path
 ) -> MeasuredBounds | None:
-    """Measure how accurate a candidate's answers are; releases in parts are not measured."""
-    if resolved.terms.parts is not None:
+    """Measure how accurate a candidate's answers are, where that is measured at all."""
+    if not _is_measured(resolved):
         return None
     asked, reports = resolved.spec.evaluate, report_place(run)
     return evaluate_before(made.candidate, made.deidentified, asked, resolved.line, reports)
@@ -222,17 +223,28 @@ def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) ->
 def _measure_pending(resolved: ResolvedRun, deidentified: Path) -> None:
     """Measure first what a killed run has left unmeasured, where whom it was about is kept."""
     line = resolved.line
+    if not resolved.terms.composed:
+        _tell_pending(resolved)
+        return
     for number in pending_versions(line.public):
-        if resolved.terms.composed:
-            evaluate(line.public / number, deidentified, resolved.spec.evaluate, line)
-        else:
-            say_in_run(
-                f"version {number} is pending: its accuracy is to be measured on its own source "
-                "(sfumato evaluate)"
-            )
+        evaluate(line.public / number, deidentified, resolved.spec.evaluate, line)
+
+
+def _tell_pending(resolved: ResolvedRun) -> None:
+    """Say which versions another run has left unmeasured, of which this source is not the one."""
+    for number in pending_versions(resolved.line.public):
+        say_in_run(
+            f"version {number} is pending: its accuracy is to be measured on its own source "
+            "(sfumato evaluate)"
+        )
 
 
 def _measure(resolved: ResolvedRun, version: Path, deidentified: Path) -> None:
     """Measure a version where that has not been done."""
-    if resolved.terms.parts is None and not is_measured(resolved.line.public, version.name):
+    if _is_measured(resolved) and not is_measured(resolved.line.public, version.name):
         evaluate(version, deidentified, resolved.spec.evaluate, resolved.line)
+
+
+def _is_measured(resolved: ResolvedRun) -> bool:
+    """Whether versions are measured: those in parts where there are workloads."""
+    return resolved.terms.parts is None or bool(resolved.spec.evaluate.workloads)

@@ -1,11 +1,18 @@
 """The source of a resolved spec read in this process, for commands that publish nothing."""
 
+from collections.abc import Sequence
 from os import environ
+from pathlib import Path
 
+import pyarrow as pa
+
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.verdicts import Finding, judge_rule
 from sfumato.flows.passphrases import source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, with_references
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.wrapping import with_secrets
@@ -24,6 +31,23 @@ def ingest_source(resolved: ResolvedRun) -> Ingested:
     with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
         place, known = scratch / FETCHED, with_secrets(environ)
         return ingest(spec.source, spec.columns, spec.nulls, resolved.base, known, place)
+
+
+def divide_source(resolved: ResolvedRun, run: Path) -> Path:
+    """The source of a run in parts, divided in a stage of `run` as a release divides it.
+
+    Raises:
+        InputError: where the source is not as declared, or there is too little room.
+        PromiseError: where what is declared of the source is broken.
+    """
+    spec = resolved.spec
+    rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
+    with source_secrets(spec.source, environ):
+        return write_divided(rows, resolved.terms, resolved.line, run, _judge)
+
+
+def _judge(table: pa.Table, rules: Sequence[Rule]) -> tuple[Finding, ...]:
+    return tuple(judge_rule("source", rule, table) for rule in rules)
 
 
 def coded_source(resolved: ResolvedRun, microdata: Microdata) -> Microdata:

@@ -10,8 +10,11 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.outcomes import tell
+from sfumato.tasks.parts.divided import is_divided
+from sfumato.tasks.parts.original import original_of_candidate, original_of_version
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.original import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.watched.summary import summary
@@ -25,7 +28,8 @@ from sfumato.tasks.stages.evaluate import (
 @private_task()
 def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
-    original, progress = load(deidentified), ShownProgress(f"{line.name}-evaluation")
+    original = _of_version(deidentified, release, line)
+    progress = ShownProgress(f"{line.name}-evaluation")
     try:
         measured = evaluate_release(
             release, original, evaluation, line, operating_system, progress.show
@@ -48,7 +52,8 @@ def evaluate_before(
     So does a goal that is missed, where the spec says that it does. It is missed by widths alone:
     no truth decides.
     """
-    original, progress = load(deidentified), ShownProgress(f"{line.name}-evaluation")
+    original = _of_candidate(deidentified, candidate)
+    progress = ShownProgress(f"{line.name}-evaluation")
     measured = evaluate_candidate(
         candidate, original, evaluation, reports, operating_system, progress.show
     )
@@ -63,6 +68,20 @@ def record_evaluated(measured: MeasuredBounds, reports: Path, version: Path, lin
     """Record the accuracy of a version that was measured before it appeared."""
     record_measured(measured, reports, version, line)
     _show(version, measured, line)
+
+
+def _of_version(deidentified: Path, release: Path, line: Line) -> Original:
+    """The rows that a version was made of; in parts, those that it represents."""
+    if is_divided(deidentified):
+        return original_of_version(deidentified, release, line)
+    return load(deidentified)
+
+
+def _of_candidate(deidentified: Path, candidate: Path) -> Original:
+    """The same of a candidate."""
+    if is_divided(deidentified):
+        return original_of_candidate(deidentified, candidate)
+    return load(deidentified)
 
 
 def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:

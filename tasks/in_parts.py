@@ -32,10 +32,13 @@ R = TypeVar("R")
 
 
 @private_task(retries=2)
-def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool) -> Path:
+def divide(
+    rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool, keep_rows: bool = False
+) -> Path:
     """Read the source once, hold it to its declaration, and write what is released in parts.
 
-    What was found of all rows is an artifact where that is to be shown.
+    What was found of all rows is an artifact where that is to be shown. Rows are kept beyond their
+    grouping where accuracy is measured by them.
     """
     # Great Expectations takes seconds to import.
     from sfumato.expectations.suites.gate import judge_source
@@ -48,7 +51,7 @@ def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool)
         return found[-1]
 
     try:
-        return write_divided(rows, terms, line, run, judge)
+        return write_divided(rows, terms, line, run, judge, keep_rows=keep_rows)
     finally:
         if shown and found:
             create_table_artifact(
@@ -65,10 +68,12 @@ def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
 
 
 @private_task()
-def anonymize_parts(divided: Path, terms: Terms, run: Path, workers: Workers) -> Path:
+def anonymize_parts(
+    divided: Path, terms: Terms, run: Path, workers: Workers, keep_rows: bool = False
+) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""
     watched = watch_workers(workers, "anonymize", terms.name)
-    return write_candidates(divided, terms, run, operating_system, watched)
+    return write_candidates(divided, terms, run, operating_system, watched, keep_rows=keep_rows)
 
 
 @private_task()

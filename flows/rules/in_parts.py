@@ -100,9 +100,6 @@ def _fault_of_run(spec: SpecParts) -> str | None:
         "remember: who is in which group is not kept in parts: say remember: units": (
             bool(units) and spec.remember != "units"
         ),
-        "evaluate.workloads: need the original beside the release: not asked in parts": (
-            bool(spec.evaluate.workloads)
-        ),
         "evaluate.intervals: are calibrated on the original beside the release: not in parts": (
             spec.evaluate.intervals is not None
         ),

@@ -13,7 +13,6 @@ from sfumato.expectations.exact import is_ordered
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.query.accuracy.workloads.arbitrary import some_in_random_order
 from sfumato.tasks.query.accuracy.workloads.conditions import (
     among,
     between,
@@ -28,6 +27,7 @@ from sfumato.tasks.query.accuracy.workloads.parameters import (
     RangeWorkload,
     Workload,
 )
+from sfumato.tasks.query.accuracy.workloads.sets import some_in_random_order
 
 _LIST, _ROWS = "queries.json", "picked-rows"
 _TABLE, _PICKED = "microdata", "picked"

@@ -54,7 +54,7 @@ def anonymize_part(job: PartToAnonymize) -> str:
 
 def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
     """The rows of a part, and what groups them, where that is not the declared one as it is."""
-    rows = job.part.rows(job.terms)
+    rows = job.part.read(job.terms)
     if job.values is None:
         return rows, job.partitioner
     (name,) = job.terms.named("sensitive")
@@ -63,9 +63,15 @@ def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
 
 
 def write_candidates(
-    divided: Path, terms: Terms, run: Path, randomness: Randomness, workers: Workers
+    divided: Path,
+    terms: Terms,
+    run: Path,
+    randomness: Randomness,
+    workers: Workers,
+    *,
+    keep_rows: bool = False,
 ) -> Path:
-    """Write the candidate of every part, in a stage of `run`; rows go as they are grouped.
+    """Write the candidate of every part, in a stage of `run`.
 
     Args:
         divided: the stage of the parts.
@@ -73,6 +79,8 @@ def write_candidates(
         run: the run's directory.
         randomness: what is drawn from.
         workers: who makes them.
+        keep_rows: whether the rows of parts stay when they are grouped: accuracy is measured by
+            them.
 
     Raises:
         PromiseError: where a partition cannot keep the promises in some part.
@@ -87,7 +95,8 @@ def write_candidates(
         ]
         for part, made in zip(parts, workers.each(anonymize_part, jobs), strict=True):
             keep_attempt(attempts, made, stage / part.name)
-            part.delete()
+            if not keep_rows:
+                part.delete()
     facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
     write_note(stage, "facts", facts)
     write_note(stage, "counts", {})

@@ -65,7 +65,13 @@ class DeclaredRows:
 
 
 def write_divided(
-    rows: DeclaredRows, terms: Terms, line: Line, run: Path, judge: JudgeSource
+    rows: DeclaredRows,
+    terms: Terms,
+    line: Line,
+    run: Path,
+    judge: JudgeSource,
+    *,
+    keep_rows: bool = False,
 ) -> Path:
     """Cut a source into parts, in a stage of `run` that takes the place of the de-identified one.
 
@@ -75,6 +81,7 @@ def write_divided(
         line: the line.
         run: the run's directory.
         judge: judges so many rows at a time.
+        keep_rows: whether the rows of parts stay when they are grouped, which needs more room.
 
     Raises:
         InputError: where there is too little room on disk, the source is not as declared, or a
@@ -85,7 +92,7 @@ def write_divided(
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
     with place_of_objects(run) as fetched:
         files = source_files(rows.source, rows.base, with_secrets(os.environ), fetched)
-        require_room(files.paths, run, line.public, terms.formats)
+        require_room(files.paths, run, line.public, terms.formats, keep_rows=keep_rows)
         stage = new_stage(run, "deidentified")
         passing = _Passing(rows, terms, line, stage)
         for chunk, called in read_chunks(files, rows.source, rows.columns):

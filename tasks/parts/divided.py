@@ -32,7 +32,12 @@ class PartOnDisk:
         """The cut that defines the part."""
         return tuple(one.where for one in self.strata)
 
-    def rows(self, terms: Terms) -> Microdata:
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return sum(one.rows for one in self.strata)
+
+    def read(self, terms: Terms) -> Microdata:
         """Its rows, with the columns that are published."""
         return read_rows_of(self.strata, {name: c.role for name, c in terms.columns.items()})
 
@@ -88,6 +93,11 @@ def write_parts(stage: Path, parts: Sequence[PartOnDisk]) -> None:
         for part in parts
     ]
     write_note(stage, _PARTS, document)
+
+
+def is_divided(stage: Path) -> bool:
+    """Decide whether a stage has parts, where others have one table."""
+    return (stage / f"{_PARTS}.json").exists()
 
 
 def read_parts(stage: Path) -> list[PartOnDisk]:

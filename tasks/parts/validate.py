@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -33,7 +34,7 @@ from sfumato.tasks.publication.in_parts.whole import (
 from sfumato.tasks.publication.seal import seal
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
-from sfumato.tasks.stages.anonymize import RELEASE
+from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment
 from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
@@ -116,8 +117,21 @@ def seal_candidates(
     declared = seen.declared(list(_published(seen, release, parts)), lost, software())
     declared = declared.model_copy(update={"words": words or PublishedWords(), "bars": bars})
     complete_whole(release, declared, seen)
+    _keep_suppressed(candidate, parts)
     write_assessment(candidate, rule_of(terms.versions), seal(release))
     return seen
+
+
+def _keep_suppressed(candidate: Path, parts: Sequence[PartOnDisk]) -> None:
+    """Leave with the whole which rows are suppressed, those of one part after the other's."""
+    places = [candidate / part.name / "judged" / SUPPRESSED for part in parts]
+    if not any(place.exists() for place in places):
+        return
+    of_parts = [
+        np.load(place) if place.exists() else np.zeros(part.rows, dtype=bool)
+        for part, place in zip(parts, places, strict=True)
+    ]
+    np.save(candidate / SUPPRESSED, np.concatenate(of_parts))
 
 
 def _judged(

@@ -138,11 +138,20 @@ def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | Non
 
 def represented_part(line: Path, version: str, microdata: Microdata) -> Microdata:
     """Those of a version's rows that it represents: without the suppressed ones."""
+    suppressed = suppressed_rows(line, version, microdata.rows)
+    return microdata if suppressed is None else without_suppressed(microdata, suppressed)
+
+
+def suppressed_rows(line: Path, version: str, rows: int) -> np.ndarray | None:
+    """Which of so many rows (bool, in canonical order) a version does not represent.
+
+    Of a version in parts, those of each part follow one another. None where it represents all.
+    """
     path = line / "left-out" / version
     if not path.exists():
-        return microdata
-    bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=microdata.rows)
-    return without_suppressed(microdata, bits.astype(bool))
+        return None
+    bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=rows)
+    return bits.astype(bool)
 
 
 def without_suppressed(microdata: Microdata, suppressed: np.ndarray) -> Microdata:

@@ -23,6 +23,7 @@ from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import pending_versions
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.original import Original
 from sfumato.tasks.query.accuracy.usefulness import (
     BrokenWord,
     MeasuredBounds,
@@ -39,7 +40,7 @@ _UNCOVERED = "it does not cover the rows it represents"
 
 def evaluate_release(
     release: Path,
-    original: Microdata,
+    original: Original,
     evaluation: Evaluation,
     line: Line,
     randomness: Randomness,
@@ -47,7 +48,8 @@ def evaluate_release(
 ) -> MeasuredBounds:
     """Measure a published version on the workloads, and record what may be known of it.
 
-    `original` are the rows that were anonymized, the suppressed ones included.
+    `original` are the rows that were anonymized, the suppressed ones included; in parts, those that
+    are represented.
     The report with truths stays in the line's private directory; the public record gets widths.
 
     Raises:
@@ -56,7 +58,8 @@ def evaluate_release(
         PromiseError: where a pending version misses a goal that refuses; it stays pending.
     """
     opened = open_release(release)
-    original = represented_rows(opened, line, original)
+    if isinstance(original, Microdata):
+        original = represented_rows(opened, line, original)
     reports = line.reports(release.name)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
@@ -78,7 +81,7 @@ def record_measured(measured: MeasuredBounds, reports: Path, version: Path, line
 
 def evaluate_candidate(
     candidate: Path,
-    original: Microdata,
+    original: Original,
     evaluation: Evaluation,
     reports: Path,
     randomness: Randomness,
@@ -93,7 +96,8 @@ def evaluate_candidate(
             not cover the rows.
     """
     opened = open_release(candidate / RELEASE)
-    original = keep_represented(candidate, original)
+    if isinstance(original, Microdata):
+        original = keep_represented(candidate, original)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
         raise Fault(f"the candidate was not kept: {measured.fault.told}")
@@ -112,7 +116,7 @@ def keep_represented(candidate: Path, original: Microdata) -> Microdata:
 
 def measure_bounds(
     opened: Release,
-    original: Microdata,
+    original: Original,
     evaluation: Evaluation,
     randomness: Randomness,
     progress: Callable[[int, int], None],
@@ -120,11 +124,12 @@ def measure_bounds(
 ) -> MeasuredBounds:
     """Ask the workloads' queries of a release and of the rows that it represents.
 
-    The report with truths is written into the private directory `reports`.
+    The report with truths is written into the private directory `reports`. How present people are
+    is not found of parts.
     """
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     try:
-        exposed = exposures(opened, original)
+        exposed = exposures(opened, original) if isinstance(original, Microdata) else []
     except InputError:
         return MeasuredBounds([], fault=BrokenWord(_UNCOVERED, _UNCOVERED))
     declared = opened.declared

@@ -83,23 +83,7 @@ CHANGES = {
         "versions: composed needs everybody's place",
     ),
     "map": ({"columns": {**PERSON, **COLUMNS}, "unit": None}, "say remember: units"),
-    "workloads": (
-        {
-            "evaluate": {
-                "workloads": [
-                    {
-                        "kind": "range",
-                        "over": "age",
-                        "spans": [5],
-                        "queries": 5,
-                        "aggregate": "avg",
-                        "of": "cost",
-                    }
-                ]
-            }
-        },
-        "evaluate.workloads",
-    ),
+    "intervals": ({"evaluate": {"intervals": 95}}, "evaluate.intervals: are calibrated"),
     "csv": ({"source": {"uri": "visits.csv"}}, "source.format: parts are read from Parquet"),
     "encrypted": ({"stages": "encrypted"}, "stages: encrypted"),
     "by a sensitive column": (
@@ -254,13 +238,12 @@ def test_parts_too_unlike_the_whole_are_refused(divided):
         divided.publish("one")
 
 
-@pytest.mark.parametrize("command", [["release", "--dry"], ["evaluate"]])
+@pytest.mark.parametrize("command", [["release", "--dry"], ["plan"], ["compare"]])
 def test_commands_that_need_the_whole_table_say_so(published, monkeypatch, command, capsys):
-    release, line = published
+    _, line = published
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder.parent / "work"))
     name, *options = command
-    place = [str(release), "--spec"] if name == "evaluate" else []
-    assert run([name, *place, str(line.spec), *options]) == 2
+    assert run([name, str(line.spec), *options]) == 2
     said = capsys.readouterr().err
     assert "parts:" in said
     assert said.count("\n") == 1

@@ -9,7 +9,14 @@ from sfumato.expectations.errors import InputError
 _SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
 
 
-def require_room(files: Sequence[Path], run: Path, public: Path, formats: Sequence[str]) -> None:
+def require_room(
+    files: Sequence[Path],
+    run: Path,
+    public: Path,
+    formats: Sequence[str],
+    *,
+    keep_rows: bool = False,
+) -> None:
     """Refuse to begin where a disk is too full for what may be written.
 
     Args:
@@ -17,6 +24,7 @@ def require_room(files: Sequence[Path], run: Path, public: Path, formats: Sequen
         run: where stages are written.
         public: where the release appears; it need not be there yet.
         formats: of tables.
+        keep_rows: whether the rows of parts stay until accuracy was measured.
 
     Raises:
         InputError: naming the directory, what it needs and what it has.
@@ -24,7 +32,7 @@ def require_room(files: Sequence[Path], run: Path, public: Path, formats: Sequen
     size = sum(path.stat().st_size for path in files)
     place = next(path for path in (public, *public.parents) if path.exists())
     published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
-    needed = {run: size * _SCRATCH}
+    needed = {run: size * (_SCRATCH + keep_rows)}
     if run.stat().st_dev == place.stat().st_dev:
         needed[run] += published
     else:

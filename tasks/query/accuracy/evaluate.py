@@ -12,8 +12,9 @@ from sfumato.expectations.exact import is_number
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.random_query import Outcome, Queries
+from sfumato.tasks.query.accuracy.in_parts.registry import IN_PARTS
+from sfumato.tasks.query.accuracy.original import Original, OriginalInParts
+from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.accuracy.workloads.parameters import Workload
@@ -29,14 +30,15 @@ __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 
 def evaluate(
     release: Release,
-    original: Microdata,
+    original: Original,
     workloads: Sequence[Workload],
     randomness: Randomness,
     progress: Callable[[int, int], None],
 ) -> list[Measured]:
     """Ask the queries of all workloads, drawn at random; `progress` hears how many are done.
 
-    `original` are the represented rows before anonymization, with columns of the same names.
+    `original` are the represented rows before anonymization, with columns of the same names; of a
+    release in parts, those of its parts.
 
     Raises:
         InputError: where a file of the release is missing, or a column cannot be aggregated.
@@ -59,19 +61,37 @@ def _asked(
     workload: Workload,
     asking: Engine,
     release: Release,
-    original: Microdata,
+    original: Original,
     randomness: Randomness,
 ) -> Iterator[Measured | None]:
     """The queries of a workload, level by level; None for one that cannot be asked."""
     sensitive = _sensitive(workload, release.declared)
-    queries = _queries(workload, sensitive, asking, release, original)
+    aggregate = Aggregate(workload.aggregate, sensitive, "asked")
+    _require_answer(aggregate, release)
+    levels = [level for level in workload.levels for _ in range(workload.queries)]
+    outcomes = _outcomes(workload, aggregate, asking, release, original)(levels, randomness)
     known = _known_width(workload, sensitive, asking, release.declared)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
-    for level in workload.levels:
-        for _ in range(workload.queries):
-            outcome = queries.ask(level, randomness)
-            yield outcome and _measured(workload, sensitive, level, outcome, ratios, known)
+    for level, outcome in zip(levels, outcomes, strict=True):
+        yield outcome and _measured(workload, sensitive, level, outcome, ratios, known)
+
+
+_Outcomes = Callable[[Sequence[int], Randomness], Iterator[Outcome | None]]
+
+
+def _outcomes(
+    workload: Workload,
+    aggregate: Aggregate,
+    asking: Engine,
+    release: Release,
+    original: Original,
+) -> _Outcomes:
+    """What asks a query of each of some levels: one after the other, or all of each part."""
+    if isinstance(original, OriginalInParts):
+        return IN_PARTS[workload.kind](workload, aggregate, asking, release, original).outcomes
+    queries = WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
+    return lambda levels, randomness: (queries.ask(level, randomness) for level in levels)
 
 
 def _sensitive(workload: Workload, declared: Declared) -> str | None:
@@ -79,18 +99,6 @@ def _sensitive(workload: Workload, declared: Declared) -> str | None:
     if workload.of is None and workload.aggregate == "count":
         return None
     return workload.of or declared.named("sensitive")[0]
-
-
-def _queries(
-    workload: Workload,
-    sensitive: str | None,
-    asking: Engine,
-    release: Release,
-    original: Microdata,
-) -> Queries:
-    aggregate = Aggregate(workload.aggregate, sensitive, "asked")
-    _require_answer(aggregate, release)
-    return WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.bounds.bounds import Bounds
 
 
 class Outcome(NamedTuple):
@@ -20,6 +22,12 @@ class Outcome(NamedTuple):
     truth: Fraction | None
     may_be_empty: bool = False
     estimate: Fraction | None = None
+
+
+def outcome_of(bounds: Bounds, truth: Fraction | None) -> Outcome:
+    """The outcome of a query, by an answer and the truth."""
+    limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
+    return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
 
 
 class Queries(Protocol):

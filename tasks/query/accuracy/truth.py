@@ -28,12 +28,19 @@ class Truth:
     every_row: bool
 
     def answer(self, kind: AggregateKind, chosen: np.ndarray) -> Fraction | None:
-        """The aggregate over the `chosen` rows (bool, one per row); None where none is."""
-        codes = self.codes[chosen]
-        known = codes if self.every_row else codes[codes >= 0]
+        """The aggregate over the `chosen` rows (bool, or their numbers); None where none is."""
+        known = self._known(chosen)
         if self.numbers is None or kind.truth is None:
             return Fraction(len(known))
         return kind.truth(self.numbers, known)
+
+    def counted(self, chosen: np.ndarray) -> int:
+        """How many of the `chosen` rows it is over."""
+        return len(self._known(chosen))
+
+    def _known(self, chosen: np.ndarray) -> np.ndarray:
+        codes: np.ndarray = self.codes[chosen]
+        return codes if self.every_row else codes[codes >= 0]
 
 
 @dataclass(frozen=True, eq=False)

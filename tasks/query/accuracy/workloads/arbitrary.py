@@ -9,13 +9,12 @@ from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.accuracy.truth import read_help, truth_of
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload
+from sfumato.tasks.query.accuracy.workloads.sets import draw_vectors
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Engine, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.relations import relations
-
-_SPARSE = 4  # times as many numbers, and few are drawn twice
 
 
 class ArbitraryQueries:
@@ -44,28 +43,11 @@ class ArbitraryQueries:
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
         """The next set; None where nothing is published."""
-        if not len(self._size):
+        drawn = draw_vectors(self._size, level, randomness)
+        if drawn is None:
             return None
-        order = some_in_random_order(len(self._size), level, randomness)
-        enough = int(np.searchsorted(np.cumsum(self._size[order]), level)) + 1
         chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
-        chosen[order[:enough]] = True
+        chosen[drawn] = True
         hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
         lower, upper = self._helped.bounds(hits)
         return Outcome(lower, upper, self._truth.answer(self._kind, chosen[self._original]))
-
-
-def some_in_random_order(number: int, wanted: int, randomness: Randomness) -> np.ndarray:
-    """So many of the numbers below `number`, or more, as a random order of all begins (int64).
-
-    Where few are wanted, they are drawn one by one, and those that were drawn before passed over.
-    """
-    if _SPARSE * wanted >= number:
-        return np.argsort(randomness(number), kind="stable")
-    last = np.uint64(2**64 // number * number - 1)  # beyond it some would be drawn more often
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < wanted:
-        keys = randomness(2 * wanted)
-        drawn = np.concatenate([found, (keys[keys <= last] % np.uint64(number)).astype(np.int64)])
-        found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-    return found

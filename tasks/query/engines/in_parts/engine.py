@@ -1,6 +1,6 @@
 """The engine of releases that show exact rows, in one table or in parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -8,13 +8,14 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
-from sfumato.tasks.query.engines.direct.counted import CountedBounds
-from sfumato.tasks.query.engines.direct.engine import open_direct, rows_selected
-from sfumato.tasks.query.engines.direct.helped import BoundsFromHelp
+from sfumato.tasks.query.engines.direct.engine import open_direct
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
 from sfumato.tasks.query.engines.engine import Engine, Files
-from sfumato.tasks.query.engines.in_parts.counted import CountedInParts
-from sfumato.tasks.query.engines.in_parts.helped import HelpedInParts
+from sfumato.tasks.query.engines.in_parts.joined import (
+    CountedQuestion,
+    HelpedQuestion,
+    JoinedQuestion,
+)
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
@@ -56,28 +57,48 @@ class EngineInParts(RowsEngine):
 
     def _helped(self, question: Question, estimates: bool) -> _Found:
         """The bounds without a condition on sensitive values."""
-        joined = HelpedInParts(question.aggregates)
+        joined = HelpedQuestion(self.conditions, question, estimates, self._is_whole)
         try:
-            for tables in self._each():
-                rows = rows_selected(tables, self.conditions, question)
-                joined.add(rows, BoundsFromHelp(tables, rows, estimates=estimates))
+            return self._joined(joined)
         except NotDirectError:
             return super()._helped(question, estimates)
-        return joined.found(self._is_whole, grouped=bool(question.group_by))
 
     def _counted(self, question: Question, estimates: bool) -> _Found:
         """The bounds where a condition is on sensitive values."""
-        joined = CountedInParts(question.aggregates, estimates=estimates)
         try:
-            for tables in self._each():
-                rows = rows_selected(tables, self.conditions, question)
-                counted = CountedBounds(
-                    tables, self.conditions, question, rows, estimates=estimates
-                )
-                joined.add(rows, counted)
+            return self._joined(CountedQuestion(self.conditions, question, estimates))
         except NotDirectError:
             return super()._counted(question, estimates)
-        return joined.found(grouped=bool(question.group_by))
+
+    def ask_each(self, questions: Sequence[Question], estimates: bool) -> list[_Found]:
+        """The bounds that several questions ask for: each part is read once for all of them.
+
+        Raises:
+            QueryError: where one cannot be evaluated.
+        """
+        joined = [self._joining(question, estimates) for question in questions]
+        for tables in self._each():
+            joined = [_added(one, tables) for one in joined]
+        return [
+            self.ask(question, estimates) if one is None else one.found()
+            for question, one in zip(questions, joined, strict=True)
+        ]
+
+    def _joining(self, question: Question, estimates: bool) -> JoinedQuestion | None:
+        """What joins the parts' answers to a question, where one thing does."""
+        kinds = [aggregate.kind for aggregate in question.aggregates]
+        if any(kind.of_choices is not None for kind in kinds):
+            return None
+        if question.matching:
+            return CountedQuestion(self.conditions, question, estimates)
+        if any(kind.help is None and not kind.counts_rows for kind in kinds):
+            return None
+        return HelpedQuestion(self.conditions, question, estimates, self._is_whole)
+
+    def _joined(self, question: JoinedQuestion) -> _Found:
+        for tables in self._each():
+            question.add(tables)
+        return question.found()
 
     def _each(self) -> Iterator[ReleaseTables]:
         for tables in self.parts:
@@ -85,3 +106,13 @@ class EngineInParts(RowsEngine):
 
     def _is_whole(self, name: str) -> bool:
         return self.declared.columns[name].type == "integer"
+
+
+def _added(joined: JoinedQuestion | None, tables: ReleaseTables) -> JoinedQuestion | None:
+    """The same with another part; None where that gives no answer, but SQL does."""
+    try:
+        if joined is not None:
+            joined.add(tables)
+    except NotDirectError:
+        return None
+    return joined

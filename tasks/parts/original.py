@@ -1,0 +1,78 @@
+"""The rows that a release in parts represents, as they were, read part by part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.parts.divided import PartOnDisk, read_parts
+from sfumato.tasks.parts.strata import read_rows_of
+from sfumato.tasks.private.line import suppressed_rows, without_suppressed
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.original import OriginalInParts
+from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentedPart:
+    """The rows of a part that its release represents.
+
+    Attributes:
+        part: on disk.
+        roles: of the columns that are published.
+        suppressed: which rows are not represented, in canonical order (bool); None for none.
+    """
+
+    part: PartOnDisk
+    roles: Mapping[str, Role]
+    suppressed: np.ndarray | None
+
+    def read(self, names: Sequence[str]) -> Microdata:
+        """Some columns of them; all are read where some rows are suppressed."""
+        if self.suppressed is None:
+            return read_rows_of(self.part.strata, {name: self.roles[name] for name in names})
+        rows = read_rows_of(self.part.strata, dict(self.roles))
+        kept = without_suppressed(rows, self.suppressed)
+        return kept.keep(kept[name] for name in names)
+
+
+def original_of_version(divided: Path, release: Path, line: Line) -> OriginalInParts:
+    """The rows that a version in parts represents, of those that were divided as it was.
+
+    Raises:
+        InputError: where whom it represents is not known here.
+    """
+    declared = open_release(release).declared
+    rows = sum(part.rows for part in read_parts(divided))
+    return _original(divided, declared, suppressed_rows(line.private, release.name, rows))
+
+
+def original_of_candidate(divided: Path, candidate: Path) -> OriginalInParts:
+    """The same of a validated candidate."""
+    declared, kept = open_release(candidate / RELEASE).declared, candidate / SUPPRESSED
+    return _original(divided, declared, np.load(kept) if kept.exists() else None)
+
+
+def _original(divided: Path, declared: Declared, suppressed: np.ndarray | None) -> OriginalInParts:
+    parts = read_parts(divided)
+    roles = {name: column.role for name, column in declared.columns.items()}
+    ends = np.cumsum([part.rows for part in parts])
+    of_parts = [None] * len(parts) if suppressed is None else np.split(suppressed, ends[:-1])
+    kept = [
+        part.rows - (0 if of is None else int(of.sum()))
+        for part, of in zip(parts, of_parts, strict=True)
+    ]
+    if kept != [part.rows for part in declared.made_of]:
+        raise InputError("parts: whom the release represents is not known here")
+    return OriginalInParts(
+        [
+            RepresentedPart(part, roles, of if of is not None and of.any() else None)
+            for part, of in zip(parts, of_parts, strict=True)
+        ]
+    )

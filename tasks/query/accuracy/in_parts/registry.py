@@ -1,0 +1,30 @@
+"""What asks queries of releases in parts, by the kind of workload that a spec names."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.query.accuracy.in_parts.conditions import counts_in_parts, ranges_in_parts
+from sfumato.tasks.query.accuracy.in_parts.vectors import VectorsInParts
+from sfumato.tasks.query.accuracy.original import OriginalInParts
+from sfumato.tasks.query.accuracy.random_query import Outcome
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.question.aggregate import Aggregate
+
+
+class QueriesInParts(Protocol):
+    """Random queries of a workload, asked part by part."""
+
+    def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
+        """The outcomes of a query of each level; None for one that cannot be asked."""
+        ...
+
+
+IN_PARTS: Mapping[
+    str, Callable[[Any, Aggregate, Engine, Release, OriginalInParts], QueriesInParts]
+] = {
+    "range": ranges_in_parts,
+    "arbitrary": VectorsInParts,
+    "counts": counts_in_parts,
+}

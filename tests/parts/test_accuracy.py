@@ -1,0 +1,188 @@
+"""The accuracy of a release in parts is that of the same groups published as one table."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import parse_one
+
+from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.parts.divided import read_parts
+from sfumato.tasks.parts.original import original_of_version
+from sfumato.tasks.parts.strata import read_rows_of
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.query.accuracy.evaluate import evaluate
+from sfumato.tasks.query.accuracy.in_parts import conditions, keys
+from sfumato.tasks.query.accuracy.in_parts.joined import joined_truth
+from sfumato.tasks.query.accuracy.in_parts.keys import VectorKeys, count_vectors
+from sfumato.tasks.query.accuracy.truth import truth_of
+from sfumato.tasks.query.accuracy.workloads.frequent import frequent_values
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.ask import engine, files_of_tables
+from sfumato.tasks.query.engines.in_parts.engine import EngineInParts
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.conditions import question_of
+from tests.parts.divided import divide, visits
+from tests.parts.test_answers import FORMS, as_one
+
+RANGES = [
+    {"kind": "range", "aggregate": name, "over": "age", "of": "cost", "spans": [4, 200]}
+    for name in ("sum", "avg", "min", "max", "count")
+]
+SETS = [
+    {"kind": "arbitrary", "aggregate": name, "of": "cost", "selected": [5, 60]}
+    for name in ("sum", "avg", "min", "max", "count")
+]
+COUNTS = [{"kind": "counts", "of": of, "selectivity": [10, 60]} for of in ("ward", "cost")]
+WORKLOADS = {
+    "permuted": [*RANGES, *SETS, *COUNTS],
+    "split": [*RANGES, *SETS, *COUNTS],
+    "anatomy": [*RANGES, *SETS, *COUNTS],
+    "generalized": [*RANGES, *COUNTS],
+    "suppressed": [*RANGES, *COUNTS],
+    "stratum": [*RANGES, *COUNTS[1:]],
+    "exact-qi": [*RANGES, *COUNTS[1:]],
+}
+
+
+def workloads(kind):
+    asked = [{**one, "queries": 4} for one in WORKLOADS[kind]]
+    return Evaluation.model_validate({"workloads": asked}).workloads
+
+
+def written(release, place):
+    """The same groups as a release of one table."""
+    tables, declared = as_one(release)
+    for name, table in tables.items():
+        folder = place / ("sql" if name.startswith("help_") else "data")
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, folder / f"{name}.parquet")
+    return Release(place, declared, {})
+
+
+def bounds(query):
+    """All but the estimate, in whose last digit floats that are added up may differ."""
+    return replace(query, estimate=None)
+
+
+def guess(query):
+    return None if query.estimate is None else float(query.estimate)
+
+
+@pytest.mark.parametrize("kind", WORKLOADS)
+def test_figures_are_those_of_one_table(divided, tmp_path, kind):
+    line = divided.write(visits(), **FORMS[kind])
+    release = line.publish("one").directory
+    resolved, stage = line.divide("again")
+    opened = open_release(release)
+    assert len(opened.declared.made_of) == 6
+    original = original_of_version(stage, release, resolved.line)
+    roles = {name: column.role for name, column in opened.declared.columns.items()}
+    whole = read_rows_of([one for part in read_parts(stage) for one in part.strata], roles)
+    one = written(release, tmp_path / "one")
+    in_parts, as_table = (
+        evaluate(asked, rows, workloads(kind), seeded_keys(1), lambda *_: None)
+        for asked, rows in ((opened, original), (one, whole))
+    )
+    assert list(map(bounds, in_parts)) == list(map(bounds, as_table))
+    assert list(map(guess, in_parts)) == pytest.approx(list(map(guess, as_table)))
+    assert all(query.inside for query in in_parts)
+    assert len(in_parts) == 8 * len(WORKLOADS[kind])
+
+
+def test_parts_are_read_once_for_many_queries(published, monkeypatch, tmp_path):
+    """Blocks of three queries, of which each reads the six parts once, and none is asked alone."""
+    release, line = published
+    stage = divide(line.plan(), private_directory(tmp_path / "again"))
+    original = original_of_version(stage, release, line.plan().line)
+    asked, read = workloads("permuted")[:1], []
+    opened = open_release(release)
+    before = evaluate(opened, original, asked, seeded_keys(3), lambda *_: None)
+    each = EngineInParts._each
+
+    def noted(engine):
+        read.append(1)
+        return each(engine)
+
+    monkeypatch.setattr(conditions, "_AT_ONCE", 3)
+    monkeypatch.setattr(EngineInParts, "_each", noted)
+    assert evaluate(opened, original, asked, seeded_keys(3), lambda *_: None) == before
+    assert len(read) == 3 + 2  # and once each for what is known without the release
+
+
+def test_questions_that_parts_do_not_answer_are_asked_of_all_by_sql(published):
+    release, _ = published
+    opened = open_release(release)
+    questions = [
+        question_of(Aggregate(name, "cost", "x"), parse_one("age > 40"), opened.declared)
+        for name in ("stddev", "sum")
+    ]
+    with engine(files_of_tables(opened, ["cost"]), opened.declared) as asking:
+        alone = [asking.ask(question) for question in questions]
+        assert asking.ask_each(questions, True) == alone
+
+
+@given(
+    st.lists(st.lists(st.integers(-9, 9) | st.none(), max_size=5), min_size=1, max_size=4),
+    st.sampled_from([kind for kind in AGGREGATES.values() if kind.measured]),
+)
+def test_truths_of_parts_make_that_of_all(parts, kind):
+    values = [value for part in parts for value in part]
+    joined = joined_truth(kind)
+    for part in parts:
+        joined.add(*answered(part, kind))
+    assert joined.answer == answered(values, kind)[1]
+
+
+def answered(values, kind):
+    aggregate = Aggregate(kind.name, "v", "x")
+    truth = truth_of(encode("v", "sensitive", pa.array(values, pa.int64())), aggregate)
+    everybody = np.ones(len(values), dtype=bool)
+    return truth.counted(everybody), truth.answer(kind, everybody)
+
+
+TOWNS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", None]), st.integers(0, 3) | st.none()), max_size=8
+)
+
+
+@given(st.lists(TOWNS, min_size=1, max_size=3), TOWNS, st.booleans())
+def test_vectors_of_all_parts_are_counted_in_their_order(parts, others, wide):
+    with pytest.MonkeyPatch.context() as patch:
+        if wide:
+            patch.setattr(keys, "INT64_MAX", 1)
+        tables = [table_of(rows) for rows in parts]
+        known = VectorKeys.of(["town", "n"], tables)
+        found, counts = count_vectors(known.of_rows(table) for table in tables)
+        counted = Counter(row for rows in parts for row in rows)
+        ordered = sorted(counted, key=lambda row: [(v is not None, v or 0) for v in row])
+        assert counts.tolist() == [counted[row] for row in ordered]
+        columns = [
+            encode(name, "quasi-identifier", table_of(others)[name]) for name in ("town", "n")
+        ]
+        of_others = known.of_original(columns) if others else []
+        for row, key in zip(others, of_others, strict=True):
+            assert (key in found) == (row in counted)
+            if row in counted:
+                assert found[ordered.index(row)] == key
+
+
+def table_of(rows):
+    towns, numbers = zip(*rows, strict=True) if rows else ((), ())
+    return pa.table({"town": pa.array(towns, pa.string()), "n": pa.array(numbers, pa.int64())})
+
+
+@given(st.lists(st.lists(st.integers(0, 4) | st.none(), max_size=6), min_size=1, max_size=3))
+def test_values_are_drawn_as_often_as_rows_have_them(parts):
+    columns = [encode("v", "sensitive", pa.array(part, pa.int64())) for part in parts]
+    known = frequent_values("v", columns)
+    drawn = [known.draw(lambda _, n=n: np.array([n], np.uint64)) for n in range(known.rows)]
+    assert Counter(drawn) == Counter(value for part in parts for value in part)

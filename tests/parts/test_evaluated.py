@@ -1,0 +1,176 @@
+"""Versions in parts are current once they were measured; goals that are missed refuse them."""
+
+import csv
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.flows.evaluation import evaluate_again
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks import evaluate as tasks
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.progress import listening
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.query.accuracy import truth
+from tests.flow_here import leave_prefect_out, release_here
+from tests.parts.divided import SPEC, visits
+from tests.parts.test_promises import KINDS
+
+ASKED = [
+    {"kind": "range", "aggregate": "avg", "over": "age", "of": "cost", "spans": [9], "queries": 6},
+    {"kind": "arbitrary", "aggregate": "sum", "of": "cost", "selected": [30], "queries": 6},
+    {"kind": "counts", "of": "ward", "selectivity": [40], "queries": 6},
+]
+LEAVES = {  # rows of a value that is too frequent are suppressed
+    **KINDS["disjoint cover"],
+    "partition": {"method": "disjoint-cover", "residue": "suppress"},
+    "promises": [{"model": "alpha-beta", "alpha": 0.9, "beta": 0.5, "sensitive": "ward"}],
+}
+
+
+def often_a(seed=1):
+    """Rows of which more than half have the same value."""
+    rows = visits(200, seed)
+    ward = np.where(np.arange(200) % 3 > 0, "a", rows["ward"].to_numpy(zero_copy_only=False))
+    return rows.set_column(rows.column_names.index("ward"), "ward", pa.array(ward))
+
+
+class Killed(BaseException):
+    """What a process that is killed would have raised."""
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    leave_prefect_out(monkeypatch)
+
+
+@pytest.fixture
+def measured(divided):
+    """Writes a line with workloads."""
+
+    def write(rows=None, require=None, **changes):
+        asked = ASKED[2:] if "form" in changes else ASKED  # ambiguous releases answer counts
+        evaluation = {"workloads": asked, **({"require": require} if require else {})}
+        return divided.write(visits() if rows is None else rows, evaluate=evaluation, **changes)
+
+    return write
+
+
+def record_of(line):
+    return read_record(line.plan().line.public)
+
+
+def test_a_release_is_measured_before_its_rows_go(measured, divided):
+    line = measured()
+    version = release_here(line.spec)
+    record = record_of(line).versions["0001"]
+    assert record.status == "published"
+    assert [one["queries"] for one in record.accuracy] == [6, 6, 6]
+    assert all(one["median"] >= 0 for one in record.accuracy)
+    reports = line.plan().line.reports(version.name)
+    with (reports / "accuracy.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["kind"] for row in rows] == ["range"] * 6 + ["arbitrary"] * 6 + ["counts"] * 6
+    assert {row["inside"] for row in rows} == {"true"}
+    assert not list((divided.folder.parent / "work").rglob("*.parquet"))
+    assert not list(version.rglob("accuracy*"))
+
+
+def test_a_killed_run_leaves_a_pending_version_that_the_next_one_measures(measured, monkeypatch):
+    def kill(*_, **__):
+        raise Killed
+
+    line = measured()
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(tasks, "evaluate_release", kill)
+        release_here(line.spec)
+    record = record_of(line)
+    assert (record.current, record.versions["0001"].status) == (None, "pending")
+    assert release_here(line.spec).name == "0001"
+    record = record_of(line)
+    assert (record.current, record.versions["0001"].status) == ("0001", "published")
+    assert len(record.versions["0001"].accuracy) == 3
+
+
+def test_another_source_says_which_version_is_pending(measured, monkeypatch):
+    def kill(*_, **__):
+        raise Killed
+
+    line = measured(versions="accepted-risk")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(tasks, "evaluate_release", kill)
+        release_here(line.spec)
+    said = []
+    measured(visits(seed=2), versions="accepted-risk")
+    with listening(lambda told, event, _: said.append(told) if event == "said" else None):
+        assert release_here(line.spec).name == "0002"
+    assert any("version 0001 is pending" in told for told in said)
+    assert record_of(line).current == "0002"
+
+
+def test_what_misses_a_goal_that_refuses_never_appears(measured):
+    line = measured(require={"median-relative-width": 1e-9, "on-failure": "refuse"})
+    with pytest.raises(PromiseError, match=r"evaluate\.require: the median relative width is"):
+        release_here(line.spec)
+    assert not list(line.plan().line.public.glob("0*"))
+    line = measured(require={"median-relative-width": 9, "on-failure": "refuse"})
+    version = release_here(line.spec)
+    record = record_of(line).versions["0001"]
+    assert (record.status, record.goal) == ("published", "met")
+    assert (line.plan().line.reports(version.name) / "accuracy.csv").exists()
+
+
+def test_a_goal_that_only_tells_is_recorded(measured):
+    line = measured(require={"median-relative-width": 1e-9})
+    release_here(line.spec)
+    assert record_of(line).versions["0001"].goal == "below-goal"
+
+
+def test_a_candidate_waits_for_approval_with_its_accuracy(measured):
+    line = measured(approval="required")
+    held = release_here(line.spec)
+    told = json.loads((held / "report" / "accuracy.json").read_bytes())
+    assert [one["queries"] for one in told] == [6, 6, 6]
+
+
+def test_a_truth_outside_its_bounds_withdraws_the_version(measured, monkeypatch):
+    line = measured()
+    monkeypatch.setattr(truth.Truth, "answer", lambda *_: -1)
+    with pytest.raises(Fault, match="the truth is outside the bounds"):
+        release_here(line.spec)
+    assert record_of(line).versions["0001"].status == "withdrawn"
+
+
+@pytest.mark.parametrize("changes", [{}, LEAVES], ids=["all rows", "rows left out"])
+def test_a_version_is_measured_again_on_its_source_in_any_order(measured, changes):
+    line = measured(often_a(), **changes)
+    version = release_here(line.spec)
+    left_out = open_release(version).declared.rows.suppressed
+    assert bool(left_out) == bool(changes)
+    measured(often_a().take(np.random.default_rng(3).permutation(200)), **changes)
+    found = evaluate_again(version, line.spec, Overrides())
+    assert (len(found.public), found.fault) == (1 if changes else 3, None)
+    assert not list((line.folder.parent / "work").rglob("*.parquet"))
+    measured(often_a(seed=9), **changes)
+    with pytest.raises(InputError, match="was not made of this source"):
+        evaluate_again(version, line.spec, Overrides())
+
+
+def test_nothing_is_measured_where_nobody_knows_who_was_left_out(measured):
+    line = measured(often_a(), **LEAVES)
+    version = release_here(line.spec)
+    (line.plan().line.private / "left-out" / version.name).unlink()
+    with pytest.raises(InputError, match="whom the release represents is not known here"):
+        evaluate_again(version, line.spec, Overrides())
+    assert record_of(line).versions["0001"].status == "published"
+
+
+def test_without_workloads_nothing_is_pending(divided):
+    line = divided.write(visits())
+    release_here(line.spec)
+    record = record_of(line)
+    assert (record.current, record.versions["0001"].accuracy) == ("0001", None)
+    assert SPEC.get("evaluate") is None
