@@ -1,5 +1,6 @@
 """Comparisons: the same queries to all, widths that decide, and nothing that is tried twice."""
 
+import csv
 import json
 import re
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import escape
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
@@ -69,6 +71,27 @@ def test_all_are_asked_the_same_and_nothing_is_tried_twice(small, compare, heard
     assert (again.page.parents[1] / "queries" / "queries.sql").read_bytes() == queries
     compare({"partition": [{"method": "ke", "objective": "max"}]})
     assert heard == [("ke (objective max) · permuted", 1, 1)]
+
+
+def test_what_attackers_guess_stands_beside_every_alternative_in_the_csv(small, compare):
+    found = compare({"partition": [{"method": "ke"}, {"method": "mondrian"}]})
+    with (found.page.parent / "comparison.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    page = found.page.read_text(encoding="utf-8")
+    assert len(rows) == 2 * len({row["query"] for row in rows})
+    guessed = {}
+    for one in found.ranked:
+        scores = {f"wage: {s['measure']}": s["share"] for s in one.outcome.attacks["wage"]}
+        assert {
+            "wage: own value guessed from the group alone",  # homogeneity
+            "wage: in a group whose range is below a fifth of the promised e",  # small range
+            "wage: own value guessed by deFinetti's attack",
+        } <= set(scores)
+        for row in (row for row in rows if row["alternative"] == one.outcome.name):
+            assert {name: float(row[name]) for name in scores} == scores
+        guessed[one.outcome.name] = scores
+        assert all(escape(name.removeprefix("wage: ")) in page for name in scores)
+    assert len({json.dumps(scores) for scores in guessed.values()}) == 2
 
 
 def test_what_was_cut_short_goes_on_where_it_was(compare, heard, monkeypatch):

@@ -163,27 +163,38 @@ def _median(queries: Sequence[AskedQuery], scores: Sequence[float | None], name:
 
 def _attacks(content: ComparisonContent) -> list[Table]:
     """What attackers guess: a table for each sensitive column, whose columns are alternatives."""
-    columns = dict.fromkeys(name for one in content.ranked for name in one.outcome.attacks)
     return [
         table_of(f"Guesses of {column}: share of the people", _guesses(content, column))
-        for column in columns
+        for column in _attacked(content)
     ]
+
+
+def _attacked(content: ComparisonContent) -> list[str]:
+    """The sensitive columns of which something is guessed in any alternative."""
+    return list(dict.fromkeys(name for one in content.ranked for name in one.outcome.attacks))
 
 
 def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
-    found = [
-        {score["measure"]: score["share"] for score in one.outcome.attacks.get(column, ())}
-        for one in content.ranked
-    ]
-    measures = dict.fromkeys(measure for scores in found for measure in scores)
+    found = [_shares(one.outcome, column) for one in content.ranked]
     return [
         {"measure": measure}
         | {
             str(n): share_in_words(scores[measure]) if measure in scores else "-"
             for n, scores in enumerate(found, start=1)
         }
-        for measure in measures
+        for measure in _measures(content, column)
     ]
+
+
+def _shares(outcome: TriedAlternative, column: str) -> dict[str, float]:
+    """What attackers guess of a column, by what is measured."""
+    return {score["measure"]: score["share"] for score in outcome.attacks.get(column, ())}
+
+
+def _measures(content: ComparisonContent, column: str) -> list[str]:
+    """All that is measured of a column in any alternative."""
+    found = (_shares(one.outcome, column) for one in content.ranked)
+    return list(dict.fromkeys(measure for scores in found for measure in scores))
 
 
 def names_by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
@@ -195,11 +206,16 @@ def names_by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _csv(content: ComparisonContent) -> str:
+    """A line for each query and alternative, beside what attackers guess of the latter."""
+    risks = [(name, m) for name in _attacked(content) for m in _measures(content, name)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["alternative", "workload", "query", "relative_width", "error"])
+    told = [f"{name}: {measure}" for name, measure in risks]
+    writer.writerow(["alternative", "workload", "query", "relative_width", "error", *told])
     for one in content.ranked:
+        shares = {name: _shares(one.outcome, name) for name in _attacked(content)}
+        guessed = [shares[name].get(measure) for name, measure in risks]
         scores = zip(content.queries, one.outcome.relative, one.outcome.errors, strict=True)
         for number, (query, width, error) in enumerate(scores, start=1):
-            writer.writerow([one.outcome.name, query.workload, number, width, error])
+            writer.writerow([one.outcome.name, query.workload, number, width, error, *guessed])
     return text.getvalue()
