@@ -31,6 +31,7 @@ from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, SaidOfLine
+from sfumato.tasks.schema.strata import HierarchyLevel
 from sfumato.tasks.targets.given import read_given_target
 
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)
@@ -71,7 +72,30 @@ class ReleaseSpec(SaidOfLine, SpecParts):
         Raises:
             InputError: where a file cannot be read, or is not a hierarchy or a target.
         """
-        published = {
+        kind, more = Terms, dict[str, Any]()
+        if isinstance(self.partition, AutoParameters):
+            kind, more = WishedTerms, {"by_level": self._columns_by_level(base)}
+        return kind(
+            **more,
+            name=self.name,
+            title=self.title,
+            unit="identifier" if any(c.unit for c in self.columns.values()) else "row",
+            rows_per_unit="several" if self.repeats else "one",
+            households=self.household is not None,
+            versions=declaration_of(self.versions),
+            columns=self._declared_columns(base),
+            strata=self.strata,
+            promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
+            partition=self.partition,
+            form=self.form,
+            formats=self.formats,
+            csv=self.publish.csv,
+            parts=self.parts,
+        )
+
+    def _declared_columns(self, base: Path) -> dict[str, DeclaredColumn]:
+        """The columns that are published, in the order of their roles."""
+        return {
             name: DeclaredColumn(
                 role=column.shown_as,
                 weight=column.role == "weight",
@@ -86,23 +110,13 @@ class ReleaseSpec(SaidOfLine, SpecParts):
             for name, column in self.columns.items()
             if column.shown_as == role
         }
-        kind = WishedTerms if isinstance(self.partition, AutoParameters) else Terms
-        return kind(
-            name=self.name,
-            title=self.title,
-            unit="identifier" if any(c.unit for c in self.columns.values()) else "row",
-            rows_per_unit="several" if self.repeats else "one",
-            households=self.household is not None,
-            versions=declaration_of(self.versions),
-            columns=published,
-            strata=self.strata,
-            promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
-            partition=self.partition,
-            form=self.form,
-            formats=self.formats,
-            csv=self.publish.csv,
-            parts=self.parts,
-        )
+
+    def _columns_by_level(self, base: Path) -> dict[str, DeclaredColumn]:
+        """Quasi-identifiers as they would be declared, were strata levels of their hierarchies."""
+        known = [n for n in self.named("quasi-identifier") if self.columns[n].hierarchy is not None]
+        strata = tuple(HierarchyLevel(column=name, level=1) for name in known)
+        columns = self.model_copy(update={"strata": strata})._declared_columns(base)
+        return {name: columns[name] for name in known}
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:
         """The hierarchy of a column, where what is published of it depends on it."""

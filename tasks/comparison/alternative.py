@@ -157,7 +157,7 @@ def _chosen(
     terms, choosing = alternative.terms, alternative.choosing
     if choosing is None or not isinstance(terms, WishedTerms):
         return terms, ""
-    microdata = with_hierarchies(table, terms.hierarchies)
+    microdata = with_hierarchies(table, terms.all_hierarchies)
     best, _ = choose(microdata, terms, choosing, randomness)
     keys = best.partition.model_dump(mode="json", exclude_defaults=True, exclude={"aims"})
     words = [f"{key} {value}" for key, value in keys.items() if key != "method"]

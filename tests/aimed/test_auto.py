@@ -3,11 +3,13 @@
 import copy
 import json
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli.main import run
+from sfumato.flows.rules import candidates
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.private.coded.choices import CHOICES, keep_choice, read_choice
@@ -231,3 +233,77 @@ def test_forms_may_be_chosen_too(tmp_path):
 def test_what_cannot_be_aimed_is_refused_when_the_spec_is_read(tmp_path, changes, words):
     with pytest.raises(SpecError, match=words):
         spec_of(tmp_path, **changes)
+
+
+REGIONS = {f"town-{n}": f"region-{n // 4}" for n in range(12)}
+BY_TOWN = {
+    **AUTO,
+    "partition": {"method": "auto", "aims": [{"kind": "group-by", "by": "town"}]},
+    "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+    "columns": {
+        **SPEC["columns"],
+        "town": {"role": "quasi-identifier", "hierarchy": "towns.csv"},
+        "note": {"role": "drop"},
+    },
+}
+
+
+def in_regions(rows=180, seed=1, first=0):
+    """People of twelve towns in three regions, whose ages and wages tell nothing of these."""
+    return [
+        {**one, "town": f"town-{number % 12}"}
+        for number, one in enumerate(people(first, rows, seed)[:rows])
+    ]
+
+
+@pytest.fixture
+def regions(tmp_path):
+    line = Small(tmp_path / "regions")
+    line.folder.mkdir()
+    text = "".join(f"{town},{region},*\n" for town, region in REGIONS.items())
+    (line.folder / "towns.csv").write_text(text, encoding="utf-8")
+    return line
+
+
+def hierarchy_of_town(said):
+    (town,) = (column for column in said["columns"] if column["name"] == "town")
+    return town.get("hierarchy")
+
+
+def test_levels_of_hierarchies_are_among_the_strata_that_are_tried(regions, monkeypatch):
+    """No bands are of texts, and of an answer by town only groups with people of it are open.
+
+    Partitions that cut towns by themselves do so more closely, and are left out here.
+    """
+    monkeypatch.setattr(candidates, "_KEYS", ({"method": "anatomy"},))
+    published = regions.write(in_regions(), **BY_TOWN).publish("first")
+    report = regions.plan().line.reports(published.directory.name) / "partition.json"
+    tried = [one["strata"] for one in json.loads(report.read_text())["choice"]]
+    level = {"column": "town", "level": 1}
+    assert [level] in tried
+    assert not any("bands" in stratum for strata in tried for stratum in strata)
+    said = declared(published)
+    assert said["strata"] == [level]
+    assert hierarchy_of_town(said) is not None
+    assert run(["check", str(published.directory)]) == 0
+    rows = pq.read_table(published.directory / "data" / "microdata.parquet").to_pylist()
+    pairs = {(row["group_id"], REGIONS[row["town"]]) for row in rows}
+    assert len(pairs) == len({group for group, _ in pairs}) > 3
+    regions.write(in_regions(seed=5, first=900), **BY_TOWN)
+    assert not isinstance(regions.plan().terms, WishedTerms)
+    assert declared(regions.publish("second"))["strata"] == [level]
+
+
+def test_a_hierarchy_that_no_stratum_is_a_level_of_is_not_declared(regions):
+    aims = [{"kind": "range", "over": "age", "spans": [5]}]
+    keys = {**BY_TOWN, "partition": {"method": "auto", "aims": aims}}
+    said = declared(regions.write(in_regions(), **keys).publish("first"))
+    assert hierarchy_of_town(said) is None
+
+
+def test_levels_make_no_other_wish_and_no_other_terms(regions):
+    """What a line has chosen before is found, and its versions stand."""
+    terms = regions.write(in_regions(), **BY_TOWN).plan().terms
+    assert terms.by_level
+    bare = terms.model_copy(update={"by_level": {}})
+    assert (bare.wish, bare.digest()) == (terms.wish, terms.digest())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError, SfumatoError
-from sfumato.tasks.candidates.choice.bands import with_bands
+from sfumato.tasks.candidates.choice.cuts import with_cuts
 from sfumato.tasks.candidates.choice.drawn import Query, drawn_queries
 from sfumato.tasks.candidates.choice.scores import SCORES
 from sfumato.tasks.candidates.choice.wished import Choice, Choosing, WishedTerms
@@ -51,7 +51,7 @@ def choose(
     Raises:
         PromiseError: where no candidate keeps the promises.
     """
-    candidates = with_bands(microdata, choosing)
+    candidates = with_cuts(microdata, choosing)
     queries = queries_of(microdata, choosing.aims)
     totals, broken = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=bool)
     strata = with_strata(microdata, terms.strata)

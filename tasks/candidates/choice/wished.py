@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Terms
@@ -12,7 +12,9 @@ from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.partitions.wish import PartitionWish
-from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.strata import HierarchyLevel, Stratum
 
 _SAID = {"name", "title", "formats", "csv"}
 """What is said in a release's terms, and decides nothing of its groups."""
@@ -29,9 +31,22 @@ class Choice(BaseModel):
 
 
 class WishedTerms(Terms):
-    """Terms whose partition is yet to be chosen: no release declares them."""
+    """Terms whose partition is yet to be chosen: no release declares them.
+
+    Attributes:
+        partition: the wish.
+        by_level: by their names, columns as they would be declared were strata levels of their
+            hierarchies. Nothing is known of terms by them.
+    """
 
     partition: PartitionWish
+    by_level: Mapping[str, DeclaredColumn] = Field(default={}, exclude=True)
+
+    @property
+    def all_hierarchies(self) -> dict[str, HierarchyRule]:
+        """The hierarchies that are declared, and those of which strata may be levels."""
+        known = {name: one.hierarchy for name, one in self.by_level.items() if one.hierarchy}
+        return {**known, **self.hierarchies}
 
     @property
     def wish(self) -> str:
@@ -53,7 +68,9 @@ class WishedTerms(Terms):
         chosen = Choice.model_validate(choice)
         kept = {name: getattr(self, name) for name in Terms.model_fields}
         made = {name: getattr(chosen, name) for name in Choice.model_fields}
-        return Terms(**{**kept, **made})
+        levels = {one.column for one in chosen.strata if isinstance(one, HierarchyLevel)}
+        more = {name: column for name, column in self.by_level.items() if name in levels}
+        return Terms(**{**kept, **made, "columns": {**self.columns, **more}})
 
 
 class Choosing(BaseModel):

@@ -42,7 +42,7 @@ def choose_terms(
         raise Fault("terms that are to be chosen come without candidates")
     known = frozen_choice(terms, line)
     if known is None:
-        microdata = with_hierarchies(load(deidentified), terms.hierarchies)
+        microdata = with_hierarchies(load(deidentified), terms.all_hierarchies)
         best, tried = choose(microdata, terms, choosing, randomness)
         known = best.model_dump(mode="json", by_alias=True)
         write_note(deidentified, CHOICE, [_noted(one) for one in tried])
