@@ -158,7 +158,8 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
     if resolved.terms.parts is not None:
         raise SpecError(
             "parts: this command reads the whole table into memory, and the spec asks for parts: "
-            "only release, evaluate, attack, check, query and load go part by part"
+            "only release, plan (without --sweep), evaluate, attack, check, query and load go part "
+            "by part"
         )
     return resolved
 

@@ -33,8 +33,13 @@ def ingest_source(resolved: ResolvedRun) -> Ingested:
         return ingest(spec.source, spec.columns, spec.nulls, resolved.base, known, place)
 
 
-def divide_source(resolved: ResolvedRun, run: Path) -> Path:
+def divide_source(resolved: ResolvedRun, run: Path, *, keep_rows: bool = False) -> Path:
     """The source of a run in parts, divided in a stage of `run` as a release divides it.
+
+    Args:
+        resolved: the run.
+        run: where the stage is written.
+        keep_rows: whether rows stay when candidates are made of them.
 
     Raises:
         InputError: where the source is not as declared, or there is too little room.
@@ -43,7 +48,7 @@ def divide_source(resolved: ResolvedRun, run: Path) -> Path:
     spec = resolved.spec
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
     with source_secrets(spec.source, environ):
-        return write_divided(rows, resolved.terms, resolved.line, run, _judge)
+        return write_divided(rows, resolved.terms, resolved.line, run, _judge, keep_rows=keep_rows)
 
 
 def _judge(table: pa.Table, rules: Sequence[Rule]) -> tuple[Finding, ...]:

@@ -13,9 +13,10 @@ from typing import Any
 
 from sfumato.expectations import verdicts
 from sfumato.expectations.errors import InputError
+from sfumato.flows.choice.draft_in_parts import draft_parts
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run, with_references
+from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import open_release
@@ -81,12 +82,12 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
         hours: for which the draft stays; what the spec retains, or a day.
 
     Raises:
-        SpecError: where the spec is wrong, or asks for parts.
+        SpecError: where the spec is wrong.
         InputError: where the source is not as declared.
         PromiseError: where a release would be refused.
         Fault: where a truth lies outside its bounds.
     """
-    resolved = require_in_memory(resolve_run(path, overrides))
+    resolved = resolve_run(path, overrides)
     kept = hours or resolved.spec.retain or KEPT_HOURS
     with (
         draft_directory(resolved.line.work, kept) as place,
@@ -98,13 +99,14 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
         closed = encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext()
         with closed:
             try:
-                return _drafted(replace(resolved, line=line), place, run)
+                return _drafted(with_references(replace(resolved, line=line)), place, run)
             finally:
                 shutil.rmtree(run)
 
 
 def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
-    resolved = with_references(resolved)
+    if resolved.terms.parts is not None:
+        return Draft(place, *draft_parts(resolved, place, run))
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     with stage("ingest"):
         whole, ingested = _ingest(resolved, run)

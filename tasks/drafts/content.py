@@ -51,7 +51,7 @@ def draft_content(
     counts = assessment.declared.rows.model_dump(mode="json")
     declared = assessment.declared
     targets = targets_of(declared, assessment.tables, people, assessment.whose)
-    missed = _missed(measured.useful.missed, refuses=refuses)
+    missed = missed_goal(measured.useful.missed, refuses=refuses)
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
         promises=assessment.observed(),
@@ -65,17 +65,17 @@ def draft_content(
         why=gone.counts(),
         who=absent_shares(shown, absences),
         left_out=gone.csv(),
-        warnings=[*measured.useful.warnings, *missed, *_beyond(judge_bars(bars, targets))],
+        warnings=[*measured.useful.warnings, *missed, *missed_bars(judge_bars(bars, targets))],
     )
 
 
-def _missed(goal: str, *, refuses: bool) -> list[str]:
+def missed_goal(goal: str, *, refuses: bool) -> list[str]:
     """What is said of a goal that is missed."""
     follows = "a release would be refused" if refuses else "a release would be below-goal"
     return [f"{goal}: {follows} (evaluate.require)"] if goal else []
 
 
-def _beyond(judged: Sequence[JudgedBar]) -> list[str]:
+def missed_bars(judged: Sequence[JudgedBar]) -> list[str]:
     """What is said of bars that are not kept."""
     follows = {True: "a release would be refused", False: "a release would warn"}
     return [f"beyond {one.words}: {follows[one.refuses]}" for one in judged if not one.kept]

@@ -17,16 +17,16 @@ from sfumato.tasks.partitions.continued.absence import Absence
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
-_BY_PARTITION = "suppressed: the partition could not keep the promises with it"
+BY_PARTITION = "suppressed: the partition could not keep the promises with it"
 _IN_NO_GROUP = "waits: it is in no group of the other line that can be shown"
 _REASONS = {
-    Absence.SUPPRESSED: _BY_PARTITION,
+    Absence.SUPPRESSED: BY_PARTITION,
     Absence.WAITING: "waits: newcomers are too few, or cannot be grouped among themselves",
     Absence.CHANGED: "withheld: its values are not those that its place in a group shows",
     Absence.RETIRED: "withheld: its group is retired: too few are left, or it breaks a promise",
     Absence.OUT: "stays out for ever: it was forgotten, or another has its place in a group",
 }
-_FILTER, _REPEAT = "removed by the filter (source.where)", "a repeat of its unit"
+FILTER, _REPEAT = "removed by the filter (source.where)", "a repeat of its unit"
 _FEW = 12  # values of a column that are listed one by one
 _BANDS = 5
 
@@ -87,7 +87,7 @@ def removed_rows(
         InputError: where a row breaks a null policy, or repeats a unit.
     """
     rows = rows_kept(whole, source, columns, nulls)
-    found = {_FILTER: np.setdiff1d(np.arange(whole.rows), rows.filtered, assume_unique=True)}
+    found = {FILTER: np.setdiff1d(np.arange(whole.rows), rows.filtered, assume_unique=True)}
     waiting = np.ones(len(rows.filtered), dtype=bool)
     for name, null in missing_values(whole, rows.filtered, columns, nulls).items():
         found[f"no value of {name} (nulls: drop-row)"] = rows.filtered[null & waiting]

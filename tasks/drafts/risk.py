@@ -21,6 +21,11 @@ def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict
     declared = assessment.declared
     before = risk(groups_of(table, declared.named("quasi-identifier"), []))
     after = risk(assessment.groups.of_all()) if declared.recoded else before
+    return compare_risks(before, after)
+
+
+def compare_risks(before: Risk | None, after: Risk | None) -> list[dict[str, Any]]:
+    """Measures of risk side by side; none where there are no rows."""
     if before is None or after is None:
         return []
     now = _shares(after)

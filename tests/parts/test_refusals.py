@@ -238,7 +238,9 @@ def test_parts_too_unlike_the_whole_are_refused(divided):
         divided.publish("one")
 
 
-@pytest.mark.parametrize("command", [["release", "--dry"], ["plan"], ["compare"]])
+@pytest.mark.parametrize(
+    "command", [["release", "--dry"], ["plan", "--sweep", "k=2,3"], ["compare"]]
+)
 def test_commands_that_need_the_whole_table_say_so(published, monkeypatch, command, capsys):
     _, line = published
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder.parent / "work"))

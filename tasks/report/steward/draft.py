@@ -32,7 +32,7 @@ class DraftContent:
         accuracy: widths by workload and level.
         why: how many rows would not be published, by reason.
         who: by value of a quasi-identifier how many of its rows would be missing.
-        left_out: a line per row that would not be published, as CSV.
+        left_out: a line per row that would not be published, as CSV; empty where it is not told.
         warnings: why the release may be of no use.
     """
 
@@ -87,9 +87,10 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
             "Suppressed and withheld rows by value", _as_shares(content.who[:_MOST_VALUES])
         ),
         more=max(len(content.who) - _MOST_VALUES, 0),
-        left_out=LEFT_OUT,
+        left_out=LEFT_OUT if content.left_out else "",
     )
-    write_atomically(place / LEFT_OUT, content.left_out.encode())
+    if content.left_out:
+        write_atomically(place / LEFT_OUT, content.left_out.encode())
     write_atomically(place / DRAFT_PAGE, page.encode())
     return place / DRAFT_PAGE
 

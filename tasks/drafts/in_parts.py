@@ -1,0 +1,111 @@
+"""What is told of a draft in parts, gathered from all of them."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.attacks.pool import pool_limits, pool_scores
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.drafts.content import missed_bars, missed_goal
+from sfumato.tasks.drafts.left_out import BY_PARTITION, FILTER
+from sfumato.tasks.drafts.risk import compare_risks
+from sfumato.tasks.parts.attack import attack_all_parts
+from sfumato.tasks.parts.divided import read_parts
+from sfumato.tasks.parts.strata import as_stage_table, read_rows_of
+from sfumato.tasks.publication.in_parts.whole import SeenParts, observations_of
+from sfumato.tasks.query.accuracy.in_parts.keys import VectorKeys, count_vectors
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.report.steward.draft import DraftContent
+from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.workers.workers import InTurn
+
+_UNTOLD = "which rows are left out, and by value, is not told of releases in parts"
+
+
+def draft_content_of_parts(
+    divided: Path,
+    release: Path,
+    declared: Declared,
+    seen: SeenParts,
+    measured: MeasuredBounds,
+    bars: AttackBars,
+    *,
+    refuses: bool = False,
+) -> DraftContent:
+    """What is told of a draft in parts.
+
+    Args:
+        divided: the stage of the rows that were to be published.
+        release: the directory of what would be.
+        declared: by it.
+        seen: of its parts.
+        measured: how accurate its answers are.
+        bars: on attacks, of the spec.
+        refuses: whether a release that misses its goal is refused.
+    """
+    attacked, _ = attack_all_parts(release, bars, InTurn())
+    counts = declared.rows.model_dump(mode="json")
+    why = _reasons(counts)
+    beyond = missed_bars([limit.judged for limit in pool_limits(attacked)])
+    missed = missed_goal(measured.useful.missed, refuses=refuses)
+    return DraftContent(
+        rows={name: number for name, number in counts.items() if number},
+        promises=observations_of(seen.all_verdicts()),
+        risk=_risks(divided, declared, seen),
+        attacks={
+            name: [score.document() for score in scores]
+            for name, scores in pool_scores(attacked).items()
+        },
+        lost=_lost(declared, seen.all_sizes),
+        accuracy=measured.public,
+        why=why,
+        who=(),
+        left_out="",
+        warnings=[*measured.useful.warnings, *missed, *beyond, *([_UNTOLD] if why else [])],
+    )
+
+
+def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many rows would not be published, by reason."""
+    found = {
+        FILTER: counts["dropped_by_filter"],
+        "no value of some column (nulls: drop-row)": counts["dropped_for_nulls"],
+        BY_PARTITION: counts["suppressed"],
+    }
+    return {reason: number for reason, number in found.items() if number}
+
+
+def _risks(divided: Path, declared: Declared, seen: SeenParts) -> list[dict[str, object]]:
+    """How many rows stand alone or nearly so, before and after."""
+    before = _risk_of(_sizes_of_vectors(divided, declared))
+    return compare_risks(before, _risk_of(seen.all_sizes) if declared.recoded else before)
+
+
+def _sizes_of_vectors(divided: Path, declared: Declared) -> np.ndarray:
+    """How many rows have each combination of quasi-identifiers (int64)."""
+    names = declared.named("quasi-identifier")
+    roles: dict[str, Role] = {name: declared.columns[name].role for name in names}
+    keys = VectorKeys.of(names, _tables(divided, roles))
+    _, sizes = count_vectors(map(keys.of_rows, _tables(divided, roles)))
+    return sizes
+
+
+def _tables(divided: Path, roles: dict[str, Role]) -> Iterator[pa.Table]:
+    """Some columns of each part, one after the other."""
+    for part in read_parts(divided):
+        yield as_stage_table(read_rows_of(part.strata, roles))
+
+
+def _risk_of(sizes: np.ndarray) -> Risk | None:
+    return risk(Groups(sizes, {}))
+
+
+def _lost(declared: Declared, sizes: np.ndarray) -> dict[str, float]:
+    """How large groups are, where their labels stand for their rows."""
+    found = {"groups": len(sizes), "average_group_size": float(sizes.mean())}
+    return found if declared.recoded and len(sizes) else {}
