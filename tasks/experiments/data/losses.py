@@ -43,6 +43,19 @@ def zipf_losses(rows: int, seed: int, exponent: float) -> Microdata:
     return people(_ages(rows, rng), rng.choice(VALUES, rows, p=shares / shares.sum()), step=1)
 
 
+def with_losses_by_age(known: Microdata, seed: int) -> Microdata:
+    """The same ages and the same losses, given out again so that losses rise with age.
+
+    The rows are ranked by age and some luck of about ten years; the n-th has the n-th loss.
+    """
+    (sensitive,) = known.with_roles("sensitive")
+    age, loss = (known[name].array().to_numpy() for name in ("age", sensitive.name))
+    luck = np.random.default_rng(seed).normal(0, 10, known.rows)
+    rising = np.empty_like(loss)
+    rising[np.argsort(age + luck)] = np.sort(loss)
+    return people(age, rising, step=1)
+
+
 def people(age: np.ndarray, loss: np.ndarray, step: int) -> Microdata:
     """People of whom the age is known and the loss is sensitive, a multiple of `step`, above 0."""
     rounded = np.maximum(np.round(loss / step), 1).astype(np.int64) * step

@@ -40,7 +40,7 @@ EXPERIMENT = Experiment(
         "SA-only is then a permutation of all losses, QI-SA spreads those of each age."
     ),
     data=("losses", "uncorrelated", "correlated"),
-    full=SpreadScale(3000, 15, (5, 10, 20, 40)),
+    full=SpreadScale(10_000, 15, (5, 10, 20, 40)),
     quick=SpreadScale(200, 3, (5, 40)),
     measure=measure,
     figures=(Figure(ERROR, SPAN, WIDTH),),

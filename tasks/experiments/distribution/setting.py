@@ -43,6 +43,11 @@ class SpreadScale:
 def tables(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[tuple[str, Microdata]]:
     """The real losses, generated ones that are independent of the age, and some that rise."""
     yield "losses", people_with_loss(inputs, ("age",))
+    yield from generated_tables(scale, seed)
+
+
+def generated_tables(scale: SpreadScale, seed: int) -> Iterator[tuple[str, Microdata]]:
+    """Generated losses that are independent of the age, and some that rise with it."""
     yield "uncorrelated", normal_losses(scale.rows, seed)
     yield "correlated", correlated_losses(scale.rows, seed)
 

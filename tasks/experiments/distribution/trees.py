@@ -41,7 +41,7 @@ EXPERIMENT = Experiment(
         "each age by themselves (QI-SA), with a balanced tree of two or three parts at each node."
     ),
     data=("uniform",),
-    full=SpreadScale(3000, 20, (5, 10, 20, 40)),
+    full=SpreadScale(10_000, 20, (5, 10, 20, 40)),
     quick=SpreadScale(300, 4, (5, 40)),
     measure=measure,
     figures=(Figure(ERROR, SPAN, WIDTH),),
