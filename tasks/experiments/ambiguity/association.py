@@ -15,7 +15,7 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     errors,
 )
 from sfumato.tasks.experiments.data.adult import complete_people
-from sfumato.tasks.experiments.data.census_people import census_people
+from sfumato.tasks.experiments.data.census_people import SALARY, census_people
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.methods.questions import draw_counts
 from sfumato.tasks.experiments.protocol.claim_tests import Below, EverywhereBelow, Trend
@@ -29,7 +29,12 @@ _KNOWN = ("age", "workclass", "education", "marital-status", "race", "sex", "nat
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     """The mean relative error of the same counts at each β."""
     adults = complete_people(inputs, _KNOWN, "occupation", scale.rows, seed, numbered=True)
-    for data, people in (("occupations", adults), ("census", census_people(scale.rows, seed))):
+    salaries = census_people(scale.rows, seed, sensitive=SALARY)
+    for data, people in (
+        ("occupations", adults),
+        ("census", census_people(scale.rows, seed)),
+        ("census-salaries", salaries),
+    ):
         rng = np.random.default_rng(seed)
         asked = draw_counts(people, 3, 0.05, scale.questions, rng)
         for beta in scale.levels:
@@ -74,15 +79,17 @@ EXPERIMENT = Experiment(
     shows="Figure: average relative error by β",
     title="Accuracy by the bound on association",
     setting=(
-        "Counts of people with ranges of three of several quasi-identifiers and one occupation, of "
-        f"5 % of all combinations; α = {ALPHA}. Texts of Adult are numbered. Estimates are "
-        "scored, not bounds: the paper's for its greedy groups, the weighted one for the "
-        "disjoint cover, shares of overlap for generalization by Mondrian under the same β."
+        "Counts of people with ranges of three of several quasi-identifiers and one occupation (or "
+        f"salary class), of 5 % of all combinations; α = {ALPHA}. Texts of Adult are numbered. "
+        "Estimates are scored, not bounds: the paper's for its greedy groups, the weighted one for "
+        "the disjoint cover, shares of overlap for generalization by Mondrian under the same β."
     ),
-    data=("occupations", "census"),
+    data=("occupations", "census", "census-salaries"),
     full=CountScale(2000, 12, (0.2, 0.34, 0.5)),
     quick=CountScale(300, 3, (0.34,)),
     measure=measure,
     figures=(Figure(ERROR, "β", Y_AXIS),),
-    claims=(*_claims("occupations"), *_claims("census")),
+    claims=tuple(
+        claim for data in ("occupations", "census", "census-salaries") for claim in _claims(data)
+    ),
 )

@@ -5,7 +5,7 @@ association. Its estimator takes all values that a group admits as equally often
 cover and its weighted estimator are this project's own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,6 +24,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
 GREEDY, COVER, GENERALIZED = "ambiguity (greedy)", "disjoint cover", "generalization"
+WAYS = (GREEDY, COVER, GENERALIZED)
 ERROR = "error of counts"
 ALPHA = "0.1"
 X_AXIS, Y_AXIS = "selectivity in %", "mean relative error of counts"
@@ -74,10 +75,17 @@ def methods(people: Microdata, beta: str) -> dict[str, tuple[Method, Estimator]]
 
 
 def errors(
-    people: Microdata, beta: str, questions: Sequence[Ranges], inputs: Inputs, seed: int
+    people: Microdata,
+    beta: str,
+    questions: Sequence[Ranges],
+    inputs: Inputs,
+    seed: int,
+    ways: Collection[str] = WAYS,
 ) -> Iterator[tuple[str, float]]:
-    """The mean relative error of counts that each method gives that does not refuse the table."""
+    """The mean relative error of counts that each way gives that does not refuse the table."""
     for series, (method, estimator) in methods(people, beta).items():
+        if series not in ways:
+            continue
         with suppress(PromiseError):
             trial = try_method(people, method, inputs, seed).require_kept()
             yield series, error_of_counts(trial, questions, people, estimator)

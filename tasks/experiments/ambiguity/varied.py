@@ -17,7 +17,7 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     by_level,
     methods,
 )
-from sfumato.tasks.experiments.data.census_people import KNOWN, census_people
+from sfumato.tasks.experiments.data.census_people import KNOWN, SALARY, census_people
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.methods.candidates import try_method
 from sfumato.tasks.experiments.methods.questions import draw_counts, error_of_counts
@@ -51,7 +51,7 @@ def measure_density(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Po
 
 
 def _dense_people(rows: int, seed: int, density: float) -> Microdata:
-    return census_people(rows, seed, sensitive="salary-class", density=int(density))
+    return census_people(rows, seed, sensitive=SALARY, density=int(density))
 
 
 def measure_selectivity(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:

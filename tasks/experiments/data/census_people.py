@@ -9,7 +9,7 @@ from sfumato.tasks.experiments.data.census import census
 from sfumato.tasks.microdata.table import Microdata, encode
 
 KNOWN = ("age", "country", "education", "work-class", "marital")
-OCCUPATION = "occupation"
+OCCUPATION, SALARY = "occupation", "salary-class"
 
 
 def census_people(

@@ -84,6 +84,28 @@ def draw_counts(
     return found
 
 
+def draw_cells(
+    microdata: Microdata, attributes: int, number: int, rng: np.random.Generator
+) -> list[Ranges]:
+    """One random cell, of those that are not empty, of each of so many queries with GROUP BY.
+
+    A query groups by random quasi-identifiers those who share a random row's sensitive value.
+    """
+    known = microdata.with_roles("quasi-identifier")
+    (sensitive,) = microdata.with_roles("sensitive")
+    found = []
+    for _ in range(number):
+        chosen = sorted(rng.choice(len(known), attributes, replace=False))
+        code = sensitive.codes[rng.integers(microdata.rows)]
+        meant = np.flatnonzero(sensitive.codes == code)
+        names = [known[at].name for at in chosen]
+        rows = np.stack([numbers_of(microdata, name)[meant] for name in names], axis=1)
+        cell = rng.choice(np.unique(rows, axis=0)).tolist()
+        within = {name: (value, value) for name, value in zip(names, cell, strict=True)}
+        found.append(Ranges(within, (sensitive.name, sensitive.values[int(code)].as_py())))
+    return found
+
+
 def bounds_of(
     trial: Trial,
     aggregate: str,
