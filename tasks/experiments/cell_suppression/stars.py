@@ -1,4 +1,4 @@
-"""Suppressed cells by k: the forest, Mondrian's boxes, and a lower bound on what is needed."""
+"""Suppressed cells by k and by rows: the forest, Mondrian's boxes, and how many are needed."""
 
 from collections.abc import Iterator
 
@@ -13,30 +13,45 @@ from sfumato.tasks.experiments.protocol.claims import Claim
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.stars import stars
 
 _STARS = "% of cells suppressed"
+_K = 5
 _FOREST, _MONDRIAN, _BOUND = "forest", "Mondrian", "needed at least"
 
 
 def measure(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
     """The share of cells that each partition suppresses, so that groups become equal."""
     people = complete_people(inputs, EIGHT, "salary-class", scale.rows, seed)
+    for k in scale.levels:
+        for series, share in _shares(people, int(k), seed):
+            yield Point("salaries", series, k, _STARS, share)
+
+
+def measure_sizes(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The same share by how many people there are."""
+    for rows in scale.levels:
+        people = complete_people(inputs, EIGHT, "salary-class", rows, seed)
+        for series, share in _shares(people, _K, seed):
+            yield Point("salaries", series, rows, _STARS, share)
+
+
+def _shares(people: Microdata, k: int, seed: int) -> Iterator[tuple[str, float]]:
+    """The percentage of cells that each partition suppresses, and of those that must be."""
     known = people.with_roles("quasi-identifier")
     codes = np.stack([column.category()[0] for column in known], axis=1)
-    cells = codes.size
-    for k in scale.levels:
-        promise = KAnonymity(k=k, quasi_identifiers=scope(people)["quasi_identifiers"])
-        shown = {"method": "suppressed"}
-        forest = partition_by(people, Method((promise,), {"method": "forest"}, shown), seed)
-        boxes = partition_by(people, Method((promise,), {"method": "mondrian"}, shown), seed)
-        suppressed = {
-            _FOREST: stars(codes, forest.group),
-            _MONDRIAN: stars(codes, boxes.group),
-            _BOUND: int(forest.facts["lower_bound"]),
-        }
-        for series, number in suppressed.items():
-            yield Point("salaries", series, k, _STARS, 100 * number / cells)
+    promise = KAnonymity(k=k, quasi_identifiers=scope(people)["quasi_identifiers"])
+    shown = {"method": "suppressed"}
+    forest = partition_by(people, Method((promise,), {"method": "forest"}, shown), seed)
+    boxes = partition_by(people, Method((promise,), {"method": "mondrian"}, shown), seed)
+    suppressed = {
+        _FOREST: stars(codes, forest.group),
+        _MONDRIAN: stars(codes, boxes.group),
+        _BOUND: int(forest.facts["lower_bound"]),
+    }
+    for series, number in suppressed.items():
+        yield series, 100 * number / codes.size
 
 
 EXPERIMENT = Experiment(
@@ -65,6 +80,32 @@ EXPERIMENT = Experiment(
             "More cells are suppressed as k grows",
             "salaries",
             Trend(_STARS, _FOREST, rises=True),
+            by="project",
+        ),
+    ),
+)
+SIZES = Experiment(
+    name="stars-by-rows",
+    paper="cell-suppression",
+    shows="The forest algorithm on samples of Adult (the paper has no experiments)",
+    title="Cells suppressed by the size of the table",
+    setting=f"The same share for k = {_K}, by how many people are drawn from Adult.",
+    data=("salaries",),
+    full=RowsAndLevels(0, (200, 1_000, 5_000, 30_162)),
+    quick=RowsAndLevels(0, (100, 300)),
+    measure=measure_sizes,
+    figures=(Figure(_STARS, "rows", "% of cells suppressed"),),
+    claims=(
+        Claim(
+            "The forest suppresses fewer cells than Mondrian's boxes would at every size",
+            "salaries",
+            EverywhereBelow(_STARS, _FOREST, _MONDRIAN),
+            by="project",
+        ),
+        Claim(
+            "Fewer cells are suppressed as the table grows",
+            "salaries",
+            Trend(_STARS, _FOREST, rises=False),
             by="project",
         ),
     ),
