@@ -13,9 +13,11 @@ from sfumato.tasks.experiments.aggregate_queries import (
 )
 from sfumato.tasks.experiments.ambiguity import (
     association,
+    cells,
     presence,
     printed_counts,
     printed_groups,
+    sizes,
     varied,
 )
 from sfumato.tasks.experiments.ambiguity import seconds as ambiguity_seconds
@@ -45,6 +47,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "attributes": varied.ATTRIBUTES,
     "density": varied.DENSITY,
     "selectivity": varied.SELECTIVITY,
+    "table-sizes": sizes.EXPERIMENT,
+    "grouped-counts": cells.EXPERIMENT,
     "presence": presence.EXPERIMENT,
     "ambiguity-time": ambiguity_seconds.EXPERIMENT,
     "printed-counts": printed_counts.EXPERIMENT,
@@ -55,12 +59,16 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "zipf-target": other_targets.ZIPF,
     "trees": trees.EXPERIMENT,
     "owner-groups": owner_groups.EXPERIMENT,
+    "owner-ranges": owner_groups.RANGES,
     "distribution-time": distribution_seconds.EXPERIMENT,
     "printed-fakes": printed_fakes.EXPERIMENT,
     "homogeneity": homogeneity.EXPERIMENT,
     "utility": utility.EXPERIMENT,
+    "utility-eight": utility.EIGHT_KNOWN,
+    "utility-sub-sample": utility.EVENED_OUT,
     "diversity-time": diversity_seconds.EXPERIMENT,
     "stars": stars.EXPERIMENT,
+    "stars-by-rows": stars.SIZES,
     "optimum": optimum.EXPERIMENT,
     "printed-clusters": printed_clusters.EXPERIMENT,
 }

@@ -54,11 +54,15 @@ def complete_people(
 
 
 def hierarchies_of(inputs: Inputs, known: Sequence[str]) -> dict[str, HierarchyRule]:
-    """The hierarchies of Adult's quasi-identifiers, as the shipped releases have them."""
-    return {
-        name: AGES if name == "age" else declared_hierarchy(name, f"{name}.csv", inputs.hierarchies)
-        for name in known
-    }
+    """The hierarchies of Adult's quasi-identifiers, as the shipped releases have them.
+
+    The salary class has none: its two values are shown, or not.
+    """
+    return {name: _hierarchy(inputs, name) for name in known if name != "salary-class"}
+
+
+def _hierarchy(inputs: Inputs, name: str) -> HierarchyRule:
+    return AGES if name == "age" else declared_hierarchy(name, f"{name}.csv", inputs.hierarchies)
 
 
 @cache

@@ -35,7 +35,14 @@ DATA: Mapping[str, DataInWords] = {
     ),
     "salaries": _real("Adult, salary class", f"{_COMPLETE}; two salary classes."),
     "occupations": _real("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
-    "example": _real("The paper's example", "The people of the paper's own running example."),
+    "occupations-by-age": _real(
+        "Adult, occupation, ages evened out",
+        "A sub-sample of the same rows in which no band of five years of age has more people than "
+        "the median band.",
+    ),
+    "slides": _real(
+        "The slide table", "The seven people of the paper's own example, by age, race and zip code."
+    ),
     "generated-losses": _generated(
         "Adult, generated loss",
         "The 1,427 people of UCI Adult with a capital loss; the loss itself is generated: it rises "
@@ -61,11 +68,23 @@ DATA: Mapping[str, DataInWords] = {
         "Generated people of 17 to 79 years whose loss follows Zipf's law with exponent 0.1 over "
         "64 values from 1,024 to 3,040.",
     ),
+    "uniform-rising": _generated(
+        "Generated, uniform loss that rises with age",
+        "The same people and losses, given out again so that losses rise with age.",
+    ),
+    "zipf-rising": _generated(
+        "Generated, Zipf loss that rises with age",
+        "The same people and losses, given out again so that losses rise with age.",
+    ),
     "census": _generated(
         "Stand-in for the census",
         "A generated stand-in for the paper's census of American adults (IPUMS), which may not be "
         "passed on: its columns and how many values each has are the paper's, all frequencies and "
         "dependencies are invented.",
+    ),
+    "census-salaries": _generated(
+        "Stand-in for the census, salary class",
+        "The same stand-in, the salary class being sensitive instead of the occupation.",
     ),
     "lands-end": _generated(
         "Stand-in for Lands End",

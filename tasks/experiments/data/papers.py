@@ -35,16 +35,17 @@ PAPERS: Mapping[str, Paper] = {
         "Wang",
         "Quasi-identifiers are shown each by themselves, so that a group admits many combinations; "
         "estimates of counts are compared with those of generalization.",
-        "The paper has up to 500,000 people of a census that may not be passed on; here are a few "
-        "thousand of a stand-in. Several of its algorithms are misprinted: what that costs is "
-        "measured last.",
+        "The paper has up to 500,000 people of a census that may not be passed on; here is a "
+        "stand-in, of that size where the size varies or time is measured, and of a few thousand "
+        "elsewhere. Several of its algorithms are misprinted: what that costs is measured last.",
     ),
     "distribution": Paper(
         "Distribution-based microdata anonymization",
         "Koudas, Srivastava, Yu, Zhang; VLDB 2009",
         "Sensitive values are shown as subdomains that are spread as a target distribution says, "
         "for whole groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
-        "The paper generates 10,000 people where here are up to 3,000.",
+        "The paper generates 10,000 people, and so do these experiments; where fakes are searched "
+        "for, which takes long, there are 1,500.",
     ),
     "diversity": Paper(
         "l-diversity: privacy beyond k-anonymity",
@@ -52,7 +53,8 @@ PAPERS: Mapping[str, Paper] = {
         "k-anonymous tables may have groups whose people all share a sensitive value; what it "
         "costs to rule that out is compared with k-anonymity.",
         "The paper has 45,222 complete rows of Adult's two files; here is the first, with 30,162 "
-        "of which each seed draws a part. Its runs of Incognito are an exact search here.",
+        "of which each seed draws a part. Its runs of Incognito are an exact search here. Which "
+        "sub-sample with less skewed ages it drew is not known here.",
     ),
     "cell-suppression": Paper(
         "Approximation algorithms for k-anonymity",

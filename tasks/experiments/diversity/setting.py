@@ -12,6 +12,10 @@ from sfumato.tasks.experiments.methods.candidates import Method, scope
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 
+SEVEN = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+EIGHT = (*SEVEN, "salary-class")
+"""What is known where the occupation is sensitive."""
+
 FIVE = ("age", "education", "marital-status", "race", "sex")
 K_ANONYMITY, ENTROPY, RECURSIVE = "k-anonymity", "entropy l-diversity", "recursive (3,l)-diversity"
 

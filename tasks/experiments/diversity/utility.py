@@ -1,12 +1,17 @@
 """What diversity costs beside k-anonymity: height, group size, discernibility, divergence."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.diversity.setting import (
+    EIGHT,
     ENTROPY,
     FIVE,
     K_ANONYMITY,
@@ -15,10 +20,12 @@ from sfumato.tasks.experiments.diversity.setting import (
     full_domain,
 )
 from sfumato.tasks.experiments.methods.candidates import partition_by
+from sfumato.tasks.experiments.methods.questions import numbers_of
 from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, Trend
 from sfumato.tasks.experiments.protocol.claims import Claim
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.microdata.table import Microdata
 
 _METRICS = {
     "height": "height",
@@ -28,33 +35,85 @@ _METRICS = {
 }
 """What is measured, by the metrics that a spec has for it."""
 
+_BAND = 5
 _ALL = "all fully generalized"
 _MODELS = (K_ANONYMITY, ENTROPY, RECURSIVE)
 
 
-def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
+def measure(
+    data: str,
+    known: Sequence[str],
+    draw: Callable[[Microdata, int], Microdata],
+    scale: PeopleScale,
+    inputs: Inputs,
+    seed: int,
+) -> Iterator[Point]:
     """The least value of each metric that each model allows, by k or l."""
-    hierarchies = hierarchies_of(inputs, FIVE)
-    people = complete_people(inputs, FIVE, "occupation", scale.rows, seed)
+    hierarchies = hierarchies_of(inputs, known)
+    people = draw(complete_people(inputs, known, "occupation", scale.rows, seed), seed)
     whole = full_domain(people, K_ANONYMITY, people.rows, hierarchies, "kl")
     nothing = float(partition_by(people, whole, seed).facts["cost"])
     for level in scale.levels:
-        yield Point("occupations", _ALL, level, "divergence", nothing)
+        yield Point(data, _ALL, level, "divergence", nothing)
         for model in _MODELS:
             for measured, metric in _METRICS.items():
                 method = full_domain(people, model, level, hierarchies, metric)
                 with suppress(PromiseError):
                     cost = float(partition_by(people, method, seed).facts["cost"])
-                    yield Point("occupations", model, level, measured, cost)
+                    yield Point(data, model, level, measured, cost)
 
 
-def _alike(measured: str, model: str) -> Claim:
+def everybody(people: Microdata, _seed: int) -> Microdata:
+    """All of them."""
+    return people
+
+
+def evened_out(people: Microdata, seed: int) -> Microdata:
+    """Of each band of five years of age at most as many people as are in the median band."""
+    band = numbers_of(people, "age") // _BAND
+    bands, sizes = np.unique(band, return_counts=True)
+    order = np.random.default_rng(seed).permutation(people.rows)
+    chosen = [order[band[order] == one][: int(np.median(sizes))] for one in bands]
+    return people.take(np.sort(np.concatenate(chosen)))
+
+
+def _alike(data: str, measured: str, model: str) -> Claim:
     return Claim(
         f"By {measured}, {model} is close to k-anonymity, within a half, up to 6",
-        "occupations",
+        data,
         Alike(measured, K_ANONYMITY, model, within=1.5, levels=(2, 4, 6)),
     )
 
+
+def _claims(data: str) -> tuple[Claim, ...]:
+    return (
+        _alike(data, "height", ENTROPY),
+        _alike(data, "height", RECURSIVE),
+        _alike(data, "discernibility", ENTROPY),
+        _alike(data, "discernibility", RECURSIVE),
+        Claim(
+            "Recursive diversity loses no more than entropy diversity, by divergence",
+            data,
+            Below("divergence", RECURSIVE, ENTROPY),
+        ),
+        Claim(
+            "The divergence of entropy diversity grows with l",
+            data,
+            Trend("divergence", ENTROPY, rises=True),
+        ),
+        Claim(
+            "Diversity is nearer to the source than a table without quasi-identifiers",
+            data,
+            Below("divergence", ENTROPY, _ALL, levels=(2, 4, 6)),
+        ),
+    )
+
+
+_FIGURES = tuple(
+    Figure(measured, "k = l", measured, log=measured == "discernibility") for measured in _METRICS
+)
+_FULL = PeopleScale(15_000, (2, 4, 6, 8, 10))
+_QUICK = PeopleScale(1_000, (2, 6))
 
 EXPERIMENT = Experiment(
     name="utility",
@@ -67,32 +126,33 @@ EXPERIMENT = Experiment(
         "of people drawn from Adult. A model that the table cannot keep has no point."
     ),
     data=("occupations",),
-    full=PeopleScale(15_000, (2, 4, 6, 8, 10)),
-    quick=PeopleScale(1_000, (2, 6)),
-    measure=measure,
-    figures=tuple(
-        Figure(measured, "k = l", measured, log=measured == "discernibility")
-        for measured in _METRICS
+    full=_FULL,
+    quick=_QUICK,
+    measure=partial(measure, "occupations", FIVE, everybody),
+    figures=_FIGURES,
+    claims=_claims("occupations"),
+)
+EIGHT_KNOWN = replace(
+    EXPERIMENT,
+    name="utility-eight",
+    shows="The same with eight quasi-identifiers",
+    title="What diversity costs where more is known",
+    setting=(
+        "As above with eight quasi-identifiers: also the class of work, the country and the salary "
+        "class are known."
     ),
-    claims=(
-        _alike("height", ENTROPY),
-        _alike("height", RECURSIVE),
-        _alike("discernibility", ENTROPY),
-        _alike("discernibility", RECURSIVE),
-        Claim(
-            "Recursive diversity loses no more than entropy diversity, by divergence",
-            "occupations",
-            Below("divergence", RECURSIVE, ENTROPY),
-        ),
-        Claim(
-            "The divergence of entropy diversity grows with l",
-            "occupations",
-            Trend("divergence", ENTROPY, rises=True),
-        ),
-        Claim(
-            "Diversity is nearer to the source than a table without quasi-identifiers",
-            "occupations",
-            Below("divergence", ENTROPY, _ALL, levels=(2, 4, 6)),
-        ),
+    measure=partial(measure, "occupations", EIGHT, everybody),
+)
+EVENED_OUT = replace(
+    EXPERIMENT,
+    name="utility-sub-sample",
+    shows="Figure: discernibility on a sub-sample with less skewed ages",
+    title="What diversity costs where ages are less skewed",
+    setting=(
+        "As above with five quasi-identifiers, of a sub-sample: of each band of five years of age "
+        "at most as many people as are in the median band."
     ),
+    data=("occupations-by-age",),
+    measure=partial(measure, "occupations-by-age", FIVE, evened_out),
+    claims=_claims("occupations-by-age"),
 )
