@@ -54,13 +54,14 @@ def propose_roles(
             proposed[one.name] = ProposedRole("identifier", f"numbers people: {unit.by}")
         else:
             twin = next((other.name for other in facts[:number] if _same(one, other)), None)
-            proposed[one.name] = _proposed(one, twin)
+            proposed[one.name] = _proposed(one, twin, unit)
     return proposed
 
 
-def _proposed(one: ColumnFacts, twin: str | None) -> ProposedRole:
+def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:
     if one.is_constant:
-        return ProposedRole("drop", "all rows say the same: it tells nothing")
+        of = "the rows that are kept, one of each person," if unit and unit.repeats else "all rows"
+        return ProposedRole("drop", f"{of} say the same: it tells nothing")
     if (found := _of_values(one)) is not None:
         return found
     if is_household(one.name) and one.distinct > _FEW:

@@ -51,8 +51,16 @@ def test_several_rows_of_a_person_are_found_and_said(tmp_path):
     assert document(made)["columns"]["individual"] == unit
     text = made.spec.read_text(encoding="utf-8")
     assert "People have several rows" in " ".join(text.split()).replace("# ", "")
-    assert "mode: all rows say the same" in text  # of the first row of each person
+    said = " ".join(text.replace("#", " ").split())
+    assert "mode: the rows that are kept, one of each person, say the same" in said
     assert "80 are profiled, one of each individual" in made.profile.read_text(encoding="utf-8")
+
+
+def test_what_is_the_same_in_all_rows_is_dropped_as_that(tmp_path):
+    names, rows = votes()
+    made = draft(tmp_path, written([*names, "year"], [[*row, 1996] for row in rows]))
+    assert "year" not in roles(made)
+    assert "year: all rows say the same: it tells nothing" in made.spec.read_text(encoding="utf-8")
 
 
 def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
