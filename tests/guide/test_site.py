@@ -1,5 +1,6 @@
 """The guide builds without a warning, loads nothing from elsewhere, and leads nowhere wrong."""
 
+import html
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from sfumato.expectations.models.promises import PROMISES
 from sfumato.flows.cli.main import cli
+from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from tests.fork_server import ROOT
@@ -147,6 +149,13 @@ def test_the_reference_has_every_object_once(site):
     }
     headings = re.findall(r'<h2 id="([^"]+)"', page.path.read_text(encoding="utf-8"))
     assert len(headings) == len(set(headings)) > len(titles)
+
+
+def test_the_papers_page_has_a_line_for_every_experiment(site):
+    text = site["comparison/experiments.html"].path.read_text(encoding="utf-8")
+    lines = re.findall(r"<td>(.*?)</td>\s*<td><code>(.*?)</code></td>", text)
+    assert lines == [(html.escape(of.shows, quote=False), of.name) for of in EXPERIMENTS.values()]
+    assert f"{len(EXPERIMENTS)} figures" in text
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

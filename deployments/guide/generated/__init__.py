@@ -1,1 +1,1 @@
-"""Chapters of the guide that follow from the software: spec keys, commands, Python, examples."""
+"""Chapters of the guide that follow from the software: keys, commands, Python, examples."""

@@ -1,0 +1,24 @@
+"""Which experiment measures what a paper shows: a table for each paper."""
+
+from collections.abc import Iterator
+
+from sfumato.tasks.experiments.data.described import DATA
+from sfumato.tasks.experiments.data.papers import PAPERS
+from sfumato.tasks.experiments.registry import EXPERIMENTS
+
+
+def write_experiments() -> str:
+    """Markdown of every experiment, below its paper and what is different here."""
+    return "\n".join(line for paper in PAPERS for line in _section(paper))
+
+
+def _section(paper: str) -> Iterator[str]:
+    told = PAPERS[paper]
+    yield f"## {told.title}\n\n{told.authors}. {told.apart}\n"
+    yield "| what the paper shows | experiment | data |"
+    yield "| --- | --- | --- |"
+    for name, experiment in EXPERIMENTS.items():
+        if experiment.paper == paper:
+            data = "; ".join(DATA[key].title for key in experiment.data)
+            yield f"| {experiment.shows} | `{name}` | {data} |"
+    yield ""
