@@ -3,11 +3,15 @@
 import os
 from collections.abc import Callable
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.microdata.input_error import nearest
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import has_time
+from sfumato.tasks.sql.parse import quote_name
+
+_TO_ASK = ": a dropped column is asked about where it has a line under columns, with its type"
 
 
 def _date_formats(spec: SpecParts) -> None:
@@ -21,6 +25,20 @@ def _date_formats(spec: SpecParts) -> None:
             raise ValueError(
                 f"source.date-formats.{name}: has a time, and the column's type is date"
             )
+
+
+def _filter(spec: SpecParts) -> None:
+    """A filter that cannot be read is told before any row is."""
+    if spec.source.where is None:
+        return
+    types = {name: column.type for name, column in spec.columns.items()}
+    try:
+        columns_asked(spec.source.where, types)
+    except QueryError as error:
+        dropped = set(spec.source.seen) - set(types)
+        named = [name for name in dropped if str(error) == f"unknown column {quote_name(name)}"]
+        hint = _TO_ASK if named else ""
+        raise ValueError(f"source.where: {error}{hint}") from None
 
 
 def _query(spec: SpecParts) -> None:
@@ -54,4 +72,4 @@ def _seen(spec: SpecParts) -> None:
             raise ValueError(f"columns.{name}: is not in source.seen{nearest(name, seen)}")
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _query, _seen)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _filter, _query, _seen)

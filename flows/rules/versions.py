@@ -43,7 +43,7 @@ def _require_open_filter(spec: SpecParts) -> None:
     try:
         asked = columns_asked(spec.source.where, types)
     except QueryError:
-        return  # it is told where the rows are read
+        return  # a rule of sources tells it
     for name in spec.named("sensitive"):
         if name in asked:
             raise ValueError(

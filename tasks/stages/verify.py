@@ -80,9 +80,10 @@ def _stake(
     groups = table.told_by(promise, promise.adversary_columns)
     best = promise.feasible(table.coarsest(promise, strata, groups))
     if best is not None and not best.holds and not rescued:
+        of = f", of {promise.sensitive!r}" if promise.sensitive else ""
         raise PromiseError(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
-            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
+            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata{of}"
         )
     today, failing = promise.worst(groups)
     return {

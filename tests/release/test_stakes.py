@@ -93,7 +93,15 @@ def test_what_no_grouping_can_keep_is_refused(deidentified, promise, told):
     with pytest.raises(PromiseError, match=f"{promise.name} cannot be kept: required") as caught:
         measure_feasibility(stage, with_promise(terms, promise))
     assert told in str(caught.value)
-    assert "in 1 of 1 strata" in str(caught.value)
+    assert str(caught.value).endswith(" in 1 of 1 strata, of 'wage'")
+
+
+def test_what_is_promised_of_no_column_names_none(deidentified):
+    stage, terms, _ = deidentified()
+    promise = KAnonymity(k=61, quasi_identifiers=("age", "town"))
+    told = r"k-anonymity cannot be kept: .* in 1 of 1 strata$"
+    with pytest.raises(PromiseError, match=told):
+        measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}))
 
 
 def test_each_stratum_must_be_able_to_keep_it(deidentified):

@@ -22,6 +22,7 @@ from tests.spec.test_spec import changed
 
 NAMES = ["person", "age", "town", "wage", "note"]
 SEEN = {"source/seen": NAMES, "other-columns": "drop"}
+TO_ASK = ": a dropped column is asked about where it has a line under columns, with its type"
 
 
 def write(place, changes):
@@ -37,6 +38,7 @@ def write(place, changes):
         ({"source/seen": NAMES}, "other-columns: drop and source.seen need each other"),
         (SEEN | {"source/seen": ["age", "age"]}, "source.seen: names a column twice"),
         (SEEN | {"source/seen": [*NAMES[:3], "Wage"]}, "is not in source.seen: 'Wage'?"),
+        (SEEN | {"source/where": "note = 'x'"}, f"source.where: unknown column 'note'{TO_ASK}"),
         ({"roles": "proposed"}, "roles: are proposed, and nobody has confirmed them"),
     ],
 )
@@ -83,6 +85,21 @@ def test_a_later_column_is_refused_and_seen_ones_are_not_read(tmp_path):
         prepare(spec, tmp_path / "again", seeded_keys(1))
     told = "people.csv: column 6 of 6 is not in the spec and was not seen when it was written"
     assert str(caught.value) == told
+
+
+def test_a_dropped_column_with_a_line_can_be_asked_about(tmp_path):
+    source(tmp_path, NAMES)
+    dropped = {"columns/note": {"role": "drop"}, "source/where": "note = 'x' AND age < 25"}
+    published = release(write(tmp_path, SEEN | dropped), tmp_path)
+    asked = answer(open_release(published), "SELECT COUNT(*) AS n FROM microdata")
+    assert asked.rows[0]["n"].lower == asked.rows[0]["n"].upper == 35
+
+
+@pytest.mark.parametrize("where", ["height > 3", "sum(age) > 3", "age > 'x'"])
+def test_a_filter_that_cannot_be_read_is_told_with_the_spec(tmp_path, where):
+    with pytest.raises(SpecError, match=r"source\.where: ") as caught:
+        read_spec(write(tmp_path, {"source/where": where}))
+    assert TO_ASK not in str(caught.value)
 
 
 HIERARCHY = "a,ab,*\nb,ab,*\nc,cd,*\nd,cd,*\ne,ef,*\nf,ef,*\n"
