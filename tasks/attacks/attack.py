@@ -1,6 +1,7 @@
 """The protocol of attacks: a release and what the attacker knows, and how well the guesses do."""
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
+from sfumato.tasks.attacks.sampled.margins import Margin
 from sfumato.tasks.declaration.assessment import SeenGroups
 from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.terms import Declared
@@ -93,15 +95,46 @@ class Score:
         measure: what was counted, in words.
         share: of the people, or of what the measure says.
         references: the same share without the attack, by what is known instead.
+        margin: where the exact figure is, of one that comes from a sample.
+        skipped: why an attack was not made; there is no share then.
     """
 
     measure: str
     share: float
     references: Mapping[str, float] = field(default_factory=dict)
+    margin: Margin | None = None
+    skipped: str = ""
+
+    @property
+    def beside(self) -> str:
+        """What stands beside the share, in words: its margin, and the references."""
+        margin = [] if self.margin is None else [self.margin.words]
+        others = (f"{words}: {share:.1%}" for words, share in self.references.items())
+        return "; ".join([*margin, *others])
+
+    @property
+    def told(self) -> str:
+        """The score as a line of text: the share, of what, and what stands beside it."""
+        if self.skipped:
+            return f"  skipped  {self.measure}: {self.skipped}"
+        beside = f" ({self.beside})" if self.beside else ""
+        return f"  {self.share:>6.1%}  {self.measure}{beside}"
 
     def document(self) -> dict[str, Any]:
         """The score for JSON and tables."""
-        return {"measure": self.measure, "share": self.share, **self.references}
+        if self.skipped:
+            return {"measure": self.measure, "skipped": self.skipped}
+        told = {} if self.margin is None else self.margin.document()
+        return {"measure": self.measure, "share": self.share, **self.references, **told}
+
+
+def skipped_attack(name: str, reason: str) -> tuple[Score]:
+    """What stands in place of the scores of an attack that was not made, so that it is missed.
+
+    >>> skipped_attack("definetti", "too many pairs")[0].document()
+    {'measure': 'definetti', 'skipped': 'too many pairs'}
+    """
+    return (Score(name, math.nan, skipped=reason),)
 
 
 SURE = 0.8

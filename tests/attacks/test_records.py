@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.records import matches, nearest, shuffled, singling_out
+from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.records.sampling import most_likely, some_people
@@ -214,16 +214,6 @@ def test_conditions_drawn_at_random_are_told_by_the_column(people, seed):
         assert all(told[row] == holds for row, holds in zip(rows_, drawn.tolist(), strict=True))
 
 
-def test_what_is_published_as_it_is_singles_everybody_out():
-    people = [(number % 90, f"t{number}", number % 7) for number in range(600)]
-    (found,) = singling_out.attack(target(people, people))
-    assert found.share == found.references["at most, with 95 %"] == 1
-    assert found.references["by conditions drawn at random"] < 0.5
-    (alike,) = singling_out.attack(target(people * 2, people))
-    (others,) = singling_out.attack(target([(99, f"u{n}", 99) for n in range(600)], people))
-    assert alike.share == others.share == 0
-
-
 def test_tables_without_a_tie_are_found_again():
     people = [(age, "a", age % 7) for age in range(0, 80, 2)]
     sorted_again = sorted(people, key=lambda row: row[2])
@@ -247,23 +237,6 @@ def test_many_people_are_sampled():
     assert len(set(some_people(501, 100, drawing).tolist())) == 100
     assert most_likely(0, 500) == pytest.approx(1 - 0.05 ** (1 / 500))
     assert most_likely(500, 500) == 1
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 3))
-def test_asking_some_rows_first_changes_nothing(numbers, wanted):
-    column = ExactColumn(pa.array(numbers), pa.array([wanted]))
-    condition = column.rows_like(numbers.index(numbers[0]))
-    with patch.object(singling_out, "_FIRST", (2, 7)):
-        found, _ = singling_out.is_one([condition], len(numbers))
-    assert found == (condition(1).sum() == 1)
-
-
-def test_most_rows_are_not_asked():
-    column = ExactColumn(pa.array([*[1] * 100_000, 2]), pa.array([1]))
-    assert singling_out.is_one([column.rows_like(0)], 100_001) == (False, 1001)
-    found, asked = singling_out.is_one([column.rows_like(100_000)], 100_001)
-    assert found
-    assert asked > 100_001
 
 
 def distance(way, row, person, ages):

@@ -38,7 +38,7 @@ _GROUPS = {
     "ten times as likely": "own value 10 times as likely as without the release, or more",
     "distance": "distance t of the own group from all people, on average",
 }
-_SINGLED = "500 conditions that one published row meets: somebody is singled out"
+_SINGLED = "conditions that one published row meets: somebody is singled out"
 _RECORDS = {
     "unique exact matches": "record like nobody else's, and published as it is",
     "apparent matches": "apparent match: alone with their quasi-identifiers",

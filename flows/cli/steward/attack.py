@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -58,7 +57,7 @@ def attack(
         told = {name: [one.document() for one in of] for name, of in scores.items()}
         show.document({"scores": told, "bars": [one.document() for one in judged]}, "json")
     else:
-        _tell({name: [one.document() for one in of] for name, of in scores.items()})
+        _tell({name: [one.told for one in of] for name, of in scores.items()})
         for one in judged:
             echo(f"bar       {one_line(one.words)}: {'kept' if one.kept else 'not kept'}")
     broken = [one.words for one in judged if one.refuses and not one.kept]
@@ -66,12 +65,10 @@ def attack(
         raise PromiseError(f"{'; '.join(broken)}: is not kept")
 
 
-def _tell(scores: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def _tell(scores: Mapping[str, Sequence[str]]) -> None:
     """The shares of each sensitive column, and beside each what it is without the attack."""
     echo("PRIVATE   shares of people, scored against the truth", err=True)
     for name, of in scores.items():
         echo(one_line(name))
         for one in of:
-            others = {k: v for k, v in one.items() if k not in ("measure", "share")}
-            beside = "; ".join(f"{words}: {share:.1%}" for words, share in others.items())
-            echo(f"  {one['share']:>6.1%}  {one['measure']}{f' ({beside})' if beside else ''}")
+            echo(one)

@@ -15,6 +15,8 @@ from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
 
 Condition = Callable[[int], np.ndarray]
 """Of which rows, or people, something holds (bool): of every one, or of each so manieth alone."""
+Span = tuple[int, int]
+"""The numbers of some cells, from one on and before another."""
 
 
 class ComparedColumn(Protocol):
@@ -87,6 +89,12 @@ class ExactColumn:
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
         return self._known(ways[generator.integers(len(ways))], self.values, cell)
+
+    def span(self, cell: int) -> Span:
+        """The cells that are like one, as `rows_like` has it."""
+        if self._place is None or cell == self._null:
+            return cell, cell + 1
+        return (cell, self._null) if cell > self._median else (0, cell + 1)
 
     def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
         """See `rows_like`."""

@@ -19,6 +19,7 @@ from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import ComparedColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely, some_people
+from sfumato.tasks.attacks.sampled.margins import margin_of_people
 
 _FEWEST = 100
 _MOST = 100_000_000  # pairs of a person and a row
@@ -79,9 +80,10 @@ class NearestRows:
 
     def score(self, measure: str, hits: Sequence[Fraction], references: dict[str, float]) -> Score:
         """The share of those who were tried, and what it is of all, nearly surely, at most."""
-        if len(hits) < self.records.people:
+        margin = margin_of_people(_total(hits), len(hits), self.records.people)
+        if margin is not None:
             references = {**references, "at most, with 95 %": self.at_most(hits)}
-        return Score(measure, float(_total(hits) / len(hits)), references)
+        return Score(measure, float(_total(hits) / len(hits)), references, margin)
 
     def at_most(self, hits: Sequence[Fraction]) -> float:
         """What the share is of all, nearly surely, at most; what it is, where all were tried."""

@@ -39,6 +39,39 @@ class ShuffledValues:
         """How often groups have values (int64), given in pairs (integers, one array each)."""
         return self._by_value.times(value, group)
 
+    def draw(self, row: int, drawing: np.random.Generator) -> int:
+        """The value of a row, as another shuffle has it."""
+        group = self.group[row]
+        at = self._starts[group] + drawing.integers(self.sizes[group])
+        return int(self._in_order[at] % self._bound)
+
+    def draw_tables(self, number: int, drawing: np.random.Generator) -> np.ndarray:
+        """The values of all rows, in so many shuffles (int64, shuffles x rows)."""
+        chance = self.group + drawing.random((number, len(self.group)))
+        found = np.empty(chance.shape, dtype=np.int64)
+        np.put_along_axis(
+            found, chance.argsort(axis=1), self._in_order[np.newaxis] % self._bound, axis=1
+        )
+        return found
+
+    def between(self, group: np.ndarray, span: tuple[int, int]) -> np.ndarray:
+        """How many values of groups are from one number on and before another (int64)."""
+        low, high = (np.searchsorted(self._in_order, group * self._bound + of) for of in span)
+        return np.asarray(high - low)
+
+    @cached_property
+    def _bound(self) -> int:
+        return int(self.cells.max(initial=0)) + 2
+
+    @cached_property
+    def _in_order(self) -> np.ndarray:
+        """Groups times a bound, plus the values in them, as they ascend (int64)."""
+        return np.asarray(np.sort(self.group * self._bound + self.cells))
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return np.asarray(np.cumsum(self.sizes) - self.sizes)
+
     def share_of(self, rows: np.ndarray, value: np.ndarray) -> Fraction:
         """How likely the value of a row is there, on average over rows, at least one.
 

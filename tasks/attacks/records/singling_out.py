@@ -3,28 +3,46 @@
 Source: Giomi, Boenisch, Wehmeyer, Tasnádi, A unified framework for quantifying privacy risk in
 synthetic data (PoPETs 2023), multivariate singling out, as Anonymeter computes it; after Cohen and
 Nissim, Towards formalizing the GDPR's notion of singling out (PNAS 2020). Rows are counted as they
-are, where that tool counts equal ones once.
+are, where that tool counts equal ones once. A try makes forty conditions at most, until one row
+alone meets one of them, each from a shuffle of its own where values are shuffled: tries are
+independent, and no draw counts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
-from sfumato.tasks.attacks.records.columns import ComparedColumn, Condition
+from sfumato.tasks.attacks.records.columns import Condition
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
+from sfumato.tasks.attacks.records.redrawn import (
+    FIRST,
+    RowCondition,
+    conditions_met,
+    like_known,
+    row_condition,
+    steps,
+)
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
+from sfumato.tasks.attacks.sampled.margins import margin_of_tries
 
 _COLUMNS = 3
-_MADE = 40 * ATTEMPTS  # conditions, of which most hold for several rows
+_TURNS = 40  # conditions of a try, of which most hold for several rows
 _MOST = 600_000_000  # rows of which conditions are asked
 _NAME = "singling-out"
-_FIRST = 1_000, 30_000  # about as many are asked before all are
-_AT_ONCE = 500  # conditions
-_Chosen = tuple[tuple[int, int], ...]
-_Asked = tuple[int, list[ComparedColumn]]
+_AT_ONCE = 12  # tries, whose conditions are asked of some rows together
+_SMALL = 3_000  # rows, all of which are asked at once
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How many tries were made, and in how many somebody was singled out."""
+
+    found: int
+    made: int
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -32,85 +50,103 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     records = compared_records(target)
     if records is None:
         return ()
-    found = _found(target, records)
+    tries = _tries(target, records)
+    number = min(ATTEMPTS, max(ATTEMPTS // 10, _MOST // records.people))
     drawing = target.drawing("conditions drawn at random")
-    tries = min(ATTEMPTS, max(ATTEMPTS // 10, _MOST // records.people))
-    by_chance = sum(_by_chance(records, drawing) for _ in range(tries))
+    by_chance = sum(_by_chance(records, drawing) for _ in range(number))
     references = {
-        "by conditions drawn at random": by_chance / tries,
-        "at most, with 95 %": most_likely(found, ATTEMPTS),
+        "by conditions drawn at random": by_chance / number,
+        "by these at most, with 95 %": most_likely(by_chance, number),
+        "at most, with 95 %": most_likely(tries.found, tries.made),
     }
-    measure = f"{ATTEMPTS} conditions that one published row meets: somebody is singled out"
-    return (Score(measure, found / ATTEMPTS, references),)
+    measure = "conditions that one published row meets: somebody is singled out"
+    margin = margin_of_tries(tries.found, tries.made)
+    return (Score(measure, tries.found / tries.made, references, margin),)
 
 
 def successes(target: AttackedRelease) -> SuccessShare | None:
-    """What share of conditions single somebody out, at most with 95 %; None without records."""
+    """What share of tries single somebody out, at most with 95 %; None without records."""
     records = compared_records(target)
     if records is None:
         return None
-    return SuccessShare(records.people, most_likely(_found(target, records), ATTEMPTS))
+    tries = _tries(target, records)
+    return SuccessShare(records.people, most_likely(tries.found, tries.made))
 
 
-def _found(target: AttackedRelease, records: ComparedRecords) -> int:
-    """How many conditions single somebody out, once."""
+def _tries(target: AttackedRelease, records: ComparedRecords) -> Tries:
+    """What the tries find, which are made once."""
     if _NAME not in target.learned:
-        target.learned[_NAME] = _singled_out(records, target.drawing(_NAME))
-    found: int = target.learned[_NAME]
+        target.learned[_NAME] = make_tries(records, target.drawing(_NAME))
+    found: Tries = target.learned[_NAME]
     return found
 
 
-def _singled_out(records: ComparedRecords, drawing: np.random.Generator) -> int:
-    """How many conditions single a published row out and a person too; a try without is lost."""
-    found = tried = asked = 0
-    step = max(records.rows // _FIRST[0], 1)
-    conditions = _conditions(records, drawing)
-    while some := list(islice(conditions, _AT_ONCE)):
-        asked += len(some) * -(-records.rows // step)
-        for (row, columns), is_open in zip(some, _left_open(records, some, step), strict=True):
-            if not is_open:
-                continue
-            alone, rows = is_one([column.rows_like(row) for column in columns], records.rows)
-            asked += rows
-            if alone:
-                tried += 1
-                people = [column.people_like(row) for column in columns]
-                found += int(is_one(people, records.people)[0])
-            if tried == ATTEMPTS or asked > _MOST:
-                return found
-    return found
+def make_tries(records: ComparedRecords, drawing: np.random.Generator) -> Tries:
+    """Single people out, again and again; of large tables fewer times.
+
+    The last try is made whole: a try that costs more counts no less.
+    """
+    found = made = asked = 0
+    for tried in _conditions(records, drawing):
+        is_found, rows = _singles_out(records, tried, drawing)
+        found, made, asked = found + is_found, made + 1, asked + rows
+        if made == ATTEMPTS or asked > _MOST:
+            break
+    return Tries(found, made)
 
 
-def _left_open(records: ComparedRecords, some: Sequence[_Asked], step: int) -> np.ndarray:
-    """Which conditions hold of one row at most, among each so manieth (bool)."""
-    holds = np.ones((len(some), -(-records.rows // step)), dtype=bool)
-    rows = np.array([row for row, _ in some])
-    for column in records.columns:
-        chosen = np.flatnonzero([any(one is column for one in columns) for _, columns in some])
-        holds[chosen] &= column.rows_like_each(rows[chosen], step)
-    return np.asarray(np.count_nonzero(holds, axis=1) <= 1)
+def _singles_out(
+    records: ComparedRecords, tried: Iterable[RowCondition], drawing: np.random.Generator
+) -> tuple[bool, int]:
+    """Whether the first condition that one row meets holds for one person, and what was asked."""
+    asked = 0
+    for condition in tried:
+        alone, rows = condition.is_met_once(records, drawing)
+        asked += rows
+        if alone:
+            is_one_person, people = condition.is_one_person(records)
+            return is_one_person, asked + people
+    return False, asked
 
 
-def _conditions(records: ComparedRecords, drawing: np.random.Generator) -> Iterator[_Asked]:
-    """Published rows and three columns of each, at random; none that means the same again."""
-    number, met = len(records.columns), set[_Chosen]()
-    rows = drawing.integers(records.rows, size=_MADE)
-    drawn = drawing.permuted(np.tile(np.arange(number), (_MADE, 1)), axis=1)[:, :_COLUMNS]
-    for row, chosen in zip(rows.tolist(), np.sort(drawn, axis=1).tolist(), strict=True):
-        condition = tuple((at, int(records.columns[at].cells[row])) for at in chosen)
-        if condition not in met:
-            met.add(condition)
-            yield row, [records.columns[at] for at in chosen]
+def _conditions(
+    records: ComparedRecords, drawing: np.random.Generator
+) -> Iterator[Iterable[RowCondition]]:
+    """The conditions of one try after the other that may hold of one row alone."""
+    number, size = len(records.columns), _AT_ONCE * _TURNS
+    while True:
+        rows = drawing.integers(records.rows, size=size)
+        drawn = drawing.permuted(np.tile(np.arange(number), (size, 1)), axis=1)[:, :_COLUMNS]
+        if records.rows <= _SMALL:
+            made = iter(conditions_met(records, rows, drawn, drawing))
+        else:
+            made = _left_open(records, rows, drawn, drawing)
+        for _ in range(_AT_ONCE):
+            yield (one for one in islice(made, _TURNS) if one is not None)
+
+
+def _left_open(
+    records: ComparedRecords, rows: np.ndarray, drawn: np.ndarray, drawing: np.random.Generator
+) -> Iterator[RowCondition | None]:
+    """Conditions, None where some of the rows already say that several meet one.
+
+    Of those that ask for a value that is shuffled nothing is known yet.
+    """
+    holds = like_known(records, rows, drawn, max(records.rows // FIRST[0], 1))
+    by_value = (drawn >= len(records.known)).any(axis=1)
+    is_open = by_value | (np.count_nonzero(holds, axis=1) <= 1)
+    for row, chosen, is_ in zip(rows.tolist(), drawn.tolist(), is_open.tolist(), strict=True):
+        yield row_condition(records, row, chosen, drawing) if is_ else None
 
 
 def _by_chance(records: ComparedRecords, drawing: np.random.Generator) -> bool:
     """Whether conditions drawn at random hold for one person."""
     number = len(records.columns)
     chosen = drawing.choice(number, min(_COLUMNS, number), replace=False).tolist()
-    return is_one([records.columns[at].drawn(drawing) for at in chosen], records.people)[0]
+    return is_one([records.columns[at].drawn(drawing) for at in chosen], records.people)
 
 
-def is_one(conditions: Sequence[Condition], number: int) -> tuple[bool, int]:
+def is_one(conditions: Sequence[Condition], number: int) -> bool:
     """Decide whether all conditions hold of one row, or person, alone.
 
     Some are asked first: where two of them are found, the others need not be.
@@ -118,17 +154,13 @@ def is_one(conditions: Sequence[Condition], number: int) -> tuple[bool, int]:
     Args:
         conditions: at least one.
         number: how many rows or people there are.
-
-    Returns:
-        Whether they do, and of how many it was asked.
     """
-    asked = 0
-    for step in (*(max(number // some, 1) for some in _FIRST), 1):
-        asked += -(-number // step)
+    holding = 0
+    for step in steps(number):
         holding = int(np.count_nonzero(_all(conditions, step)))
-        if holding > 1 or step == 1:
-            return holding == 1, asked
-    return False, asked
+        if holding > 1:
+            break
+    return holding == 1
 
 
 def _all(conditions: Sequence[Condition], step: int) -> np.ndarray:

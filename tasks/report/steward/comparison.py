@@ -178,17 +178,21 @@ def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
     found = [_shares(one.outcome, column) for one in content.ranked]
     return [
         {"measure": measure}
-        | {
-            str(n): share_in_words(scores[measure]) if measure in scores else "-"
-            for n, scores in enumerate(found, start=1)
-        }
+        | {str(n): _told(scores, measure) for n, scores in enumerate(found, start=1)}
         for measure in _measures(content, column)
     ]
 
 
-def _shares(outcome: TriedAlternative, column: str) -> dict[str, float]:
-    """What attackers guess of a column, by what is measured."""
-    return {score["measure"]: score["share"] for score in outcome.attacks.get(column, ())}
+def _told(scores: Mapping[str, float | None], measure: str) -> str:
+    share = scores.get(measure)
+    if share is not None:
+        return share_in_words(share)
+    return "skipped" if measure in scores else "-"
+
+
+def _shares(outcome: TriedAlternative, column: str) -> dict[str, float | None]:
+    """What attackers guess of a column, by what is measured; None where that was skipped."""
+    return {score["measure"]: score.get("share") for score in outcome.attacks.get(column, ())}
 
 
 def _measures(content: ComparisonContent, column: str) -> list[str]:

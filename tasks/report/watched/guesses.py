@@ -12,10 +12,9 @@ def guess_rows(scores: Mapping[str, Sequence[Score]]) -> list[dict[str, Any]]:
 
 
 def _row(column: str, score: Score) -> dict[str, Any]:
-    beside = (f"{words}: {share:.1%}" for words, share in score.references.items())
     return {
         "column": column,
         "guessed": score.measure,
-        "share": f"{score.share:.1%}",
-        "beside": "; ".join(beside),
+        "share": "skipped" if score.skipped else f"{score.share:.1%}",
+        "beside": score.skipped or score.beside,
     }

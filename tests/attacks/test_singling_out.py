@@ -1,0 +1,170 @@
+"""Singling out: conditions against every row and person, and tries against every shuffle."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from sfumato.tasks.attacks.records import redrawn, singling_out
+from sfumato.tasks.attacks.records.redrawn import row_condition
+from sfumato.tasks.attacks.sampled.margins import margin_of_tries
+from tests.attacks.test_records import GROUPED, TABLE, shuffles, target
+
+
+def like(columns, row, chosen, others):
+    """How many others are like a row in some columns: as much and more above the median, or so."""
+    holding = 0
+    for other in others:
+        holds = True
+        for at in chosen:
+            one, value = row[at], other[at]
+            middle = columns[at]
+            if middle is None or one is None or value is None:
+                holds &= one == value
+            else:
+                holds &= value >= one if one > middle else value <= one
+        holding += holds
+    return holding
+
+
+def medians(shown):
+    """The median of each column of numbers."""
+    return [float(np.median([row[at] for row in shown])) if at != 1 else None for at in range(3)]
+
+
+def chances(shown, group, people):
+    """Of a condition from any row in any shuffle: that a row alone meets it, and a person too."""
+    met = singled = Fraction(0)
+    tables = list(shuffles(shown, group))
+    middle = medians(shown)
+    for table in tables:
+        for row in table:
+            for chosen in combinations(range(3), singling_out._COLUMNS):
+                if like(middle, row, chosen, table) == 1:
+                    met += 1
+                    singled += like(middle, row, chosen, people) == 1
+    number = len(tables) * len(shown) * len(list(combinations(range(3), singling_out._COLUMNS)))
+    return met / number, singled / number
+
+
+def of_tries(met, singled, turns):
+    """How likely a try singles somebody out, which ends with the first condition that is met."""
+    return float(singled * sum((1 - met) ** turn for turn in range(turns)))
+
+
+def grouped(rows):
+    shown, group = [row[:3] for row in rows], [row[3] for row in rows]
+    return shown, np.unique(group, return_inverse=True)[1].tolist()
+
+
+WEAK = [
+    [(0, "a", 0, 0), (1, "a", 1, 0), (2, "b", 2, 0), (3, None, 0, 1), (3, "b", 2, 1)],
+    [(0, "a", 0, 0), (0, "a", 1, 0), (1, "a", 2, 0), (1, "a", 0, 0), (2, "b", 1, 0)],
+    [(0, "a", 2, 0), (1, "b", 1, 0), (1, "b", 1, 1), (2, "b", 0, 1), (2, "b", 2, 1)],
+]
+
+
+@pytest.mark.parametrize("small", [0, 300])
+@pytest.mark.parametrize("columns", [2, 3])
+@pytest.mark.parametrize("rows", WEAK)
+def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, small, monkeypatch):
+    """Enumerated; the margins of nineteen of twenty releases hold what is so."""
+    monkeypatch.setattr(singling_out, "_SMALL", small)
+    monkeypatch.setattr(singling_out, "_COLUMNS", columns)
+    monkeypatch.setattr(singling_out, "_TURNS", 3)
+    monkeypatch.setattr(singling_out, "ATTEMPTS", 60)
+    shown, group = grouped(rows)
+    people = [row[:3] for row in rows[::-1]]
+    exact = of_tries(*chances(shown, group, people), 3)
+    records = target(shown, people, group).learned["records"]
+    assert 0 < exact < 1
+    held = total = 0
+    for seed in range(200):
+        tries = singling_out.make_tries(records, np.random.default_rng(seed))
+        assert tries.made == 60
+        margin = margin_of_tries(tries.found, tries.made)
+        held += margin.low <= exact <= margin.high
+        total += tries.found
+    assert held >= binom.ppf(1e-4, 200, 0.95)
+    assert binom.cdf(total, 12_000, exact) > 1e-5
+    assert binom.sf(total - 1, 12_000, exact) > 1e-5
+
+
+@given(GROUPED, TABLE, st.integers(0, 5))
+def test_conditions_hold_of_those_who_are_like_the_row(rows, people, seed):
+    """Where values stay where they are: every row and person by hand."""
+    shown = [row[:3] for row in rows]
+    records, drawing = target(shown, people).learned["records"], np.random.default_rng(seed)
+    middle = medians(shown)
+    for row, chosen in ((row, of) for row in range(len(shown)) for of in ((0, 1), (0, 2), (1, 2))):
+        condition = row_condition(records, row, chosen, drawing)
+        met, _ = condition.is_met_once(records, drawing)
+        assert met == (like(middle, shown[row], chosen, shown) == 1)
+        person, _ = condition.is_one_person(records)
+        assert person == (like(middle, shown[row], chosen, people) == 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.just("a"), st.integers(0, 2)), min_size=1))
+def test_asking_some_rows_first_changes_nothing(shown):
+    records, drawing = target(shown, shown).learned["records"], np.random.default_rng(0)
+    with patch.object(redrawn, "FIRST", (2, 7)):
+        condition = row_condition(records, 0, (0, 2), drawing)
+        found = condition.is_met_once(records, drawing)[0], condition.is_one_person(records)[0]
+        by_chance = singling_out.is_one([records.known[0].rows_like(0)], len(shown))
+    alone = like(medians(shown), shown[0], (0, 2), shown) == 1
+    assert found == (alone, alone)
+    assert by_chance == (like(medians(shown), shown[0], (0,), shown) == 1)
+
+
+def test_most_rows_are_not_asked():
+    shown = [(1, "a", 1)] * 100_000 + [(2, "a", 1)]
+    records, drawing = target(shown, shown).learned["records"], np.random.default_rng(0)
+    many, one = (row_condition(records, row, (0, 1), drawing) for row in (0, 100_000))
+    assert many.is_met_once(records, drawing) == (False, 1001)
+    assert many.is_one_person(records) == (False, 1001)
+    alone, asked = one.is_met_once(records, drawing)
+    assert alone
+    assert asked > 100_001
+
+
+def test_values_are_drawn_from_the_group_of_the_row():
+    shown = [(age, "a", age % 4) for age in range(8)]
+    records = target(shown, shown, [0, 0, 0, 0, 0, 1, 1, 1]).learned["records"]
+    drawing = np.random.default_rng(5)
+    drawn = Counter(records.shuffled.draw(1, drawing) for _ in range(5_000))
+    assert {*drawn} == {0, 1, 2, 3}
+    assert drawn[0] / 5_000 == pytest.approx(2 / 5, abs=0.04)
+    both = np.array([0, 1])
+    assert records.shuffled.between(both, (1, 3)).tolist() == [2, 2]
+
+
+def test_what_is_published_as_it_is_singles_everybody_out():
+    people = [(number % 90, f"t{number}", number % 7) for number in range(600)]
+    (found,) = singling_out.attack(target(people, people))
+    assert found.share == found.references["at most, with 95 %"] == 1
+    assert found.references["by conditions drawn at random"] < 0.5
+    (alike,) = singling_out.attack(target(people * 2, people))
+    (others,) = singling_out.attack(target([(99, f"u{n}", 99) for n in range(600)], people))
+    assert alike.share == others.share == 0
+
+
+def test_rows_that_are_like_others_take_a_try_away():
+    """Nobody is alone in a table in which everybody stands twice, and all tries are made."""
+    people = [(number, "a", number % 7) for number in range(50)]
+    records = target(people * 2, people).learned["records"]
+    assert singling_out.make_tries(records, np.random.default_rng(1)) == singling_out.Tries(0, 500)
+
+
+def test_large_tables_are_tried_less_often(monkeypatch):
+    people = [(number, "a", number % 7) for number in range(300)]
+    monkeypatch.setattr(singling_out, "_MOST", 10_000)
+    (found,) = singling_out.attack(target(people, people))
+    made = int(found.margin.by.split()[-3])
+    assert 1 < made < 50
+    assert found.margin == margin_of_tries(round(found.share * made), made)
