@@ -24,6 +24,7 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, tried
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
+from sfumato.tasks.attacks.minimal.weighed import tally
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
 from sfumato.tasks.attacks.needs import JUDGED
@@ -114,7 +115,7 @@ def believed(known: KnownTries):
     weights = weigh([of.weight for of in worlds], kept, known.left.tolist(), known.together)
     found = {}
     for rows, kind, world, weight in zip(every(known), kinds, worlds, weights, strict=True):
-        mass = minimality.tally(world.values, kind, weight)
+        mass = tally(world.values, kind, weight)
         mass /= mass.sum(axis=1, keepdims=True)
         values = np.unique(world.values)
         for row, of in zip(rows, kind, strict=True):
@@ -410,11 +411,13 @@ def test_groups_are_looked_at_by_the_digest_of_the_release(tmp_path, monkeypatch
     arrays = {"a": rng.integers(0, 300, 900).tolist(), "s": values.tolist()}
     release = released(tmp_path, arrays, [diverse(2)], MONDRIAN)
     looked_at = defaultdict(list)
-    monkeypatch.setattr(minimality, "_learned", lambda _, groups, draw: _remember(groups))
+    weighed = minimality._weighed
 
-    def _remember(groups):
+    def remember(known, groups, draw):
         looked_at[digest].append(groups)
-        return np.zeros(2)
+        return weighed(known, groups, draw)
+
+    monkeypatch.setattr(minimality, "_weighed", remember)
 
     for digest in ("one", "another", "one"):
         minimality.attack(replace(release, digest=digest))

@@ -5,46 +5,45 @@ The attacker knows the partition and everybody's quasi-identifiers, and so which
 tried; worlds in which these had kept the promises are ruled out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.expectations.sorting import starts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, top_guesses
+from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
+from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
+from sfumato.tasks.attacks.sampled.groups import SampledGroups
+from sfumato.tasks.attacks.sampled.margins import Margin
 
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
 _ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
 _NAME, _ALONE = "minimality", "from the group alone"
+_TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Rule out worlds, and guess each person's likeliest value in those that are left.
 
-    Of many groups some are looked at. Nothing is scored where the partition tries no finer groups
-    by promises of this column, where promises compare groups with all rows, or where one node of
-    a lattice has too many groups to look at all of them.
+    Of many groups some are looked at, and of large ones some worlds, with a margin.
     """
     known, groups = known_tries(target), homogeneity.beliefs(target)
     if known is None or groups is None:
         return ()
     rows = int(known.sizes[known.told].sum())
     if known.together and rows * MOST > _ROWS:
-        return ()
+        return skipped_attack(_NAME, _TOO_MANY)
     alone = np.array([groups.hits(), groups.believed(SURE)])
-    learned = alone + _gain(known, target.drawing(_NAME)) * rows / len(known.codes)
+    gained = _gain(known, target.drawing(_NAME)).of_people(rows / len(known.codes), alone)
+    words = ("guessed", f"believed with {SURE:.0%} or more")
     return tuple(
-        Score(f"own value {words} by who knows what else was tried", knowing, {_ALONE: without})
-        for words, knowing, without in zip(
-            ("guessed", f"believed with {SURE:.0%} or more"),
-            learned.tolist(),
-            alone.tolist(),
-            strict=True,
-        )
+        Score(f"own value {of} by who knows what else was tried", share, {_ALONE: without}, margin)
+        for of, (share, margin), without in zip(words, gained, alone.tolist(), strict=True)
     )
 
 
@@ -57,23 +56,68 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     if rows > (_ROWS if known.together else _ROWS_JUDGED):
         return None
     draw = target.drawing(_NAME)
-    told = (one for part in _in_parts(known) for one in _by_kinds(known, part.tolist(), draw))
+    parts = (_weighed(known, part.tolist(), draw) for part in _in_parts(known))
+    told = (one.beliefs() for part in parts for one in part)
     return join_beliefs([_without_tries(known), *told])
 
 
-def _gain(known: KnownTries, draw: np.random.Generator) -> np.ndarray:
-    """How many more are guessed, and as good as known, than by groups alone; as shares (float64).
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """How many more are guessed, and as good as known, than by groups alone (float64, shares).
 
-    Of the people in groups of which the tries tell something.
+    Attributes:
+        found: by the groups and worlds that were looked at.
+        low: at least.
+        high: at most.
+        by: what was looked at; empty where that is everything.
     """
+
+    found: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    by: str
+
+    def of_people(self, share: float, alone: np.ndarray) -> Iterator[tuple[float, Margin | None]]:
+        """The shares of everybody, and their margins, where the gain is that of some people."""
+        told = [(alone + of * share).tolist() for of in (self.found, self.low, self.high)]
+        for found, low, high in zip(*told, strict=True):
+            margin = Margin(max(low, 0.0), min(high, 1.0), self.by) if self.by else None
+            yield found, margin
+
+
+def _gain(known: KnownTries, draw: np.random.Generator) -> Gain:
+    """How many more are guessed in groups of which the tries tell something."""
     if not len(known.told):
-        return np.zeros(2)
+        return Gain(*(np.zeros(2) for _ in range(3)), by="")
     groups = _some(known, draw)
-    some = known.rows(groups)
-    more = _learned(known, groups, draw) - np.sum(
-        [_alone(known.codes[rows]) for rows in some], axis=0
+    weighed = list(_weighed(known, groups, draw))
+    sampled = SampledGroups(known.sizes[groups], known.sizes[known.told])
+    alone = np.array([_alone(known.codes[rows]) for rows in known.rows(groups)])
+    found, low, high = (
+        np.array(of) - alone
+        for of in (
+            [one.hits() for one in weighed],
+            [one.hits_at_least() for one in weighed],
+            [one.hits_at_most() for one in weighed],
+        )
     )
-    return np.asarray(more / sum(map(len, some)))
+    drawn = sum(one.error > 0 for one in weighed)
+    return Gain(
+        np.array([sampled.ratio(of) for of in found.T]),
+        np.array([sampled.ratio(of) - sampled.error(of) for of in low.T]),
+        np.array([sampled.ratio(of) + sampled.error(of) for of in high.T]),
+        _looked_at(len(groups), len(known.told), drawn),
+    )
+
+
+def _looked_at(groups: int, of: int, drawn: int) -> str:
+    """What of all was looked at, and how it bounds figures; empty where it was everything."""
+    words = []
+    if groups < of:
+        words.append(f"Student's limits, {groups:,} of {of:,} groups")
+    if drawn:
+        words.append(f"Hoeffding's limits, {MOST} worlds of each of {drawn:,} groups")
+    return " and ".join(words)
 
 
 def _some(known: KnownTries, draw: np.random.Generator) -> list[int]:
@@ -84,14 +128,9 @@ def _some(known: KnownTries, draw: np.random.Generator) -> list[int]:
     return [int(group) for group in order[: max(enough, 1)]]
 
 
-def _learned(known: KnownTries, groups: Sequence[int], draw: np.random.Generator) -> np.ndarray:
-    """How many people of some groups are guessed, and how many as good as known (float64)."""
-    return np.asarray(np.sum([_hit(one) for one in _by_kinds(known, groups, draw)], axis=0))
-
-
-def _by_kinds(
+def _weighed(
     known: KnownTries, groups: Sequence[int], draw: np.random.Generator
-) -> list[OwnValueBeliefs]:
+) -> Iterator[WeighedGroup]:
     """What is believed in the groups, each by itself."""
     rows = known.rows(groups)
     kinds = [known.kinds(of) for of in rows]
@@ -99,33 +138,31 @@ def _by_kinds(
     kept = known.kept(rows, worlds)
     left = known.left[list(groups)].tolist()
     weights = weigh([of.weight for of in worlds], kept, left, known.together)
-    told = zip(rows, kinds, worlds, weights, strict=True)
-    return [_of_group(known.codes[of], kind, world, weight) for of, kind, world, weight in told]
+    is_open = _are_open(known, worlds, kept, left)
+    for of, kind, world, weight, open_ in zip(rows, kinds, worlds, weights, is_open, strict=True):
+        yield WeighedGroup.of(known.codes[of], kind, world, weight, len(groups), is_open=open_)
+
+
+def _are_open(
+    known: KnownTries, worlds: Sequence[Worlds], kept: Sequence[np.ndarray], left: Sequence[float]
+) -> list[bool]:
+    """Of which groups drawn worlds leave open what is believed.
+
+    Those none of whose drawn worlds is possible; and all, where a try of all groups at once is
+    weighed by worlds that were drawn.
+    """
+    drawn = [not of.are_all for of in worlds]
+    if known.together:
+        return [any(drawn)] * len(worlds)
+    ruled_out = [bool(of.any(axis=1).all()) and not by for of, by in zip(kept, left, strict=True)]
+    return [one and other for one, other in zip(drawn, ruled_out, strict=True)]
 
 
 def _alone(codes: np.ndarray) -> np.ndarray:
-    """The same of one group, by who knows nothing but its values (int64, one per row)."""
+    """How many of a group are guessed, and known, by who knows nothing but its values (float64)."""
     kind = np.zeros(len(codes), dtype=np.int64)
     one = Worlds(codes[np.newaxis], np.ones(1, dtype=np.int64))
-    return _hit(_of_group(codes, kind, one, np.ones(1)))
-
-
-def _of_group(
-    codes: np.ndarray, kind: np.ndarray, worlds: Worlds, weight: np.ndarray
-) -> OwnValueBeliefs:
-    """What is believed of the rows of a group, which are of these kinds."""
-    own = tally(codes[np.newaxis], kind, np.ones(1)).astype(np.int64)
-    belief = tally(worlds.values, kind, weight)
-    belief /= belief.sum(axis=1, keepdims=True)
-    alone = np.broadcast_to(top_guesses(own.sum(axis=0, keepdims=True)), own.shape)
-    there = own > 0
-    return OwnValueBeliefs(own[there], belief[there], top_guesses(belief)[there], alone[there])
-
-
-def _hit(found: OwnValueBeliefs) -> np.ndarray:
-    """How many people are guessed, and how many as good as known (float64)."""
-    sure = found.people[found.belief >= SURE].sum()
-    return np.array([(found.people * found.guessed).sum(), sure])
+    return WeighedGroup.of(codes, kind, one, np.ones(1)).hits()
 
 
 def _without_tries(known: KnownTries) -> OwnValueBeliefs:
@@ -149,18 +186,3 @@ def _in_parts(known: KnownTries) -> list[np.ndarray]:
         return [known.told]
     part = np.cumsum(known.sizes[known.told]) * MOST // _ROWS
     return np.split(known.told, starts(part)[1:])
-
-
-def tally(values: np.ndarray, kind: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """How often each kind of row has each value (float64, kinds x different values).
-
-    Args:
-        values: of the rows of a group in each world (int64, worlds x rows).
-        kind: of each row (int64; 0, 1, …).
-        weight: of each world (float64).
-    """
-    different, number = np.unique(values, return_inverse=True)
-    place = kind * len(different) + number.reshape(values.shape)
-    shape = int(kind.max()) + 1, len(different)
-    times = np.repeat(weight, len(kind)).astype(np.float64)
-    return np.bincount(place.ravel(), times, shape[0] * shape[1]).reshape(shape)

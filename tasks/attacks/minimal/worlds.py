@@ -23,10 +23,12 @@ class Worlds:
     Attributes:
         values: of each row in each world (int64, worlds x rows).
         weight: how many arrangements of rows each stands for (int64, one per world).
+        are_all: whether there are no others; else each was drawn.
     """
 
     values: np.ndarray
     weight: np.ndarray
+    are_all: bool = True
 
 
 def worlds_of(kind: np.ndarray, values: np.ndarray, draw: np.random.Generator) -> Worlds:
@@ -44,7 +46,7 @@ def worlds_of(kind: np.ndarray, values: np.ndarray, draw: np.random.Generator) -
         if len(tables) <= MOST:
             return _listed(np.array(tables), kind, distinct)
     drawn = draw.permuted(np.tile(values, (MOST, 1)), axis=1)
-    return Worlds(drawn, np.ones(MOST, dtype=np.int64))
+    return Worlds(drawn, np.ones(MOST, dtype=np.int64), are_all=False)
 
 
 def arrangements(counts: Sequence[int]) -> int:
