@@ -88,7 +88,7 @@ class Gain:
 def _gain(known: KnownTries, draw: np.random.Generator) -> Gain:
     """How many more are guessed in groups of which the tries tell something."""
     if not len(known.told):
-        return Gain(*(np.zeros(2) for _ in range(3)), by="")
+        return Gain(np.zeros(2), np.zeros(2), np.zeros(2), by="")
     groups = _some(known, draw)
     weighed = list(_weighed(known, groups, draw))
     sampled = SampledGroups(known.sizes[groups], known.sizes[known.told])

@@ -92,7 +92,7 @@ class WeighedGroup:
             return np.full(self.belief.shape, -np.inf)
         second, first = np.sort(self.belief, axis=1)[:, -2:].T[:, :, np.newaxis]
         alone = self.belief.argmax(axis=1)[:, np.newaxis] == np.arange(self.belief.shape[1])
-        return np.where(alone, second, first)
+        return np.asarray(np.where(alone, second, first))
 
     def _people(self, *chances: np.ndarray) -> np.ndarray:
         return np.array([(self.own * of).sum() for of in chances], dtype=np.float64)
