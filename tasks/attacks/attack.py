@@ -96,6 +96,7 @@ class Score:
         share: of the people, or of what the measure says.
         references: the same share without the attack, by what is known instead.
         margin: where the exact figure is, of one that comes from a sample.
+        exact: of which share of the people beliefs were counted exactly; the others' are near.
         skipped: why an attack was not made; there is no share then.
     """
 
@@ -103,14 +104,16 @@ class Score:
     share: float
     references: Mapping[str, float] = field(default_factory=dict)
     margin: Margin | None = None
+    exact: float | None = None
     skipped: str = ""
 
     @property
     def beside(self) -> str:
-        """What stands beside the share, in words: its margin, and the references."""
+        """What stands beside the share, in words: its margin, the references, how exact it is."""
         margin = [] if self.margin is None else [self.margin.words]
+        counted = [] if self.exact is None else [f"counted exactly: {self.exact:.1%}"]
         others = (f"{words}: {share:.1%}" for words, share in self.references.items())
-        return "; ".join([*margin, *others])
+        return "; ".join([*margin, *others, *counted])
 
     @property
     def told(self) -> str:
@@ -125,6 +128,7 @@ class Score:
         if self.skipped:
             return {"measure": self.measure, "skipped": self.skipped}
         told = {} if self.margin is None else self.margin.document()
+        told |= {} if self.exact is None else {"exact": self.exact}
         return {"measure": self.measure, "share": self.share, **self.references, **told}
 
 

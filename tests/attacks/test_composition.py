@@ -101,7 +101,9 @@ def test_beliefs_are_shares_of_worlds(people):
     worlds = list(worlds_of(tables, range(3)))
     everybody = Counter(kind for kind in kinds if kind)
     wanted = [kind for kind in everybody if len(kind) > 1]
-    found = shares_of_kinds(everybody, shown, wanted)
+    counted = shares_of_kinds(everybody, shown, wanted)
+    found = counted.shares
+    assert counted.exact == {*wanted}
     assert {*found} == {*wanted}
     for person, kind in enumerate(kinds):
         times = Counter(world.get(person) for world in worlds)
@@ -114,7 +116,7 @@ def test_what_is_shown_twice_is_known_no_better():
     """Two releases with the same group tell what one tells: shares are not simply multiplied."""
     both = frozenset({(0, 0), (1, 0)})
     shown = {group: Counter("AAB") for group in both}
-    assert shares_of_kinds({both: 3}, shown, [both]) == {
+    assert shares_of_kinds({both: 3}, shown, [both]).shares == {
         both: {"A": Fraction(2, 3), "B": Fraction(1, 3)}
     }
 
@@ -125,12 +127,15 @@ def test_groups_that_are_too_many_to_count_are_taken_by_themselves():
     shown = {group: Counter([0, 1]) for kind in kinds for group in kind}
     shown |= {(1, 0): Counter([0]), (1, 3): Counter([1])}
     everybody = Counter(kinds)
-    assert shares_of_kinds(everybody, shown, kinds)[kinds[2]] == {0: 1, 1: 0}
+    whole = shares_of_kinds(everybody, shown, kinds)
+    assert whole.shares[kinds[2]] == {0: 1, 1: 0}
+    assert whole.exact == {*kinds}
     with patch.object(same_people, "EACH", 5):
         found = shares_of_kinds(everybody, shown, kinds)
-    assert found[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    assert found.shares[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    assert not found.exact, "other groups narrow them further"
     with patch.object(same_people, "EACH", 0):
-        assert shares_of_kinds(everybody, shown, kinds) == {}
+        assert shares_of_kinds(everybody, shown, kinds).shares == {}
 
 
 def groups_of(release, name):
@@ -198,9 +203,13 @@ def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
     here = released(tmp_path / "1", {"a": [1, 1, 1], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
     there = released(tmp_path / "2", {"b": [5, 5, 5], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
     both = [of_people(here, [0, 1, 2]), of_people(there, [0, 1, 2])]
-    assert compose(both)[2].share == 0
+    sure = compose(both)[2]
+    assert (sure.share, sure.exact) == (0, 1)
     with patch.object(same_people, "EACH", 0):
-        assert compose(both)[2].share == 2 / 3, "4/5 are believed of who has 0"
+        sure = compose(both)[2]
+    assert sure.share == 2 / 3, "4/5 are believed of who has 0"
+    assert (sure.exact, sure.document()["exact"]) == (0, 0)
+    assert "counted exactly: 0.0%" in sure.beside
 
 
 def test_people_of_none_are_followed_nowhere(tmp_path):

@@ -71,14 +71,17 @@ def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
     )
     if not len(known):
         return (there,)
-    alone, together = (_scored(seen[:n], known, len(labels)) for n in (1, len(seen)))
+    alone, (*together, exact) = (_scored(seen[:n], known, len(labels)) for n in (1, len(seen)))
     words = (
         "own value guessed from all of them",
         f"own value believed with {SURE:.0%} or more, by all of them",
         "own value the only one that all of them allow",
     )
-    both = zip(words, together, alone, strict=True)
-    return (there, *(Score(word, share, {_ALONE: first}) for word, share, first in both))
+    told = zip(words, together, alone, strict=False)
+    return (
+        there,
+        *(Score(word, share, {_ALONE: first}, exact=exact) for word, share, first in told),
+    )
 
 
 def successes(target: AttackedRelease) -> SuccessShare:
@@ -130,7 +133,7 @@ def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
 
 
 def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> tuple[float, ...]:
-    """Of the people whom all releases have: guessed, as good as known, and known."""
+    """Of the people whom all releases have: guessed, as good as known, known; counted exactly."""
     rows = [np.searchsorted(one.person, known) for one in seen]
     groups = np.stack([one.group[row] for one, row in zip(seen, rows, strict=True)], axis=1)
     kinds, kind = np.unique(groups, axis=0, return_inverse=True)
@@ -142,7 +145,8 @@ def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> t
     possible = np.add.reduceat((likely.weight > 0).astype(np.int64), likely.starts)
     place = likely.kind * (values + 1) + likely.value
     own = np.searchsorted(place, kind * (values + 1) + seen[0].own[rows[0]])
-    found = guess[own].sum(), (belief[own] >= SURE * _ROUNDED).sum(), (possible[kind] == 1).sum()
+    sure, only = belief[own] >= SURE * _ROUNDED, possible[kind] == 1
+    found = guess[own].sum(), sure.sum(), only.sum(), likely.exact[kind].sum()
     return tuple(float(of_all) / len(known) for of_all in found)
 
 
@@ -154,11 +158,13 @@ class LikelyValues:
         kind: of each pair of a kind and a value that its first group has (int64, ascending).
         value: of each pair (int64, ascending in each kind).
         weight: in proportion to how likely the value is for the kind (float64).
+        exact: the kinds of which all worlds were counted (bool, one per kind).
     """
 
     kind: np.ndarray
     value: np.ndarray
     weight: np.ndarray
+    exact: np.ndarray
 
     @property
     def starts(self) -> np.ndarray:
@@ -185,18 +191,22 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
     weight = np.ones(len(of))
     for one, group in zip(seen, kinds.T, strict=True):
         weight *= _share(one, group[of], value, values)
+    exact = np.full(len(kinds), len(seen) == 1)
     if len(seen) > 1:
-        for kind, shares in enumerate(_by_worlds(seen, kinds, values)):
+        for kind, (shares, exact[kind]) in enumerate(_by_worlds(seen, kinds, values)):
             if shares:
                 here = slice(*np.searchsorted(of, [kind, kind + 1]))
                 weight[here] = [float(shares.get(one, 0)) for one in value[here].tolist()]
-    return LikelyValues(of, value, weight)
+    return LikelyValues(of, value, weight, exact)
 
 
 def _by_worlds(
     seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int
-) -> Iterator[Mapping[int, Weight] | None]:
-    """The share of worlds with each value, of each kind; none where worlds are too many."""
+) -> Iterator[tuple[Mapping[int, Weight] | None, bool]]:
+    """The share of worlds with each value, of each kind; none where worlds are too many.
+
+    And whether they are all worlds that there are.
+    """
     everybody = np.unique(np.concatenate([one.person for one in seen]))
     groups = np.full((len(everybody), len(seen)), -1, dtype=np.int64)
     for number, one in enumerate(seen):
@@ -210,7 +220,7 @@ def _by_worlds(
             shown.setdefault((number, group), {})[value] = count
     wanted = [_kind(row) for row in kinds.tolist()]
     found = shares_of_kinds(dict(zip(named, people.tolist(), strict=True)), shown, wanted)
-    return (found.get(kind) for kind in wanted)
+    return ((found.shares.get(kind), kind in found.exact) for kind in wanted)
 
 
 def _kind(groups: Sequence[int]) -> Kind:

@@ -48,15 +48,17 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
     absent = joined.people - present
     there = {words: joined.presence(of) for words, of in joined.attackers.items()}
     members, everybody = int(present.sum()), int(joined.people.sum())
+    exact = joined.exact()
     surely = {words: float(present[of >= _SURE].sum() / members) for words, of in there.items()}
     above = {words: likelier(of, present, absent) for words, of in there.items()}
     in_it = {"share of the register that is in it": members / everybody}
     return (
-        _beside("surely in the release, of those who are", surely, in_it),
+        _beside("surely in the release, of those who are", surely, in_it, exact),
         _beside(
             "likelier to be in the release than somebody of the register who is not",
             above,
             {"by a coin": 0.5},
+            exact,
         ),
         *(
             score
@@ -66,10 +68,12 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
     )
 
 
-def _beside(measure: str, found: Mapping[str, float], without: Mapping[str, float]) -> Score:
+def _beside(
+    measure: str, found: Mapping[str, float], without: Mapping[str, float], exact: float
+) -> Score:
     """What is found of people who are alike, beside other attackers and what is known without."""
     others = {words: share for words, share in found.items() if words != _ALIKE}
-    return Score(measure, found[_ALIKE], {**others, **without})
+    return Score(measure, found[_ALIKE], {**others, **without}, exact=exact)
 
 
 def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeliefs | None:
@@ -116,6 +120,11 @@ class JoinedBack:
             raise InputError("the register lacks people of the release")
         return present
 
+    def exact(self) -> float:
+        """The share of those who are there whose memberships were counted in all worlds."""
+        present = self.present()
+        return float(present[self.covered.are_counted()].sum() / present.sum())
+
     @cached_property
     def attackers(self) -> Mapping[str, np.ndarray]:
         """How likely one is in each group that covers them, by attackers (float64, by pairs)."""
@@ -158,7 +167,8 @@ def _guessed(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator
         for words, of in joined.attackers.items()
     }
     without = {"without the release": most_frequent(counts)}
-    yield _beside(f"own {name!r} guessed once people are joined back", shares, without)
+    words = f"own {name!r} guessed once people are joined back"
+    yield _beside(words, shares, without, joined.exact())
 
 
 def _rounded(belief: np.ndarray) -> np.ndarray:

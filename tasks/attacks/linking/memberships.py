@@ -8,6 +8,7 @@ values that are shown tell nothing more.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,6 +42,18 @@ class CoveredPeople:
 
     def alike(self) -> np.ndarray:
         """How likely one is in each group, everybody weighing the same (float64, by pairs)."""
+        return self._alike[0]
+
+    def are_counted(self) -> np.ndarray:
+        """The vectors whose people's memberships all worlds tell, everybody weighing the same.
+
+        (bool, one per vector); of the others they are near.
+        """
+        near = np.bincount(self.vector, ~self._alike[1], len(self.people))
+        return np.asarray(near == 0)
+
+    @cached_property
+    def _alike(self) -> tuple[np.ndarray, np.ndarray]:
         covered = np.bincount(self.group, self.people[self.vector], len(self.shown.sizes))
         drawn = (self.shown.sizes / np.maximum(covered, 1))[self.group]
         return self._by_worlds(self.fill(drawn), np.ones(len(drawn), dtype=np.int64))
@@ -54,7 +67,7 @@ class CoveredPeople:
         if int(sizes.sum()) > _STEPS:
             return None
         weights = self._weights()
-        return self._by_worlds(self.fill(self._drawn(weights)), weights)
+        return self._by_worlds(self.fill(self._drawn(weights)), weights)[0]
 
     def combined(self) -> np.ndarray:
         """The same for who takes all combinations of a group's values to be as likely (float64)."""
@@ -113,10 +126,13 @@ class CoveredPeople:
             chance[of] = np.minimum(1.0, drawn * share)
         return chance
 
-    def _by_worlds(self, found: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Shares of worlds in place of what is found, where the worlds are counted."""
+    def _by_worlds(self, found: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of worlds in place of what is found, where the worlds are counted, and where.
+
+        float64 and bool, by pairs.
+        """
         if len(found) > _COUNTED:
-            return found
+            return found, np.zeros(len(found), dtype=bool)
         pairs = list(zip(self.vector.tolist(), self.group.tolist(), strict=True))
         rows = zip(*(codes.tolist() for codes in self.codes), strict=True)
         vectors = {kind: frozenset(enumerate(row)) for kind, row in enumerate(rows)}
@@ -129,7 +145,8 @@ class CoveredPeople:
             {group: (size, frozenset(values[group])) for group, size in sizes},
         )
         told = zip(pairs, found.tolist(), strict=True)
-        return np.array([float(shares.get(pair, share)) for pair, share in told])
+        counted = np.array([pair in shares for pair in pairs], dtype=bool)
+        return np.array([float(shares.get(pair, share)) for pair, share in told]), counted
 
     def _values(self) -> list[set[tuple[int, int]]]:
         """The values of each group, each with the number of its quasi-identifier."""

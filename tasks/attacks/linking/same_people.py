@@ -7,7 +7,8 @@ groups may narrow further.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import prod
@@ -32,11 +33,24 @@ Kind = frozenset[ShownGroup]
 _Left = tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True)
+class SharesOfKinds:
+    """The share of worlds in which somebody of each kind has each value.
+
+    Attributes:
+        shares: by kinds; those of too many worlds lack.
+        exact: the kinds of which all worlds were counted; of others those of their groups alone.
+    """
+
+    shares: Mapping[Kind, Mapping[int, Weight]]
+    exact: Set[Kind]
+
+
 def shares_of_kinds(
     people: Mapping[Kind, int],
     shown: Mapping[ShownGroup, Mapping[int, int]],
     wanted: Sequence[Kind],
-) -> dict[Kind, dict[int, Weight]]:
+) -> SharesOfKinds:
     """The share of worlds in which somebody has each value, by kinds; those that are too many lack.
 
     Args:
@@ -51,11 +65,12 @@ def shares_of_kinds(
         if len(scope) > _GROUPS:
             continue
         found.update(_counted(scope, people, inside, shown, islice(looks, EACH)))
+    exact = frozenset(found)
     for kind in wanted:
         if kind not in found:
             alone = _counted(kind, people, inside, shown, islice(looks, EACH))
             found.update({one: of for one, of in alone.items() if one == kind})
-    return found
+    return SharesOfKinds(found, exact)
 
 
 def _kinds_of_groups(people: Mapping[Kind, int]) -> Mapping[ShownGroup, list[Kind]]:
