@@ -22,20 +22,25 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.people import HeldValues, People
 from sfumato.expectations.sorting import distinct, starts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
+from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.microdata.table import Microdata
 
+_UNKNOWN = "quasi-identifiers do not tell which groups everybody's rows are in"
+_TOO_MANY = "more than 400,000,000 pairs of a person and a value of a group of theirs"
 _AT_ONCE, _MOST = 4_000_000, 400_000_000  # pairs of a person and a value of a group of theirs
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess for each person the value that one of their rows most likely has."""
     known, by_row = beliefs(target), homogeneity.beliefs(target)
-    if known is None or by_row is None:
+    if by_row is None or _standing(target)[0].person is None:
         return ()
+    if known is None:
+        unknown = people_of(target) is None
+        return skipped_attack("several-rows", _UNKNOWN if unknown else _TOO_MANY)
     told = (
         ("guessed, by who knows all their rows", known.hits(), by_row.hits()),
         (f"believed {SURE:.0%} or more", known.believed(SURE), by_row.believed(SURE)),

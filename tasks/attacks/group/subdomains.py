@@ -19,6 +19,7 @@ from sfumato.tasks.attacks.attack import (
     AttackedRelease,
     Score,
     right_guesses,
+    skipped_attack,
     top_guesses,
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
@@ -28,6 +29,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _NAME, _WAY = "subdomains", "subdomains"
 _MOST = 20_000_000  # pairs of a vector, or a group, and a value
+_TOO_MANY = f"more than {_MOST:,} pairs of people who are alike, or a group, and a value"
 _Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -35,7 +37,8 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess each person's likeliest value; forms that show no subdomains show nothing."""
     found = _attacked(target)
     if found is None:
-        return ()
+        there = target.declared.form.shows == _WAY and target.people.rows
+        return skipped_attack("subdomains", _TOO_MANY) if there else ()
     own, belief, declared = found
     references = {
         "without the release": float(own.sum(axis=0).max() / own.sum()),

@@ -19,6 +19,7 @@ from sfumato.tasks.attacks.attack import (
     Score,
     most_frequent,
     right_guesses,
+    skipped_attack,
     top_guesses,
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
@@ -32,6 +33,7 @@ _ROUNDS = 15
 _ENOUGH = 100_000  # people, where no bar asks for what all teach
 _ON_ALL = 5  # rounds, where one does
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
+_TOO_MANY = f"more than {_MOST:,} pairs of people who are alike and a value of their group"
 _NAME, _EXACT = "definetti", "rows"
 
 
@@ -43,7 +45,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """
     found = target.learned.get(_NAME) or _learned(target)
     if found is None:
-        return ()
+        return skipped_attack(_NAME, _TOO_MANY) if _has_groups(target) else ()
     alone = found.known.group_alone()
     trained = train_on_vectors(found.known.codes, found.known.sizes, found.own.astype(np.float64))
     beliefs_of = (found.belief, alone, trained.log_likelihood(found.known.codes))
@@ -64,6 +66,12 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
             {"from the group alone": sure[1]},
         ),
     )
+
+
+def _has_groups(target: AttackedRelease) -> bool:
+    """Whether there is something to learn from: groups of rows as they are."""
+    counts = target.groups() if target.declared.form.shows == _EXACT else None
+    return counts is not None and len(counts.sizes) > 0
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:

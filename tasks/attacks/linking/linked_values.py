@@ -16,6 +16,7 @@ from sfumato.tasks.attacks.attack import (
     Score,
     most_frequent,
     right_guesses,
+    skipped_attack,
 )
 from sfumato.tasks.attacks.linking.register import own_values, vector_of_people
 from sfumato.tasks.declaration.shown_form import form_of
@@ -28,6 +29,7 @@ from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 _MOST = 20_000_000  # pairs of a group and a value
+_TOO_MANY = f"more than {_MOST:,} pairs of a group, or of people who are alike, and a value"
 _ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 
 
@@ -38,10 +40,19 @@ def guess_values(
     for name in target.declared.named("sensitive"):
         counts = replace(target, sensitive=name, counted=None).groups()
         if counts is None or counts.values * len(counts.sizes) > _MOST:
+            yield from (
+                skipped_attack(f"linkage of {name!r}", _TOO_MANY) if counts is not None else ()
+            )
             continue
         ours = vector_of_people(target, register, fitting.vector)
         own = own_values(target, name, counts, ours, len(fitting.rows))
-        if own is not None:
+        if own is None:
+            yield from (
+                skipped_attack(f"linkage of {name!r}", _TOO_MANY)
+                if counts.labels is not None
+                else ()
+            )
+        else:
             yield from _scores(name, counts, own, _beliefs(target, register, fitting, counts))
 
 

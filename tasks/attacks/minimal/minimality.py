@@ -15,6 +15,7 @@ from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_a
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
+from sfumato.tasks.attacks.minimal.retraced import NotRetracedError, retrace
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
@@ -24,6 +25,9 @@ from sfumato.tasks.attacks.sampled.margins import Margin
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
 _ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
 _NAME, _ALONE = "minimality", "from the group alone"
+_WORDS = "own value {} by who knows what else was tried"
+_FOUND = "guessed", f"believed with {SURE:.0%} or more"
+_ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 _TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
 
 
@@ -32,18 +36,41 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
     Of many groups some are looked at, and of large ones some worlds, with a margin.
     """
-    known, groups = known_tries(target), homogeneity.beliefs(target)
-    if known is None or groups is None:
+    groups = homogeneity.beliefs(target)
+    if groups is None:
         return ()
+    known = known_tries(target)
+    return _of_retraced(target) if known is None else _of_tries(target, known, groups)
+
+
+def _of_retraced(target: AttackedRelease) -> tuple[Score, ...]:
+    """Run the partition on all worlds, where nothing is known of what it tried."""
+    try:
+        found = retrace(target)
+    except NotRetracedError as error:
+        return skipped_attack(_NAME, str(error))
+    alone = float((found.people * found.alone).sum() / found.number)
+    groups = homogeneity.beliefs(target)
+    sure = 0.0 if groups is None else groups.believed(SURE)
+    shares = (found.hits(), alone), (found.believed(SURE * _ROUNDED), sure)
+    return tuple(
+        Score(_WORDS.format(words), share, {_ALONE: without})
+        for words, (share, without) in zip(_FOUND, shares, strict=True)
+    )
+
+
+def _of_tries(
+    target: AttackedRelease, known: KnownTries, groups: OwnValueBeliefs
+) -> tuple[Score, ...]:
+    """Rule out the worlds of groups in which what was tried had kept the promises."""
     rows = int(known.sizes[known.told].sum())
     if known.together and rows * MOST > _ROWS:
         return skipped_attack(_NAME, _TOO_MANY)
     alone = np.array([groups.hits(), groups.believed(SURE)])
     gained = _gain(known, target.drawing(_NAME)).of_people(rows / len(known.codes), alone)
-    words = ("guessed", f"believed with {SURE:.0%} or more")
     return tuple(
-        Score(f"own value {of} by who knows what else was tried", share, {_ALONE: without}, margin)
-        for of, (share, margin), without in zip(words, gained, alone.tolist(), strict=True)
+        Score(_WORDS.format(words), share, {_ALONE: without}, margin)
+        for words, (share, margin), without in zip(_FOUND, gained, alone.tolist(), strict=True)
     )
 
 

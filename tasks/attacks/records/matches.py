@@ -12,14 +12,19 @@ import numpy as np
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import ExactColumn
-from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records, keys_of
+from sfumato.tasks.attacks.records.records import (
+    ComparedRecords,
+    compared_records,
+    keys_of,
+    without_records,
+)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Count matches; forms whose tables show no whole records have none."""
     records = compared_records(target)
     if records is None:
-        return ()
+        return without_records(target, "matches")
     alone = _alone(records)
     row, person = _apparent(*keys_of(records.known))
     known_alone = float(_met_once(keys_of(records.known)[1]).mean())

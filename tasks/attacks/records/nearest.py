@@ -17,7 +17,11 @@ from sfumato.expectations.groups.counting import pack
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import ComparedColumn
-from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
+from sfumato.tasks.attacks.records.records import (
+    ComparedRecords,
+    compared_records,
+    without_records,
+)
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely, some_people
 from sfumato.tasks.attacks.sampled.margins import margin_of_people
 
@@ -30,7 +34,9 @@ _NAME = "nearest"
 def link_halves(target: AttackedRelease) -> tuple[Score, ...]:
     """Join two registers of the same people, each with half of the quasi-identifiers."""
     found = _nearest_rows(target)
-    if found is None or len(found.records.known) < 2:
+    if found is None:
+        return without_records(target, "linkability")
+    if len(found.records.known) < 2:
         return ()
     measure = "halves of own quasi-identifiers joined by the nearest row"
     return (found.score(measure, found.linked, {"by chance": 1 / found.records.rows}),)
@@ -39,7 +45,9 @@ def link_halves(target: AttackedRelease) -> tuple[Score, ...]:
 def infer(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess a person's value as that of the nearest record."""
     found = _nearest_rows(target)
-    if found is None or found.records.sensitive is None:
+    if found is None:
+        return without_records(target, "inference")
+    if found.records.sensitive is None:
         return ()
     measure = "own value in the nearest row, of numbers about it (5 %)"
     beside = {"in any published row": float(found.chance.mean())}

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.attack import AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.records.columns import (
     ComparedColumn,
     ExactColumn,
@@ -26,6 +26,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _NAME = "records"
 _MOST = 200_000_000  # pairs of a label and a value
+_TOO_MANY = f"more than {_MOST:,} pairs of a label and a value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,16 @@ def compared_records(target: AttackedRelease) -> ComparedRecords | None:
     return found
 
 
+def without_records(target: AttackedRelease, name: str) -> tuple[Score, ...]:
+    """What is told of an attack on records of which a release has none, or too many labels."""
+    declared = target.declared
+    if not declared.recoded or declared.composed or declared.parts is not None:
+        return ()
+    labels = declared.named("quasi-identifier")
+    is_skipped = target.people.rows and any(_has_too_many(target, one) for one in labels)
+    return skipped_attack(name, _TOO_MANY) if is_skipped else ()
+
+
 def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray]:
     """One number per published row, -1 where a cell is no single value, and one per person.
 
@@ -89,6 +100,8 @@ def _compared(target: AttackedRelease) -> ComparedRecords | None:
         return None
     if declared.recoded:
         labels = _label_columns(target)
+        if None in labels:
+            return None
         return _together(target, target.tables[TABLE], labels, _alike(labels))
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
@@ -131,10 +144,16 @@ def _label_columns(target: AttackedRelease) -> list[ComparedColumn | None]:
 
 def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:
     declared, own = target.declared, target.people[name]
-    texts, cells = labels_of(target.tables[TABLE], name)
-    if len(texts) * len(own.values) > _MOST:
+    if _has_too_many(target, name):
         return None
+    texts, cells = labels_of(target.tables[TABLE], name)
     read = reader_for(form_of(declared))(name, declared.columns[name])
     labels = [read(text) for text in texts]
     fits = Fits(fitting_values(labels, own), own.codes)
     return LabelColumn(labels, cells.astype(np.int32), fits)
+
+
+def _has_too_many(target: AttackedRelease, name: str) -> bool:
+    """Whether there are too many pairs of a column's labels and people's values to compare."""
+    texts, _ = labels_of(target.tables[TABLE], name)
+    return len(texts) * len(target.people[name].values) > _MOST

@@ -17,7 +17,11 @@ import numpy as np
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import Condition
-from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
+from sfumato.tasks.attacks.records.records import (
+    ComparedRecords,
+    compared_records,
+    without_records,
+)
 from sfumato.tasks.attacks.records.redrawn import (
     FIRST,
     RowCondition,
@@ -49,7 +53,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Make conditions of three columns of published records, and ask them of people."""
     records = compared_records(target)
     if records is None:
-        return ()
+        return without_records(target, _NAME)
     tries = _tries(target, records)
     number = min(ATTEMPTS, max(ATTEMPTS // 10, _MOST // records.people))
     drawing = target.drawing("conditions drawn at random")
