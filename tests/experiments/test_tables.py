@@ -95,12 +95,12 @@ def test_cells_are_those_of_group_by_that_are_not_empty(attributes):
 
 def test_a_sub_sample_with_even_ages_has_no_band_above_the_median(tmp_path):
     everybody = complete_people(inputs(tmp_path), FIVE, "occupation", 3000, 1)
-    some = utility.evened_out(everybody, 1)
+    some = utility.even_out_ages(everybody, 1)
     before, after = (np.bincount(numbers_of(of, "age") // 5) for of in (everybody, some))
     median = int(np.median(before[before > 0]))
     assert (after == np.minimum(before, median)).all()
     assert after.max() < before.max()
-    assert some.table() != utility.evened_out(everybody, 2).table()
+    assert some.table() != utility.even_out_ages(everybody, 2).table()
 
 
 def test_time_is_measured_with_up_to_eight_known_and_seven_of_orders(tmp_path):

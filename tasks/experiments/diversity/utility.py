@@ -68,7 +68,7 @@ def everybody(people: Microdata, _seed: int) -> Microdata:
     return people
 
 
-def evened_out(people: Microdata, seed: int) -> Microdata:
+def even_out_ages(people: Microdata, seed: int) -> Microdata:
     """Of each band of five years of age at most as many people as are in the median band."""
     band = numbers_of(people, "age") // _BAND
     bands, sizes = np.unique(band, return_counts=True)
@@ -153,6 +153,6 @@ EVENED_OUT = replace(
         "at most as many people as are in the median band."
     ),
     data=("occupations-by-age",),
-    measure=partial(measure, "occupations-by-age", FIVE, evened_out),
+    measure=partial(measure, "occupations-by-age", FIVE, even_out_ages),
     claims=_claims("occupations-by-age"),
 )
