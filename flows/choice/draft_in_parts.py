@@ -9,10 +9,10 @@ from sfumato.flows.resolved import ResolvedRun
 from sfumato.flows.source import divide_source
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.drafts.in_parts import draft_content_of_parts
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
+from sfumato.tasks.parts.draft import draft_content_of_parts
 from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.progress import stage
