@@ -1,6 +1,7 @@
 """Attacks over their budget: each is listed, with its reason, wherever what is guessed is told."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.linking import linked_values
 from sfumato.tasks.attacks.records import matches, nearest, records, singling_out
 from sfumato.tasks.attacks.registry import attack_release
+from sfumato.tasks.report.steward import comparison, draft
 from sfumato.tasks.report.steward.tables import table_of
 from sfumato.tasks.report.watched.guesses import guess_rows
 from tests.attacks.test_attacks import attacked, correlated
@@ -94,3 +96,12 @@ def test_every_attack_is_scored_or_says_why_not(form, tmp_path):
     scores = attack_release([release])["s"]
     assert names_skipped(scores).keys() <= {"minimality"}
     assert all(score.skipped or 0 <= score.share <= 1 for score in scores)
+
+
+def test_drafts_and_comparisons_show_what_was_skipped():
+    scores = [score.document() for score in skipped_attack("definetti", "too many")]
+    (drafted,) = draft._attacks({"wage": scores})
+    assert drafted["rows"] == [["definetti", "skipped", "skipped too many"]]
+    outcome = SimpleNamespace(outcome=SimpleNamespace(attacks={"wage": scores}))
+    (compared,) = comparison._attacks(SimpleNamespace(ranked=[outcome]))
+    assert compared["rows"] == [["definetti", "skipped"]]

@@ -108,7 +108,7 @@ def _guesses(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "measure": score["measure"],
-            "share": score["share"],
+            "share": score.get("share", "skipped"),
             "beside it": "; ".join(
                 f"{name} {cell(value)}"
                 for name, value in score.items()
