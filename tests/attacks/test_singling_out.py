@@ -54,8 +54,8 @@ def chances(shown, group, people):
 
 
 def of_tries(met, singled, turns):
-    """How likely a try singles somebody out, which ends with the first condition that is met."""
-    return float(singled * sum((1 - met) ** turn for turn in range(turns)))
+    """Of conditions that a row alone meets, those that single out; or of as many that are made."""
+    return float(singled / max(met, Fraction(1, turns)))
 
 
 def grouped(rows):
@@ -84,16 +84,14 @@ def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, small, monkey
     exact = of_tries(*chances(shown, group, people), 3)
     records = target(shown, people, group).learned["records"]
     assert 0 < exact < 1
-    held = total = 0
+    held, shares = 0, []
     for seed in range(200):
         tries = singling_out.make_tries(records, np.random.default_rng(seed))
-        assert tries.made == 60
-        margin = margin_of_tries(tries.found, tries.made)
-        held += margin.low <= exact <= margin.high
-        total += tries.found
+        assert tries.met == 60 or tries.made == 180
+        held += tries.margin.low <= exact <= tries.margin.high
+        shares.append(tries.share)
     assert held >= binom.ppf(1e-4, 200, 0.95)
-    assert binom.cdf(total, 12_000, exact) > 1e-5
-    assert binom.sf(total - 1, 12_000, exact) > 1e-5
+    assert np.mean(shares) == pytest.approx(exact, abs=5 * np.std(shares) / np.sqrt(200))
 
 
 @given(GROUPED, TABLE, st.integers(0, 5))
@@ -158,13 +156,25 @@ def test_rows_that_are_like_others_take_a_try_away():
     """Nobody is alone in a table in which everybody stands twice, and all tries are made."""
     people = [(number, "a", number % 7) for number in range(50)]
     records = target(people * 2, people).learned["records"]
-    assert singling_out.make_tries(records, np.random.default_rng(1)) == singling_out.Tries(0, 500)
+    assert singling_out.make_tries(records, np.random.default_rng(1)) == singling_out.Tries(
+        0, 0, 20_000
+    )
 
 
 def test_large_tables_are_tried_less_often(monkeypatch):
     people = [(number, "a", number % 7) for number in range(300)]
     monkeypatch.setattr(singling_out, "_MOST", 10_000)
-    (found,) = singling_out.attack(target(people, people))
-    made = int(found.margin.by.split()[-3])
-    assert 1 < made < 50
-    assert found.margin == margin_of_tries(round(found.share * made), made)
+    release = target(people, people)
+    (found,) = singling_out.attack(release)
+    tries = release.learned["singling-out"]
+    assert 1 < tries.met < 50
+    assert (found.share, found.margin) == (tries.share, tries.margin)
+
+
+def test_rare_conditions_count_by_forties():
+    """Of 20,000 conditions 100 that one row meets: as if 500 had been tried."""
+    rare, frequent = singling_out.Tries(50, 100, 20_000), singling_out.Tries(50, 100, 2_000)
+    assert (rare.share, frequent.share) == (0.1, 0.5)
+    assert rare.margin.low < 0.1 < rare.at_most < rare.margin.high < 0.15
+    assert frequent.margin == margin_of_tries(50, 100)
+    assert singling_out.Tries(0, 0, 20_000).at_most < 0.01

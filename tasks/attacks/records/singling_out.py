@@ -3,12 +3,11 @@
 Source: Giomi, Boenisch, Wehmeyer, Tasnádi, A unified framework for quantifying privacy risk in
 synthetic data (PoPETs 2023), multivariate singling out, as Anonymeter computes it; after Cohen and
 Nissim, Towards formalizing the GDPR's notion of singling out (PNAS 2020). Rows are counted as they
-are, where that tool counts equal ones once. A try makes forty conditions at most, until one row
-alone meets one of them, each from a shuffle of its own where values are shuffled: tries are
-independent, and no draw counts.
+are, where that tool counts equal ones once. Each condition is made from a shuffle of its own where
+values are shuffled, so that conditions are independent, and no draw counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -31,22 +30,47 @@ from sfumato.tasks.attacks.records.redrawn import (
     steps,
 )
 from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
-from sfumato.tasks.attacks.sampled.margins import margin_of_tries
+from sfumato.tasks.attacks.sampled.margins import Margin, margin_of_tries
 
 _COLUMNS = 3
-_TURNS = 40  # conditions of a try, of which most hold for several rows
+_TURNS = 40  # conditions for each try, of which most hold for several rows
 _MOST = 600_000_000  # rows of which conditions are asked
 _NAME = "singling-out"
-_AT_ONCE = 12  # tries, whose conditions are asked of some rows together
+_AT_ONCE = 500  # conditions that are asked of some rows together
 _SMALL = 3_000  # rows, all of which are asked at once
 
 
 @dataclass(frozen=True)
 class Tries:
-    """How many tries were made, and in how many somebody was singled out."""
+    """How many conditions were made, how many one row alone meets, and how many single out.
+
+    Where fewer than one in forty is met by one row, forty that were made count as one that is met.
+    """
 
     found: int
+    met: int
     made: int
+
+    @property
+    def share(self) -> float:
+        """The share of conditions met by one row, or of as many times forty, that single out."""
+        return self.found / max(self.met, self.made / _TURNS)
+
+    @property
+    def margin(self) -> Margin:
+        """Where the share is, whatever was drawn."""
+        if self.met * _TURNS >= self.made:
+            return margin_of_tries(self.found, self.met)
+        margin = margin_of_tries(self.found, self.made)
+        low, high = (min(_TURNS * of, 1.0) for of in (margin.low, margin.high))
+        return Margin(low, high, margin.by)
+
+    @property
+    def at_most(self) -> float:
+        """The share with which bars are judged, nearly surely no more."""
+        if self.met * _TURNS >= self.made:
+            return most_likely(self.found, self.met)
+        return min(_TURNS * most_likely(self.found, self.made), 1.0)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -61,11 +85,10 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     references = {
         "by conditions drawn at random": by_chance / number,
         "by these at most, with 95 %": most_likely(by_chance, number),
-        "at most, with 95 %": most_likely(tries.found, tries.made),
+        "at most, with 95 %": tries.at_most,
     }
     measure = "conditions that one published row meets: somebody is singled out"
-    margin = margin_of_tries(tries.found, tries.made)
-    return (Score(measure, tries.found / tries.made, references, margin),)
+    return (Score(measure, tries.share, references, tries.margin),)
 
 
 def successes(target: AttackedRelease) -> SuccessShare | None:
@@ -73,8 +96,7 @@ def successes(target: AttackedRelease) -> SuccessShare | None:
     records = compared_records(target)
     if records is None:
         return None
-    tries = _tries(target, records)
-    return SuccessShare(records.people, most_likely(tries.found, tries.made))
+    return SuccessShare(records.people, _tries(target, records).at_most)
 
 
 def _tries(target: AttackedRelease, records: ComparedRecords) -> Tries:
@@ -88,45 +110,32 @@ def _tries(target: AttackedRelease, records: ComparedRecords) -> Tries:
 def make_tries(records: ComparedRecords, drawing: np.random.Generator) -> Tries:
     """Single people out, again and again; of large tables fewer times.
 
-    The last try is made whole: a try that costs more counts no less.
+    The last condition is asked as all are: one that costs more counts no less.
     """
-    found = made = asked = 0
-    for tried in _conditions(records, drawing):
-        is_found, rows = _singles_out(records, tried, drawing)
-        found, made, asked = found + is_found, made + 1, asked + rows
-        if made == ATTEMPTS or asked > _MOST:
+    found = met = made = asked = 0
+    for condition in islice(_conditions(records, drawing), _TURNS * ATTEMPTS):
+        made += 1
+        if condition is not None:
+            alone, rows = condition.is_met_once(records, drawing)
+            is_found, people = condition.is_one_person(records) if alone else (False, 0)
+            found, met, asked = found + is_found, met + alone, asked + rows + people
+        if met == ATTEMPTS or asked > _MOST:
             break
-    return Tries(found, made)
-
-
-def _singles_out(
-    records: ComparedRecords, tried: Iterable[RowCondition], drawing: np.random.Generator
-) -> tuple[bool, int]:
-    """Whether the first condition that one row meets holds for one person, and what was asked."""
-    asked = 0
-    for condition in tried:
-        alone, rows = condition.is_met_once(records, drawing)
-        asked += rows
-        if alone:
-            is_one_person, people = condition.is_one_person(records)
-            return is_one_person, asked + people
-    return False, asked
+    return Tries(found, met, made)
 
 
 def _conditions(
     records: ComparedRecords, drawing: np.random.Generator
-) -> Iterator[Iterable[RowCondition]]:
-    """The conditions of one try after the other that may hold of one row alone."""
-    number, size = len(records.columns), _AT_ONCE * _TURNS
+) -> Iterator[RowCondition | None]:
+    """Conditions, one after the other, None in place of those that several rows meet."""
+    number, size = len(records.columns), _AT_ONCE
     while True:
         rows = drawing.integers(records.rows, size=size)
         drawn = drawing.permuted(np.tile(np.arange(number), (size, 1)), axis=1)[:, :_COLUMNS]
         if records.rows <= _SMALL:
-            made = iter(conditions_met(records, rows, drawn, drawing))
+            yield from conditions_met(records, rows, drawn, drawing)
         else:
-            made = _left_open(records, rows, drawn, drawing)
-        for _ in range(_AT_ONCE):
-            yield (one for one in islice(made, _TURNS) if one is not None)
+            yield from _left_open(records, rows, drawn, drawing)
 
 
 def _left_open(
