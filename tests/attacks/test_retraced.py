@@ -125,6 +125,12 @@ CASES = {
         [ILL],
         True,
     ),
+    "relaxed, likelier in some worlds": (
+        RELAXED,
+        {"a": [2, 1, 1, 1, 1], "b": [4, 0, 3, 2, 1], "s": [8, 8, 7, 7, 9]},
+        [AlphaK(alpha="0.5", k=2, sensitive="s", values=("7",))],
+        True,
+    ),
     "suppression": (
         SUPPRESSING,
         {"a": [2, 2, 1, 1, 1, 1], "s": ["ill", "ill", "w", "w", "w", "w"]},
