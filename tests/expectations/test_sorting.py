@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from sfumato.expectations.sorting import distinct, stable_order
+from sfumato.expectations.sorting import distinct, positions, stable_order
 
 KEYS = st.one_of(
     npst.arrays(np.int64, st.integers(0, 30), elements=st.integers(-5, 5)),
@@ -37,3 +37,9 @@ def test_names_are_sorted_too(names):
 def test_keys_that_leave_no_room_for_positions_are_sorted_all_the_same():
     keys = np.array([2**62, -(2**62), 2**62, 0])
     assert stable_order(keys).tolist() == [1, 3, 0, 2]
+
+
+@given(st.lists(st.integers(-9, 9)), st.lists(st.integers(-10, 10)))
+def test_positions_are_those_of_searchsorted(numbers, asked):
+    ordered, wanted = np.sort(np.array(numbers, dtype=np.int64)), np.array(asked, dtype=np.int64)
+    assert positions(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()

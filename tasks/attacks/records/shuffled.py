@@ -14,6 +14,8 @@ from typing import Self
 
 import numpy as np
 
+from sfumato.expectations.sorting import positions
+
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _Misses = tuple[tuple[int, int, int], ...]
 
@@ -166,7 +168,7 @@ class PlacedItems:
     def times(self, item: np.ndarray, group: np.ndarray) -> np.ndarray:
         """How often groups have items (int64), given in pairs (integers, one array each)."""
         wanted = item.astype(np.int64) * self.bound + group
-        at = np.minimum(np.searchsorted(self.places, wanted), len(self.places) - 1)
+        at = np.minimum(positions(self.places, wanted), len(self.places) - 1)
         return np.where(self.places[at] == wanted, self.counts[at], 0) if len(at) else at
 
     def groups(self, item: np.ndarray) -> np.ndarray:
@@ -184,8 +186,7 @@ class PlacedItems:
 
     def _span(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wanted = item.astype(np.int64) * self.bound
-        first, last = np.searchsorted(self.places, [wanted, wanted + self.bound])
-        return first, last
+        return positions(self.places, wanted), positions(self.places, wanted + self.bound)
 
 
 def _at_once(pairs: np.ndarray) -> Iterator[slice]:
