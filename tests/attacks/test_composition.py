@@ -34,8 +34,10 @@ def test_the_vector(tmp_path):
     """{flu, HIV} and then {HIV, cancer}: HIV, though both groups are diverse."""
     here = released(tmp_path / "1", {"a": [1, 1], "s": ["HIV", "flu"]}, [diverse(2)], MONDRIAN)
     there = released(tmp_path / "2", {"a": [5, 5], "s": ["HIV", "cancer"]}, [diverse(2)], MONDRIAN)
-    both, guessed, sure, only = compose([of_people(here, [0, 1]), of_people(there, [0, 2])])
+    both, guessed, sure, only, *left = compose([of_people(here, [0, 1]), of_people(there, [0, 2])])
     assert both.share == 0.5
+    assert [one.share for one in left] == [1, 1, 1], "HIV is taken: flu is left"
+    assert left[0].references == {"from the first alone": 0.5}
     assert [one.share for one in (guessed, sure, only)] == [1, 1, 1]
     assert guessed.references == {"from the first alone": 0.5}
     assert only.references == sure.references == {"from the first alone": 0}
@@ -100,7 +102,7 @@ def test_beliefs_are_shares_of_worlds(people):
     tables = [[(of, [*shown[group].elements()]) for group, of in members.items()]]
     worlds = list(worlds_of(tables, range(3)))
     everybody = Counter(kind for kind in kinds if kind)
-    wanted = [kind for kind in everybody if len(kind) > 1]
+    wanted = [*everybody]
     counted = shares_of_kinds(everybody, shown, wanted)
     found = counted.shares
     assert counted.exact == {*wanted}
@@ -110,6 +112,17 @@ def test_beliefs_are_shares_of_worlds(people):
         if kind in found:
             expected = {value: Fraction(n, len(worlds)) for value, n in times.items()}
             assert {v: share for v, share in found[kind].items() if share} == expected
+
+
+def test_who_left_is_known_by_what_the_others_took_along(tmp_path):
+    """{flu, HIV}, then {flu, gout} about one of the two: flu went along, and HIV is left."""
+    here = released(tmp_path / "1", {"a": [1, 1], "s": ["flu", "HIV"]}, [diverse(2)], MONDRIAN)
+    there = released(tmp_path / "2", {"a": [1, 1], "s": ["flu", "gout"]}, [diverse(2)], MONDRIAN)
+    scores = compose([of_people(here, [7, 8]), of_people(there, [7, 9])])
+    assert [(one.share, one.references) for one in scores[4:5]] == [
+        (1, {"from the first alone": 0.5})
+    ]
+    assert {one.exact for one in scores[1:]} == {1}
 
 
 def test_what_is_shown_twice_is_known_no_better():
@@ -186,6 +199,8 @@ def test_as_world_by_world(seed, versions, tmp_path):
     known = sorted(set.intersection(*map(set, people.values())))
     own = {person: s[person] for person in known}
     there, *scores = compose([*releases.values()])
+    first = people["a"]
+    gone = {person: s[person] for person in first if person not in known}
     tables = [
         [
             ([p for p in people[name] if at[name][p] in of], shown)
@@ -194,9 +209,11 @@ def test_as_world_by_world(seed, versions, tmp_path):
         for name, made in releases.items()
     ]
     assert there.share == len(known) / 7
-    assert [one.share for one in scores] == pytest.approx(shares_of_worlds(tables, own))
-    alone = shares_of_worlds(tables[:1], own)
-    assert [one.references["from the first alone"] for one in scores] == pytest.approx(alone)
+    assert len(scores) == 3 * ((len(own) > 0) + (len(gone) > 0))
+    for of, told in ((own, scores[:3]), (gone, scores[3:])):
+        assert [one.share for one in told] == pytest.approx(shares_of_worlds(tables, of))
+        alone = shares_of_worlds(tables[:1], of)
+        assert [one.references["from the first alone"] for one in told] == pytest.approx(alone)
 
 
 def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):

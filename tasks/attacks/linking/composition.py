@@ -4,7 +4,8 @@ Source: Ganta, Kasiviswanathan, Smith, Composition attacks and auxiliary informa
 (KDD 2008). The attacker finds a person's group in each release, and takes the values that all of
 them have, each as likely as the worlds are in which the person has it (`same_people`). Where these
 are too many, the shares of all groups are multiplied, which is right of groups that have nobody
-else in common.
+else in common. People who are in the first release and not in all others are told of by what those
+leave who are (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,16 @@ from sfumato.tasks.microdata.table import Microdata
 
 _MOST = 50_000_000  # pairs of a person and a value
 _ALONE = "from the first alone"
+_OF_ALL = (
+    "own value guessed from all of them",
+    f"own value believed with {SURE:.0%} or more, by all of them",
+    "own value the only one that all of them allow",
+)
+_OF_SOME = (
+    "own value guessed, of those who are not in all of them",
+    f"own value believed with {SURE:.0%} or more, of those who are not in all of them",
+    "own value the only one that is left, of those who are not in all of them",
+)
 _ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 
 
@@ -47,6 +58,11 @@ class PeopleInGroups:
     place: np.ndarray
     count: np.ndarray
 
+    def groups_of(self, people: np.ndarray) -> np.ndarray:
+        """The group of each of some people; -1 of those who are not there (both int64)."""
+        at = np.minimum(np.searchsorted(self.person, people), len(self.person) - 1)
+        return np.where(self.person[at] == people, self.group[at], -1)
+
 
 def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
     """Look for the same people in several releases.
@@ -69,19 +85,25 @@ def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
         len(known) / len(seen[0].person),
         {"at most, by how many people each has": min(smallest, 1.0)},
     )
-    if not len(known):
+    if not any(np.isin(seen[0].person, one.person).any() for one in seen[1:]):
         return (there,)
-    alone, (*together, exact) = (_scored(seen[:n], known, len(labels)) for n in (1, len(seen)))
-    words = (
-        "own value guessed from all of them",
-        f"own value believed with {SURE:.0%} or more, by all of them",
-        "own value the only one that all of them allow",
-    )
-    told = zip(words, together, alone, strict=False)
+    left = np.setdiff1d(seen[0].person, known, assume_unique=True)
     return (
         there,
-        *(Score(word, share, {_ALONE: first}, exact=exact) for word, share, first in told),
+        *_told(seen, known, len(labels), _OF_ALL),
+        *_told(seen, left, len(labels), _OF_SOME),
     )
+
+
+def _told(
+    seen: Sequence[PeopleInGroups], people: np.ndarray, values: int, words: Sequence[str]
+) -> Iterator[Score]:
+    """What all releases tell of some people of the first, beside what that tells alone."""
+    if not len(people):
+        return
+    alone, (*together, exact) = (_scored(seen[:n], people, values) for n in (1, len(seen)))
+    for word, share, first in zip(words, together, alone, strict=False):
+        yield Score(word, share, {_ALONE: first}, exact=exact)
 
 
 def successes(target: AttackedRelease) -> SuccessShare:
@@ -133,9 +155,9 @@ def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
 
 
 def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> tuple[float, ...]:
-    """Of the people whom all releases have: guessed, as good as known, known; counted exactly."""
-    rows = [np.searchsorted(one.person, known) for one in seen]
-    groups = np.stack([one.group[row] for one, row in zip(seen, rows, strict=True)], axis=1)
+    """Of some people of the first release: guessed, as good as known, known; counted exactly."""
+    rows = np.searchsorted(seen[0].person, known)
+    groups = np.stack([one.groups_of(known) for one in seen], axis=1)
     kinds, kind = np.unique(groups, axis=0, return_inverse=True)
     likely = _likely(seen, kinds, values + 1)
     belief = likely.weight / np.add.reduceat(likely.weight, likely.starts)[likely.kind]
@@ -144,7 +166,7 @@ def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> t
     guess = is_top / np.add.reduceat(is_top.astype(np.int64), likely.starts)[likely.kind]
     possible = np.add.reduceat((likely.weight > 0).astype(np.int64), likely.starts)
     place = likely.kind * (values + 1) + likely.value
-    own = np.searchsorted(place, kind * (values + 1) + seen[0].own[rows[0]])
+    own = np.searchsorted(place, kind * (values + 1) + seen[0].own[rows])
     sure, only = belief[own] >= SURE * _ROUNDED, possible[kind] == 1
     found = guess[own].sum(), sure.sum(), only.sum(), likely.exact[kind].sum()
     return tuple(float(of_all) / len(known) for of_all in found)
@@ -177,7 +199,7 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
 
     Args:
         seen: the releases.
-        kinds: the group in each (int64, kinds x releases).
+        kinds: the group in each, -1 in those that do not have them (int64, kinds x releases).
         values: how many there are.
     """
     first = seen[0]
@@ -190,7 +212,7 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
     value = first.place[entry] % values
     weight = np.ones(len(of))
     for one, group in zip(seen, kinds.T, strict=True):
-        weight *= _share(one, group[of], value, values)
+        weight *= np.where(group[of] >= 0, _share(one, group[of], value, values), 1.0)
     exact = np.full(len(kinds), len(seen) == 1)
     if len(seen) > 1:
         for kind, (shares, exact[kind]) in enumerate(_by_worlds(seen, kinds, values)):

@@ -3,12 +3,14 @@
 A world gives each person a value, so that each group of each release shows what its people have;
 all worlds are as likely. Kinds are people who are in the same groups. Where few kinds hang together
 by their groups all worlds are counted; else those of the groups of each kind alone, which other
-groups may narrow further.
+groups may narrow further. Who is in one group alone has what the others leave there: whoever left
+before the next release is told of by what the others took along (critical absence).
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from math import prod
@@ -61,14 +63,18 @@ def shares_of_kinds(
     looks = iter(range(ALL))
     inside = _kinds_of_groups(people)
     found: dict[Kind, dict[int, Weight]] = {}
-    for scope in hang_together([kind for kind in people if len(kind) > 1]):
+    for scope in hang_together([*people]):
         if len(scope) > _GROUPS:
             continue
-        found.update(_counted(scope, people, inside, shown, islice(looks, EACH)))
+        counted = _counted(scope, people, inside, shown, islice(looks, EACH))
+        if counted is not None:
+            found.update(counted)
+            for group in scope:
+                found.update(_left_there(group, people, inside, shown, counted))
     exact = frozenset(found)
     for kind in wanted:
         if kind not in found:
-            alone = _counted(kind, people, inside, shown, islice(looks, EACH))
+            alone = _counted(kind, people, inside, shown, islice(looks, EACH)) or {}
             found.update({one: of for one, of in alone.items() if one == kind})
     return SharesOfKinds(found, exact)
 
@@ -87,8 +93,8 @@ def _counted(
     inside: Mapping[ShownGroup, Sequence[Kind]],
     shown: Mapping[ShownGroup, Mapping[int, int]],
     looks: Iterator[int],
-) -> dict[Kind, dict[int, Weight]]:
-    """By the worlds of some groups, of each kind that is in several of these; none of too many."""
+) -> dict[Kind, dict[int, Weight]] | None:
+    """By the worlds of some groups, of each kind that is in several of these; None of too many."""
     groups = sorted(scope)
     place = {group: number for number, group in enumerate(groups)}
     values = sorted({value for group in groups for value in shown[group]})
@@ -100,8 +106,29 @@ def _counted(
     steps = [partial(_give, of, kinds[kind]) for of, kind in zip(lists, tied, strict=True)]
     start = tuple(tuple(shown[group].get(value, 0) for value in values) for group in groups)
     found = weigh_choices(start, steps, _ways_of_the_rest, looks)
-    told = zip(tied, found or [], strict=False)
+    if found is None:
+        return None
+    told = zip(tied, found, strict=True)
     return {kind: dict(zip(values, mean_choice(of, kinds[kind]), strict=True)) for kind, of in told}
+
+
+def _left_there(
+    group: ShownGroup,
+    people: Mapping[Kind, int],
+    inside: Mapping[ShownGroup, Sequence[Kind]],
+    shown: Mapping[ShownGroup, Mapping[int, int]],
+    counted: Mapping[Kind, Mapping[int, Weight]],
+) -> dict[Kind, dict[int, Weight]]:
+    """Of people who are in this group alone: what those leave who are in others, too."""
+    kind = frozenset({group})
+    if kind not in people:
+        return {}
+    tied = [other for other in inside[group] if other != kind]
+    left = {
+        value: times - sum(people[other] * counted[other][value] for other in tied)
+        for value, times in shown[group].items()
+    }
+    return {kind: {value: Fraction(times) / people[kind] for value, times in left.items()}}
 
 
 def _give(lists: Sequence[int], size: int, left: _Left) -> Iterator[tuple[Choice, int, _Left]]:
