@@ -22,7 +22,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
-from sfumato.tasks.partitions.ambiguity.calibrated import _Search
+from sfumato.tasks.partitions.ambiguity.calibrated import _StopSearch
 from sfumato.tasks.partitions.ambiguity.candidates import place_among
 from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
@@ -319,7 +319,7 @@ def test_calibrated_groups_keep_alpha_together(seed):
 )
 def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump, noise):
     alpha, steps = Fraction("0.2"), 0
-    search = _Search(log(1e-6), log(alpha))
+    search = _StopSearch(log(1e-6), log(alpha))
     while not search.ended and steps < 40:
         tried, steps = search.next(), steps + 1
         assert search.low < tried < search.high
@@ -336,7 +336,7 @@ def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump,
 
 def test_the_search_follows_what_is_proportional_in_few_steps():
     alpha, steps = Fraction("0.1"), 0
-    search = _Search(log(1e-6), log(alpha))
+    search = _StopSearch(log(1e-6), log(alpha))
     while not search.ended:
         tried, steps = search.next(), steps + 1
         about = 3000 * exp(tried)

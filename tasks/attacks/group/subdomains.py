@@ -6,6 +6,7 @@ likely to be behind each of its subdomains, made-up ones among them, and below a
 are as likely as the target says.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -107,21 +108,46 @@ def _attacked(target: AttackedRelease) -> _Learned | None:
 
 
 def _of_vectors(target: AttackedRelease) -> _Learned | None:
-    table = target.tables[QIT]
     seen = shown_groups(target.tables, target.declared.columns)
-    names, values = target.declared.named("quasi-identifier"), len(seen.told.domain)
-    vector, of_people = vectors(table, names, target.people)
-    number = int(vector.max(initial=-1)) + 1
-    if max(number, len(seen.sizes)) * values > _MOST or not number:
+    if not are_few(target, seen):
         return None
+    own, belief, declared = beliefs_of_people(target, seen, beliefs_of_groups(seen))
+    return own, belief, declared
+
+
+def are_few(target: AttackedRelease, seen: ShownGroups) -> bool:
+    """Whether people who are alike, groups and values are few enough to pair, and there are any."""
+    names, values = target.declared.named("quasi-identifier"), len(seen.told.domain)
+    vector, _ = vectors(target.tables[QIT], names, target.people)
+    number = int(vector.max(initial=-1)) + 1
+    return number > 0 and max(number, len(seen.sizes)) * values <= _MOST
+
+
+def beliefs_of_people(
+    target: AttackedRelease, seen: ShownGroups, of_groups: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """By vector of quasi-identifiers: people with each value, and what is believed of them.
+
+    Args:
+        target: the release.
+        seen: its groups.
+        of_groups: what is believed of the people of each group (float64, groups x values), in
+            several ways.
+
+    Returns:
+        The number of people (int64, vectors x values), and each belief (float64, the same shape):
+        the mean of those of the groups in which the vector stands.
+    """
+    table, values = target.tables[QIT], len(seen.told.domain)
+    vector, of_people = vectors(table, target.declared.named("quasi-identifier"), target.people)
+    number = int(vector.max(initial=-1)) + 1
     rows = np.ones(len(vector))
     stands = csr_array((rows, (vector, table[GROUP_ID].to_numpy())), (number, len(seen.sizes)))
     many = stands.sum(axis=1)[:, None]
-    belief, declared = (stands @ one / many for one in beliefs_of_groups(seen))
     labels = seen.told.domain.values
     truth = target.people[target.sensitive].array().cast(labels.type)
     place = pc.index_in(truth, value_set=labels).to_numpy(False)
     there = of_people >= 0
     at = of_people[there] * values + place[there].astype(np.int64)
     own = np.bincount(at, minlength=number * values).reshape(number, values)
-    return own, belief, declared
+    return [own, *(stands @ one / many for one in of_groups)]

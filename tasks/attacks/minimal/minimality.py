@@ -14,6 +14,7 @@ from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
+from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.retraced import NotRetracedError, retrace
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
@@ -36,6 +37,8 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
     Of many groups some are looked at, and of large ones some worlds, with a margin.
     """
+    if target.declared.form.shows == "subdomains":
+        return least_ranges.attack(target)
     groups = homogeneity.beliefs(target)
     if groups is None:
         return ()

@@ -82,7 +82,7 @@ def calibrate(
     Raises:
         PromiseError: where no presence to stop at gives groups that are proven to keep α.
     """
-    search = _Search(log(_LEAST), log(rule.alpha))
+    search = _StopSearch(log(_LEAST), log(rule.alpha))
     best, fewest = None, (microdata.rows, 0)
     for _ in range(_STEPS):
         tried = search.next()
@@ -102,7 +102,7 @@ def calibrate(
 
 
 @dataclass
-class _Search:
+class _StopSearch:
     """Where α' may lie, in logarithms: α is kept at `low`, and not at `high`.
 
     `under` and `over` are how far the combined presence was below α and above it at these ends,
