@@ -27,7 +27,7 @@ GRID = {
     "form": [{"method": "permuted"}, {"method": "redistributed"}],
 }
 LONG = "Donaudampfschiff" * 6
-PLOTS = {"comparison": 1, "crowded comparison": 1, "experiment": 2}
+PLOTS = {"comparison": 1, "crowded comparison": 1, "experiment": 3}
 """How many are drawn on each page."""
 DRAWN = {"comparison": 3, "crowded comparison": 40, "experiment": 4}
 """How many points a plot has, at least."""
@@ -101,7 +101,7 @@ def _crowded(place):
 
 
 def _experiment(place):
-    """The page of a paper, two of whose experiments ran quickly."""
+    """The page of a paper, two of whose experiments ran quickly, one of them on two tables."""
     chosen = [EXPERIMENTS["printed-clusters"], EXPERIMENTS["optimum"]]
     measured = {
         one.name: Results(

@@ -212,7 +212,7 @@ def test_a_refusal_is_one_line_without_a_traceback(machine, ran):
     type_, _, message = ended["refused"]
     assert type_ == "FAILED"
     assert message.startswith("ke-anonymity cannot be kept: required k=3, e=100000")
-    assert "Finished in state Refused('ke-anonymity cannot be kept" in said
+    assert 'Finished in state Refused("ke-anonymity cannot be kept' in said
     assert "Traceback" not in said
     assert "NoneType: None" not in said
 
