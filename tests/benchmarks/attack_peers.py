@@ -126,7 +126,7 @@ def _sampled(target: AttackedRelease, folder: Path) -> list[str]:
     known = _own(target) if target.declared.form.shows == "rows" else _recoded(target)
     if known is None:
         return ["not compared: labels admit people to several groups", *[""] * 5]
-    both = _exported(target, known)
+    both = _in_any_order(_exported(target, known))
     theirs = ANONYMETER.run(_task(both, folder / "recoded"))
     here = [_percent(score.share) for score in _scores(target, both)]
     found = [theirs, "", ""] if isinstance(theirs, str) else map(_range, *theirs)
@@ -159,6 +159,12 @@ def _exported(target: AttackedRelease, people: pa.Table) -> Exported:
     ]
     schema = pa.schema(list(zip(shown.column_names, types, strict=True)))
     return Exported(shown.cast(schema), people.cast(schema), known, wanted)
+
+
+def _in_any_order(both: Exported) -> Exported:
+    """The same, the published rows shuffled: of equally near ones Anonymeter takes some one."""
+    order = np.random.default_rng(1).permutation(both.shown.num_rows)
+    return replace(both, shown=both.shown.take(pa.array(order)))
 
 
 def _is_number(type_: pa.DataType) -> bool:
@@ -230,6 +236,7 @@ def _records(both: Exported) -> ComparedRecords:
         columns[both.sensitive],
         both.shown.num_rows,
         both.people.num_rows,
+        np.arange(both.shown.num_rows),  # each value where it stands
     )
 
 
