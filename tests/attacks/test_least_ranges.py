@@ -124,5 +124,14 @@ def test_of_values_that_are_made_up_nothing_is_told(small, redistributed):
 
 def test_too_many_values_are_said_to_be(small, redistributed):
     redistributed()
-    with patch.object(least_ranges, "_ALL", 1):
-        assert "in all" in scores_of(small)["minimality"].skipped
+    with patch.object(least_ranges, "_CELLS", 1):
+        assert "too many of all groups" in scores_of(small)["minimality"].skipped
+
+
+@pytest.mark.parametrize("limit", ["_PEOPLE", "_NODES"])
+def test_large_groups_and_targets_are_not_gone_through(limit):
+    shown = Subdomains(*(np.array([of]) for of in (0, 0, 1, 0)), (TREE,))
+    seen = Seen([1], shown, 4)
+    assert beliefs_by_least_ranges(seen)[0] == pytest.approx([1 / 6, 1 / 2, 1 / 6, 1 / 6])
+    with patch.object(least_ranges, limit, 0), pytest.raises(NotEnumeratedError, match="nodes"):
+        beliefs_by_least_ranges(seen)

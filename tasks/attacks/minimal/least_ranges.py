@@ -26,7 +26,8 @@ from sfumato.tasks.attacks.group.subdomains import are_few, beliefs_of_groups, b
 from sfumato.tasks.forms.redistributed.shown_groups import ShownGroups, shown_groups
 from sfumato.tasks.targets.minimum import minimum
 
-_MULTISETS, _CELLS, _ALL = 20_000, 20_000_000, 200_000
+_MULTISETS, _PEOPLE, _NODES = 20_000, 500, 2_000  # of a group, in it, and of its target
+_CELLS = 2_000_000  # of multisets and nodes, of all groups
 _NAME, _ALONE = "minimality", "from the subdomains alone"
 _WORDS = "own value {} by who knows that ranges are the least"
 _FOUND = "guessed", f"believed with {SURE:.0%} or more"
@@ -34,7 +35,8 @@ _ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 _MADE_UP = "values may be made up, and nothing tells which"
 _OTHERWISE = "no values would have been shown by these subdomains"
 _TOO_MANY = (
-    f"more than {_MULTISETS:,} multisets of values behind a group's subdomains, or {_ALL:,} in all"
+    f"more than {_MULTISETS:,} multisets of values behind a group's subdomains, {_PEOPLE} people "
+    f"in it or {_NODES:,} nodes of its target, or too many of all groups"
 )
 
 
@@ -71,13 +73,17 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
         NotEnumeratedError: where too many values can be behind subdomains, or none.
     """
     known: dict[tuple[int, Multiset], list[float]] = {}
-    looks, found = _ALL, np.zeros((len(seen.sizes), len(seen.told.domain)))
+    left, found = _CELLS, np.zeros((len(seen.sizes), len(seen.told.domain)))
+    if max(len(of.parent) for of in seen.shown.targets) > _NODES or seen.sizes.max() > _PEOPLE:
+        raise NotEnumeratedError(_TOO_MANY)
     for group, shown in enumerate(_multisets(seen)):
         number = int(seen.shown.target[group])
         if (number, shown) not in known:
-            values = multisets_behind(seen.shown.targets[number], shown, min(looks, _MULTISETS))
-            looks -= len(values)
-            told = posterior(seen.shown.targets[number], shown, values)
+            target = seen.shown.targets[number]
+            most = min(_MULTISETS, left // len(target.parent))
+            values = multisets_behind(target, shown, most)
+            left -= len(values) * len(target.parent)
+            told = posterior(target, shown, values)
             known[number, shown] = [float(share) for share in told]
         found[group] = known[number, shown]
     return found
@@ -99,24 +105,26 @@ def multisets_behind(target: Target, shown: Multiset, most: int = _MULTISETS) ->
     Raises:
         NotEnumeratedError: where there are more than `most`.
     """
-    chance, ends = probabilities(target), leaves(target)
-    found = np.zeros((1, len(ends)), dtype=np.int64)
+    number, below = len(leaves(target)), _likely_below(target)
+    found = np.zeros((1, number), dtype=np.int64)
     for node, copies in zip(*shown, strict=True):
-        below = [
-            at for at, leaf in enumerate(ends) if chance[leaf] and _is_above(target, node, leaf)
-        ]
-        ways = len(found) * comb(copies + len(below) - 1, copies)
-        if ways > most or ways * len(target.parent) > _CELLS:
+        if len(found) * comb(copies + len(below[node]) - 1, copies) > most:
             raise NotEnumeratedError(_TOO_MANY)
-        more = _taken(below, copies, len(ends))
-        found = np.unique((found[:, np.newaxis] + more).reshape(-1, len(ends)), axis=0)
+        more = _taken(below[node], copies, number)
+        found = np.unique((found[:, np.newaxis] + more).reshape(-1, number), axis=0)
     return found
 
 
-def _is_above(target: Target, node: int, leaf: int) -> bool:
-    while leaf > node:
-        leaf = int(target.parent[leaf])
-    return leaf == node
+def _likely_below(target: Target) -> list[list[int]]:
+    """The values below each node that have a probability, by their numbers."""
+    chance, parent = probabilities(target), target.parent.tolist()
+    found: list[list[int]] = [[] for _ in parent]
+    for number, leaf in enumerate(leaves(target)):
+        node = leaf if chance[leaf] else -1
+        while node >= 0:
+            found[node].append(number)
+            node = parent[node]
+    return found
 
 
 def _taken(below: Sequence[int], copies: int, leaves_: int) -> np.ndarray:

@@ -100,8 +100,8 @@ class CountedBounds:
 
     def _number(self, bundle: _Bundle, aggregated: frozenset[str]) -> np.ndarray:
         """How many values of each group match a condition."""
-        for name in sorted(aggregated.intersection(bundle)):
-            return self._matching_values(name).number
+        if names := aggregated.intersection(bundle):
+            return self._matching_values(min(names)).number
         table, times = self._tables.values(bundle), self._tables.times(bundle)
         return count_matching(table, self._matches[bundle], times, len(self._tables.sizes))
 
