@@ -88,6 +88,7 @@ def attack_again(
     overrides: Overrides,
     register: Path | None = None,
     others: Sequence[tuple[Path, Path]] = (),
+    runs: int = 0,
 ) -> tuple[dict[str, list[Score]], list[JudgedBar]]:
     """What attackers guess of a version, and which bars of the spec it keeps.
 
@@ -97,6 +98,7 @@ def attack_again(
         overrides: what is changed of it.
         register: a file of everybody whom it could be about, which is linked with it.
         others: versions about the same people with their specs, which are read beside it.
+        runs: on so many drawn worlds its partition is run again, where that has to be.
 
     Returns:
         The scores by sensitive column, those of the register, and of the versions together, under
@@ -114,7 +116,7 @@ def attack_again(
         if resolved.terms.parts is not None:
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
             return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
-        targets = _targets(directory, resolved)
+        targets = [replace(one, runs=runs) for one in _targets(directory, resolved)]
         scores = attack_release(targets)
         if register is not None:
             whole = replace(targets[0], sensitive="")

@@ -37,6 +37,7 @@ class AttackedRelease:
         digest: of the release, by which samples are drawn.
         counted: the values of the sensitive column in each group, in place of those that are shown.
         learned: what attacks have learned, by their names, so that it is learned once.
+        runs: on so many drawn worlds the partition is run again, where that has to be.
     """
 
     declared: Declared
@@ -48,6 +49,7 @@ class AttackedRelease:
     digest: str = ""
     counted: Counts | None = None
     learned: dict[str, Any] = field(default_factory=dict)
+    runs: int = 0
 
     @property
     def called(self) -> str:

@@ -3,7 +3,9 @@
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.linking.covers import published_codes, shown_apart
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import only_groups
@@ -17,7 +19,7 @@ _MOST = 500_000_000  # pairs of a group and a person
 def group_of_people(target: AttackedRelease) -> np.ndarray | None:
     """The group of each represented person (int64); None where it is not told of everybody."""
     shows = target.declared.form.shows
-    found = {"rows": _by_rows, "labels": _by_labels}.get(shows, lambda _: None)(target)
+    found = _BY.get(shows, lambda _: None)(target)
     return None if found is None or (found < 0).any() else found
 
 
@@ -45,3 +47,17 @@ def _by_labels(target: AttackedRelease) -> np.ndarray | None:
         return only_groups(target.tables[TABLE], *scope, target.people)
     except PromiseError:
         return None
+
+
+def _by_columns(target: AttackedRelease) -> np.ndarray | None:
+    """By the only group that admits their values in each column."""
+    groups, shown = shown_apart(target)
+    people = target.people
+    if shown is None or len(groups) * people.rows > _MOST:
+        return None
+    columns = [people[name] for name in target.declared.named("quasi-identifier")]
+    person, group = covering_pairs(shown, published_codes(target, columns))
+    return group if np.array_equal(person, np.arange(people.rows)) else None
+
+
+_BY = {"rows": _by_rows, "labels": _by_labels, "columns": _by_columns}

@@ -18,7 +18,7 @@ from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Cover
 from sfumato.flows.evaluation import REGISTER, attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.linking import placed
+from sfumato.tasks.attacks.linking import memberships, placed
 from sfumato.tasks.attacks.linking.memberships import cover_people
 from sfumato.tasks.attacks.linking.placed import shares_of_pairs
 from sfumato.tasks.declaration.opened import open_release
@@ -261,3 +261,31 @@ def test_people_whom_the_register_lacks(small, tmp_path):
     directory = small.publish("one").directory
     with pytest.raises(InputError, match="the register lacks people of the release"):
         attack_again(directory, small.spec, Overrides(), register_of(tmp_path, [("30", "A")]))
+
+
+def test_who_would_weigh_too_many_people_is_listed(small, tmp_path, monkeypatch):
+    people = rows(random.Random(1))
+    small.write(people, **TERMS)
+    directory = small.publish("one").directory
+    register = register_of(tmp_path, [(str(row["age"]), row["town"]) for row in people])
+    monkeypatch.setattr(memberships, "_STEPS", 0)
+    told = attack_again(directory, small.spec, Overrides(), register)[0][REGISTER]
+    assert [one.measure for one in told if one.skipped] == [
+        "weighing people by how often values seem to occur"
+    ]
+    assert not any("weighing" in words for one in told for words in one.references)
+
+
+def test_a_partition_is_run_again_on_worlds_that_are_drawn(small):
+    """As `--runs` of the command says; else it is skipped, with the hint."""
+    people = [{**row, "job": JOBS[n % 2]} for n, row in enumerate(rows(random.Random(2))[:6])]
+    small.write(people, **{**TERMS, "partition": {"method": "disjoint-cover"}})
+    directory = small.publish("one").directory
+
+    def told(runs):
+        scores = attack_again(directory, small.spec, Overrides(), runs=runs)[0]["job"]
+        return [one for one in scores if "what else was tried" in one.measure or one.skipped]
+
+    (skipped,) = told(0)
+    assert "--runs" in skipped.skipped
+    assert all("of 40 drawn worlds" in one.margin.by for one in told(40))

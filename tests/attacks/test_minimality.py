@@ -29,6 +29,7 @@ from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
 from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -46,6 +47,7 @@ MONDRIAN = MondrianParameters(method="mondrian")
 LATTICE = FullDomainParameters(method="full-domain")
 ROOMS = {"mondrian": mondrian, "full-domain": full_domain}
 FORMS = {
+    "ambiguous": AmbiguousParameters(method="ambiguous"),
     "permuted": PermutedParameters(method="permuted"),
     "generalized": GeneralizedParameters(method="generalized"),
 }

@@ -17,15 +17,12 @@ from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.attacks.attack import SURE
+from sfumato.tasks.attacks.beliefs import join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, retraced
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
-from sfumato.tasks.attacks.minimal.retraced import (
-    NotRetracedError,
-    Retraced,
-    retrace,
-    worlds_within,
-)
+from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
+from sfumato.tasks.attacks.minimal.retraced import Retraced, retrace, worlds_within
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.cell_suppression.parameters import (
@@ -150,7 +147,7 @@ CASES = {
 def test_beliefs_are_those_of_all_worlds_and_orders(case, tmp_path):
     partition, arrays, promises, _ = CASES[case]
     release = released(tmp_path, arrays, promises, partition)
-    found = retrace(release)
+    found = join_beliefs([of.beliefs() for of in retrace(release).groups])
     assert found.number == len(arrays["s"])
     group = retraced.group_of_people(release)
     expected = posterior(arrays, promises, partition, sorted(as_sets(group), key=min))
@@ -193,7 +190,7 @@ def test_groups_of_values_alone_tell_nothing_more(values, objective, t):
     declared = terms_of(partition, promises)
     release = Retraced(declared, people, "s", np.unique(made.group, return_inverse=True)[1])
     with patch.object(retraced, "_RUNS", 30_000):
-        found = release.beliefs()
+        found = join_beliefs([of.beliefs() for of in release.weighed()])
     groups = [[values[row] for row in of] for of in as_sets(made.group)]
     expected = [Fraction(of.count(value), len(of)) for of in groups for value in of]
     believed = np.repeat(found.belief, found.people).tolist()
@@ -273,7 +270,7 @@ def test_groups_that_no_run_has_are_not_scored(tmp_path):
     release = released(tmp_path, CASES["forest"][1], CASES["forest"][2], FOREST)
     group = np.arange(8) % 2
     with pytest.raises(NotRetracedError, match="could not be run again"):
-        Retraced(release.declared, release.people, "s", group).beliefs()
+        Retraced(release.declared, release.people, "s", group).weighed()
 
 
 @given(st.lists(st.integers(0, 3), max_size=3))

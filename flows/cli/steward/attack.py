@@ -34,6 +34,13 @@ from sfumato.flows.cli.terminal import echo, one_line
     metavar="VERSION SPEC",
     help="another version about the same people, and its spec: what both tell together",
 )
+@click.option(
+    "--runs",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="run the partition on N drawn worlds, where what its being minimal tells cannot be listed",
+)
 @with_settings
 @with_format
 def attack(
@@ -41,6 +48,7 @@ def attack(
     spec: Path,
     register: Path | None,
     others: tuple[tuple[Path, Path], ...],
+    runs: int,
     settings: tuple[str, ...],
     format_: str,
 ) -> None:
@@ -52,7 +60,7 @@ def attack(
     from sfumato.expectations.errors import PromiseError
     from sfumato.flows.evaluation import attack_again
 
-    scores, judged = attack_again(directory, spec, overrides(settings), register, others)
+    scores, judged = attack_again(directory, spec, overrides(settings), register, others, runs)
     if format_ == "json":
         told = {name: [one.document() for one in of] for name, of in scores.items()}
         show.document({"scores": told, "bars": [one.document() for one in judged]}, "json")

@@ -14,19 +14,24 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.measures.readings import people_covered
-from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
+from sfumato.tasks.attacks.attack import (
+    AttackedRelease,
+    Score,
+    most_frequent,
+    right_guesses,
+    skipped_attack,
+)
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.linking.covers import published_codes, shown_apart
 from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
 from sfumato.tasks.attacks.linking.register import likelier, own_values, vector_of_people
-from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.microdata.table import Microdata, key
-from sfumato.tasks.query.accuracy.vectors import codes_as_published
 
 _COMBINATIONS = "taking combinations to be as likely"
 _ALIKE = "taking people to be as likely"
 _WEIGHED = "weighing people by how often values seem to occur"
+_TOO_MANY = "too many pairs of a person and a member of a group that covers them"
 _PAIRS = 50_000_000  # of a vector and a group
 _SURE = 1 - 1e-9
 
@@ -65,6 +70,7 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
             for name in target.declared.named("sensitive")
             for score in _guessed(joined, target, name)
         ),
+        *(() if _WEIGHED in joined.attackers else skipped_attack(_WEIGHED, _TOO_MANY)),
     )
 
 
@@ -88,6 +94,27 @@ def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeli
     present = joined.present()
     belief = joined.presence(joined.covered.alike())
     return TrueBeliefs(present[present > 0], belief[present > 0])
+
+
+def guessed_values(target: AttackedRelease) -> tuple[np.ndarray, np.ndarray] | None:
+    """How many people of each vector have each value, and what is believed of them.
+
+    By who knows everybody of the release, and takes each of them to be as likely in each group that
+    covers them (int64 and float64, vectors x values).
+
+    Returns:
+        None where the release shows no columns apart, or values are not known.
+
+    Raises:
+        InputError: where groups cover too many people.
+    """
+    joined = _joined(target, target.people)
+    if joined is None:
+        return None
+    counts = joined.counts[target.sensitive]
+    own = own_values(target, target.sensitive, counts, joined.ours, len(joined.people))
+    belief = _rounded(joined.belief(target.sensitive, joined.covered.alike()))
+    return None if own is None else (own, belief)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,18 +204,14 @@ def _rounded(belief: np.ndarray) -> np.ndarray:
 
 
 def _joined(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
-    declared, names = target.declared, target.declared.named("quasi-identifier")
-    form, tables = form_of(declared), target.tables
-    groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
-    shown = covering(groups, names)
+    groups, shown = shown_apart(target)
     if shown is None:
         return None
-    columns = [register[name] for name in names]
+    columns = [register[name] for name in target.declared.named("quasi-identifier")]
     keys, vector = np.unique(key(columns, register.rows)[0], return_inverse=True)
     first = np.zeros(len(keys), dtype=np.int64)
     first[vector] = np.arange(register.rows)
-    values = {name: table[name] for table in tables.values() for name in table.column_names}
-    codes = [codes_as_published(column, values[column.name])[first] for column in columns]
+    codes = [of[first] for of in published_codes(target, columns)]
     people = np.bincount(vector, minlength=len(keys))
     if int(people_covered(shown, codes, np.ones_like(people)).sum()) > _PAIRS:
         raise InputError("the groups cover too many people of the register to join them back")

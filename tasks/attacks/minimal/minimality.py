@@ -11,24 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.sorting import starts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
+from sfumato.tasks.attacks.attack import (
+    SURE,
+    AttackedRelease,
+    Score,
+    right_guesses,
+    skipped_attack,
+)
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
+from sfumato.tasks.attacks.linking.join_back import guessed_values
 from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
-from sfumato.tasks.attacks.minimal.retraced import NotRetracedError, retrace
-from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
+from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
+from sfumato.tasks.attacks.minimal.retraced import retrace
+from sfumato.tasks.attacks.minimal.weighed import ROUNDED, WeighedGroup
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
+from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.attacks.sampled.groups import SampledGroups
 from sfumato.tasks.attacks.sampled.margins import Margin
 
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
 _ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
 _NAME, _ALONE = "minimality", "from the group alone"
+_JOINED = "by who joins people back"
 _WORDS = "own value {} by who knows what else was tried"
 _FOUND = "guessed", f"believed with {SURE:.0%} or more"
-_ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
 _TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
 
 
@@ -47,19 +56,28 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def _of_retraced(target: AttackedRelease) -> tuple[Score, ...]:
-    """Run the partition on all worlds, where nothing is known of what it tried."""
+    """Run the partition on all worlds, or some, where nothing is known of what it tried."""
     try:
         found = retrace(target)
     except NotRetracedError as error:
         return skipped_attack(_NAME, str(error))
-    alone = float((found.people * found.alone).sum() / found.number)
-    groups = homogeneity.beliefs(target)
-    sure = 0.0 if groups is None else groups.believed(SURE)
-    shares = (found.hits(), alone), (found.believed(SURE * _ROUNDED), sure)
+    words, without = _without(target)
+    gained = Gain(*found.hits(), found.by).of_people(1.0, np.zeros(2))
     return tuple(
-        Score(_WORDS.format(words), share, {_ALONE: without})
-        for words, (share, without) in zip(_FOUND, shares, strict=True)
+        Score(_WORDS.format(of), share, {words: alone}, margin)
+        for of, (share, margin), alone in zip(_FOUND, gained, without, strict=True)
     )
+
+
+def _without(target: AttackedRelease) -> tuple[str, tuple[float, float]]:
+    """What is guessed, and believed, without the partition: by groups, or who can be in which."""
+    joined = guessed_values(target)
+    if joined is not None and group_of_people(target) is None:
+        own, belief = joined
+        sure = float((own * (belief >= SURE * ROUNDED)).sum() / own.sum())
+        return _JOINED, (right_guesses(belief, own), sure)
+    groups = homogeneity.beliefs(target)
+    return _ALONE, (0.0, 0.0) if groups is None else (groups.hits(), groups.believed(SURE))
 
 
 def _of_tries(

@@ -2,7 +2,8 @@
 
 For partitions of which it is not known what they tried. All ways to give the values of the groups
 to their people are gone through, and all orders in which chance could have put them; so it is for
-small releases alone, and says of others why not.
+small releases alone, and says of others why not. Where it is asked for, worlds are drawn instead
+(`redrawn`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,170 +15,161 @@ from math import prod
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
+from sfumato.tasks.attacks.minimal.redrawn import redraw
+from sfumato.tasks.attacks.minimal.rerun import (
+    OTHERWISE,
+    NotRetracedError,
+    Rerun,
+    Retold,
+    are_the_same,
+)
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds, arrangements
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 
 _PEOPLE, _RUNS = 24, 1_500
-_BY_ORDERS = ("mondrian", "full-domain", "forest", "factors")  # no chance, or orders alone
+_BY_ROWS = ("mondrian", "full-domain", "forest", "factors")
+"""Look at values for promises alone; chance decides about nothing, or orders alone."""
+_BY_VECTORS = ("stratum", "exact-qi")
 _BY_NOBODY = "the partition and its promises look at no one's values: nothing more is told"
 _BY_VALUES = "groups are made of values alone, whoever has them: nothing more is told"
-_SUPPRESSED = "rows were suppressed, and who retraces the partition needs them, too"
+_SUPPRESSED = "rows were suppressed, and a world has their values, too, which nothing tells"
 _SEVERAL = "others than this column's values, or several rows of people, decided"
 _UNKNOWN = "quasi-identifiers do not tell which group everybody is in"
-_NOT_RUN = "this partition is not run again on other worlds: it draws more than orders of rows"
-_BY_NUMBERS = "chance decides about groups in more ways than can be gone through"
+_HINT = "`sfumato attack --runs 10000` runs the partition on worlds that are drawn"
+_NOT_LISTED = f"chance decides in more ways than can be listed ({_HINT})"
+_BY_NUMBERS = f"chance decides about groups in more ways than can be gone through ({_HINT})"
 _TOO_MANY = (
-    f"more than {_PEOPLE} people, or {_RUNS:,} worlds: too many to run the partition on each"
+    f"more than {_PEOPLE} people, or {_RUNS:,} worlds: too many to run the partition on each "
+    f"({_HINT})"
 )
-_OTHERWISE = "the partition could not be run again so that these groups came out"
-
-
-class NotRetracedError(Exception):
-    """Why the worlds of a release are not gone through, in words."""
 
 
 @dataclass(frozen=True, eq=False)
-class Retraced:
-    """A release whose partition is run again.
+class Retraced(Rerun):
+    """A release whose partition is run again on all worlds.
 
     Attributes:
-        declared: what it declares.
-        people: those whom it represents.
-        sensitive: the column that is attacked.
-        group: of each of them (int64; 0, 1, …).
+        group: of each of its people (int64; 0, 1, …).
     """
 
-    declared: Declared
-    people: Microdata
-    sensitive: str
     group: np.ndarray
 
-    def beliefs(self) -> OwnValueBeliefs:
-        """What is believed of everybody by who runs the partition on all worlds.
+    def weighed(self) -> list[WeighedGroup]:
+        """What is believed of everybody, by groups.
 
         Raises:
-            NotRetracedError: where there are too many, or no run has these groups.
+            NotRetracedError: where there are too many worlds, or no run has these groups.
         """
-        codes = self.people[self.sensitive].codes.astype(np.int64)
-        told = list(self._worlds(codes))
+        told = list(self._worlds())
         weights = np.array([float(weight) for _, weight in told])
         values = np.array([world for world, _ in told])
         groups = [np.flatnonzero(self.group == one) for one in range(int(self.group.max()) + 1)]
-        return join_beliefs([self._of_group(codes, rows, values, weights) for rows in groups])
+        return [self._of_group(rows, values, weights) for rows in groups]
 
-    def _of_group(
-        self, codes: np.ndarray, rows: np.ndarray, values: np.ndarray, weights: np.ndarray
-    ) -> OwnValueBeliefs:
-        kind = np.unique(self._vectors[rows], return_inverse=True)[1]
+    def _of_group(self, rows: np.ndarray, values: np.ndarray, weights: np.ndarray) -> WeighedGroup:
+        kind = np.unique(self.vectors[rows], return_inverse=True)[1]
         worlds = Worlds(values[:, rows], np.ones(len(weights), dtype=np.int64))
-        return WeighedGroup.of(codes[rows], kind, worlds, weights).beliefs()
+        return WeighedGroup.of(self.codes[rows], kind, worlds, weights)
 
-    def _worlds(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray, Fraction]]:
+    def _worlds(self) -> Iterator[tuple[np.ndarray, Fraction]]:
         """Worlds with these groups, and how likely these are in each; that which is so is one."""
-        levels = self._shown(codes)
+        shown = self._shown()
         left = _RUNS
-        for world in worlds_within(codes, self.group):
+        for world in worlds_within(self.codes, self.group):
             likely = Fraction(0)
             for found, chance in self._partitions(world, left):
                 left -= 1
-                if found is not None and _are_the_same(found, self.group, levels):
+                if found is not None and are_the_same(found, self.group, shown):
                     likely += chance
             if likely:
                 yield world, likely
 
-    def _shown(self, codes: np.ndarray) -> Partition:
+    def _shown(self) -> Partition:
         """The partition as it came out, by some order of chance.
 
         Raises:
             NotRetracedError: where it never does.
         """
-        for found, _ in self._partitions(codes, _RUNS):
-            if found is not None and _are_the_same(found, self.group, found):
+        for found, _ in self._partitions(self.codes, _RUNS):
+            if found is not None and are_the_same(found, self.group, found):
                 return found
-        raise NotRetracedError(_OTHERWISE)
+        raise NotRetracedError(OTHERWISE)
 
     def _partitions(
         self, codes: np.ndarray, most: int
     ) -> Iterator[tuple[Partition | None, Fraction]]:
         try:
-            yield from all_orders(partial(self._partition, codes), most)
+            yield from all_orders(partial(self.partition, codes), most)
         except TooManyOrdersError:
             raise NotRetracedError(_BY_NUMBERS) from None
 
-    def _partition(self, codes: np.ndarray, randomness: Randomness) -> Partition | None:
-        """The partition of the world with these values; None where promises cannot be kept."""
-        declared, people = self.declared, self._with(codes)
-        wanted = declared.form.grouped_by(declared.promises, declared.partition)
-        try:
-            return PARTITIONS[declared.partition.method](
-                *with_strata(people, declared.strata), wanted, declared.partition, randomness
-            )
-        except PromiseError:
-            return None
 
-    def _with(self, codes: np.ndarray) -> Microdata:
-        columns = (
-            replace(column, codes=codes.astype(column.codes.dtype))
-            if column.name == self.sensitive
-            else column
-            for column in self.people.columns
-        )
-        return self.people.keep(columns)
-
-    @property
-    def _vectors(self) -> np.ndarray:
-        names = self.declared.named("quasi-identifier")
-        return key([self.people[name] for name in names], self.people.rows)[0]
-
-
-def retrace(target: AttackedRelease) -> OwnValueBeliefs:
-    """What is believed of everybody by who runs a release's partition on all worlds.
+def retrace(target: AttackedRelease) -> Retold:
+    """What is believed of everybody by who runs a release's partition on all worlds, or on drawn.
 
     Raises:
         NotRetracedError: where these are too many, or cannot be told.
     """
-    if reason := _why_not(target):
+    if reason := _why_nothing(target):
         raise NotRetracedError(reason)
-    group = group_of_people(target)
-    if group is None:
+    found = group_of_people(target)
+    if found is None and target.declared.form.shows != "columns":
         raise NotRetracedError(_UNKNOWN)
-    group = np.unique(group, return_inverse=True)[1]
-    codes = target.people[target.sensitive].codes
-    if prod(arrangements(_counts(codes[group == one])) for one in set(group.tolist())) > _RUNS:
-        raise NotRetracedError(_TOO_MANY)
+    group = None if found is None else np.unique(found, return_inverse=True)[1]
     try:
         people = with_hierarchies(target.people, target.declared.hierarchies)
-        return Retraced(target.declared, people, target.sensitive, group).beliefs()
+        return _retold(replace(target, people=people), group)
     except SfumatoError:
-        raise NotRetracedError(_OTHERWISE) from None
+        raise NotRetracedError(OTHERWISE) from None
 
 
-def _why_not(target: AttackedRelease) -> str:
-    """Why a release is not retraced, as far as what it declares tells; empty where it may be."""
+def _retold(target: AttackedRelease, group: np.ndarray | None) -> Retold:
+    """By all worlds where these can be gone through; else by those that are drawn, if any are."""
+    try:
+        return Retold(_listed(target, group).weighed())
+    except NotRetracedError:
+        if not target.runs:
+            raise
+    return redraw(target, group)
+
+
+def _listed(target: AttackedRelease, group: np.ndarray | None) -> Retraced:
+    """A release all of whose worlds may be gone through.
+
+    Raises:
+        NotRetracedError: where they cannot.
+    """
+    if group is None or target.declared.partition.method not in _BY_ROWS:
+        raise NotRetracedError(_NOT_LISTED)
+    if target.people.rows > _PEOPLE or _number_of_worlds(target, group) > _RUNS:
+        raise NotRetracedError(_TOO_MANY)
+    return Retraced(target.declared, target.people, target.sensitive, group)
+
+
+def _number_of_worlds(target: AttackedRelease, group: np.ndarray) -> int:
+    codes = target.people[target.sensitive].codes
+    return prod(arrangements(_counts(codes[group == one])) for one in set(group.tolist()))
+
+
+def _why_nothing(target: AttackedRelease) -> str:
+    """Why a release is not retraced at all, as far as it declares; empty where it may be."""
     declared = target.declared
     about = {promise.sensitive for promise in declared.promises} - {None}
-    others = about - {target.sensitive}
-    by_nobody = declared.partition.method in _BY_ROWS and not about
+    method = declared.partition.method
     told = (
-        (by_nobody, _BY_NOBODY),
-        (bool(others) or target.people.person is not None, _SEVERAL),
+        (method in _BY_VECTORS or (method in _BY_ROWS and not about), _BY_NOBODY),
+        (bool(about - {target.sensitive}) or target.people.person is not None, _SEVERAL),
         (_is_by_values(declared), _BY_VALUES),
-        (declared.partition.method not in _BY_ORDERS, _NOT_RUN),
         (declared.rows.suppressed > 0, _SUPPRESSED),
-        (target.people.rows > _PEOPLE, _TOO_MANY),
+        (target.people.rows > _PEOPLE and not target.runs, _TOO_MANY),
     )
     return next((reason for holds, reason in told if holds), "")
 
@@ -186,10 +178,7 @@ def _is_by_values(declared: Declared) -> bool:
     """Whether groups are drawn by which values they have, so that their people are alike."""
     partition = declared.partition
     alike = isinstance(partition, AnatomyParameters) and partition.alike is not None
-    return partition.method in ("ke", "anatomy") and not alike
-
-
-_BY_ROWS = ("mondrian", "full-domain", "forest", "factors")  # look at values for promises alone
+    return partition.method in ("ke", "anatomy", "hybrid", "contiguous") and not alike
 
 
 def worlds_within(codes: np.ndarray, group: np.ndarray) -> Iterator[np.ndarray]:
@@ -223,16 +212,3 @@ def different_orders(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _counts(codes: np.ndarray) -> list[int]:
     return [int(n) for n in np.unique(codes, return_counts=True)[1]]
-
-
-def _are_the_same(found: Partition, group: np.ndarray, shown: Partition) -> bool:
-    """Whether a partition has these groups, and shows them at the same levels."""
-    if (found.group < 0).any():
-        return False
-    pairs = {*zip(found.group.tolist(), group.tolist(), strict=True)}
-    if not len(pairs) == len({*found.group.tolist()}) == len({*group.tolist()}):
-        return False
-    levels = ((found.recoding.get(name), of) for name, of in shown.recoding.items())
-    return all(
-        one is not None and (one[found.group] == of[shown.group]).all() for one, of in levels
-    )

@@ -16,6 +16,8 @@ from sfumato.tasks.attacks.attack import SURE, top_guesses
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.minimal.worlds import Worlds
 
+ROUNDED = 1 - 1e-12
+"""Of a share that is as large as what it is compared with."""
 _MISSED = 0.01  # how likely some belief is farther off than its error, of all groups
 
 
@@ -68,8 +70,13 @@ class WeighedGroup:
 
     def hits(self) -> np.ndarray:
         """How many people are guessed, and how many as good as known (float64)."""
-        guessed = top_guesses(self.belief)
-        return self._people(guessed, self.belief >= SURE)
+        return self._people(top_guesses(self.belief), self._above(0))
+
+    def hits_by_coin(self) -> np.ndarray:
+        """The same, where a coin decides between beliefs that may be equal, by their error."""
+        largest = self.belief.max(axis=1, keepdims=True)
+        near = self.belief >= largest - 2 * self.error
+        return self._people(near / near.sum(axis=1, keepdims=True), self._above(0))
 
     def hits_at_least(self) -> np.ndarray:
         """The same, of those whose belief is so whatever the error is."""
@@ -84,7 +91,7 @@ class WeighedGroup:
         return self._people(self._others() - self.belief <= 2 * self.error, self._above(1))
 
     def _above(self, sign: int) -> np.ndarray:
-        return np.asarray(self.belief + sign * self.error >= SURE)
+        return np.asarray(self.belief + sign * self.error >= SURE * ROUNDED)
 
     def _others(self) -> np.ndarray:
         """The largest belief in another value (float64, kinds x values); below any, without one."""
