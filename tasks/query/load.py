@@ -5,7 +5,7 @@ names, which one statement exchanges for the last ones.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,6 +15,8 @@ from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.in_databases.arrays import arrays_name, arrays_table
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.views import bounds_function, groups_view
@@ -32,18 +34,21 @@ class _Loaded:
 
     Attributes:
         tables: by their names.
-        views: over them.
+        arrays: made of help tables.
+        views: over the tables.
         functions: that read them.
     """
 
     tables: Mapping[str, pa.Table]
+    arrays: Sequence[Made]
     views: Sequence[Made]
     functions: Sequence[Made]
 
     @property
     def names(self) -> list[str]:
         """All names, in the order of making."""
-        return [*self.tables, *(ready.name for ready in (*self.views, *self.functions))]
+        made = (*self.arrays, *self.views, *self.functions)
+        return [*self.tables, *(ready.name for ready in made)]
 
 
 def load(
@@ -94,10 +99,19 @@ def load_within(release: Release, database: TargetDatabase) -> list[str]:
     return loaded.names
 
 
-def functions_of(declared: Terms, dialect: Dialect) -> list[Made]:
-    """The functions that bound aggregates, which read tables of the current schema."""
+def functions_of(declared: Terms, dialect: Dialect, there: Collection[str]) -> list[Made]:
+    """The functions that bound aggregates, which read tables of the current schema.
+
+    Args:
+        declared: what the release declares.
+        dialect: of the database.
+        there: the names of these tables.
+    """
     names = SQL_WAYS[declared.form.shows].views(declared)
-    functions = [bounds_function(declared, name, dialect) for name in names]
+    functions = [
+        bounds_function(declared, name, dialect, arrays=arrays_name(name) in there)
+        for name in names
+    ]
     return [function for function in functions if function is not None]
 
 
@@ -113,8 +127,15 @@ def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetData
     for name, table in tables.items():
         require_fitting(database, name, table, exact=not name.startswith("help_"))
     sensitive = SQL_WAYS[declared.form.shows].views(declared)
-    views = [groups_view(declared, name, database.dialect) for name in sensitive]
-    return _Loaded(tables, views, functions_of(declared, database.dialect))
+    dialect = database.dialect
+    arrays = [
+        arrays_table(name, tables[help_name(name)].column_names, dialect)
+        for name in sensitive
+        if dialect.arrays
+    ]
+    views = [groups_view(declared, name, dialect) for name in sensitive]
+    functions = functions_of(declared, dialect, {made.name for made in arrays})
+    return _Loaded(tables, arrays, views, functions)
 
 
 def _require_ready(database: TargetDatabase) -> None:
@@ -131,7 +152,8 @@ def _require_free(database: TargetDatabase, loaded: _Loaded, replace: bool) -> N
     if replace:
         return
     there = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
-    for name in [*loaded.tables, *(view.name for view in loaded.views)]:
+    made = (*loaded.arrays, *loaded.views)
+    for name in [*loaded.tables, *(one.name for one in made)]:
         if name.casefold() in there:
             raise InputError(
                 f"{database.place}: there is a table {name!r} already (--replace does away with it)"
@@ -156,15 +178,18 @@ def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
 def _make_all(database: TargetDatabase, loaded: _Loaded) -> None:
     for name, table in loaded.tables.items():
         _make(database, name, table, name)
+    for ready in loaded.arrays:
+        database.execute(ready.create)
+        index(database, ready.name, GROUP_ID, f"{ready.name}_{GROUP_ID}")
     for ready in (*loaded.views, *loaded.functions):
         database.execute(ready.create)
     if database.dialect.access.analyzes:
-        for name in loaded.tables:
+        for name in (*loaded.tables, *(ready.name for ready in loaded.arrays)):
             database.run(analyze(name))
 
 
 def _drop(database: TargetDatabase, loaded: _Loaded) -> None:
-    for ready in (*loaded.functions, *loaded.views):
+    for ready in (*loaded.functions, *loaded.views, *loaded.arrays):
         database.execute(ready.drop)
     for name in loaded.tables:
         database.run(drop_tables(name))

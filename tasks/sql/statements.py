@@ -57,6 +57,11 @@ def create_index(name: str, table: str, column: str) -> exp.Create:
     return exp.Create(this=index, kind="INDEX")
 
 
+def create_table_of(name: str, query: exp.Expr) -> exp.Create:
+    """Make a table of what a query returns."""
+    return exp.Create(this=quoted_table(name), kind="TABLE", expression=query)
+
+
 def create_view(name: str, query: exp.Expr) -> exp.Create:
     """Make a view of a query."""
     return exp.Create(this=exp.table_(name), kind="VIEW", expression=query)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import psycopg
@@ -13,6 +14,7 @@ from sfumato.tasks.publication.destinations import database as schemas
 from sfumato.tasks.publication.destinations.refusals import translate_errors
 from sfumato.tasks.publication.life.destinations import DESTINATIONS
 from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from tests.destinations.places import bring
 from tests.release.evolving import digest_of
 from tests.release.small import SPEC, Small, people
@@ -80,6 +82,27 @@ def test_functions_read_their_own_version_whoever_calls_them(with_versions, data
     assert old != new
     database.ask("CREATE TABLE public.help_wage (x int)")
     assert database.ask("SELECT sum_lower, sum_upper FROM wages.bounds_wage('age > 30')") == now
+
+
+def test_a_copy_that_earlier_software_made_is_asked_as_before(with_versions, database, monkeypatch):
+    """It has no arrays; once the version after it is withdrawn, its functions do without."""
+    first = with_versions(1)
+    with monkeypatch.context() as earlier:
+        earlier.setitem(DIALECTS, "postgres", replace(DIALECTS["postgres"], arrays=False))
+        bring(first, database)
+    asked = "SELECT sum_lower, sum_upper FROM wages.bounds_wage('age > 30')"
+    there = "SELECT count(*) FROM pg_tables WHERE schemaname = '{}' AND tablename = 'arrays_wage'"
+    assert database.ask(there.format("wages_0001")) == [(0,)]
+    before = database.ask(asked)
+    line = first
+    publish_another(line)
+    bring(line, database)
+    assert database.ask(there.format("wages_0001")) == [(0,)]
+    assert database.ask(there.format("wages_0002")) == [(1,)]
+    assert database.ask(asked) != before
+    withdraw(line, "0002", "the wrong table")
+    bring(line, database)
+    assert database.ask(asked) == before
 
 
 def test_what_was_granted_on_a_view_stays(with_versions, database):

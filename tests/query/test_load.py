@@ -12,7 +12,8 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.query import load as loading
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.load import load
+from sfumato.tasks.query.in_databases.arrays import arrays_table
+from sfumato.tasks.query.load import functions_of, load
 from sfumato.tasks.sql import fill
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
@@ -26,7 +27,7 @@ from tests.query.worlds import declare as plain
 SECRET = "s3cret"
 SMALL = plain(age=column("quasi-identifier", "integer"), loss=column("sensitive", "integer"))
 TABLE = pa.table({"age": [1, 2, 3, 4], "loss": [5, 6, 7, 9], "group_id": [0, 0, 1, 1]})
-NAMES = ["microdata", "help_loss", "groups_loss", "bounds_loss"]
+NAMES = ["microdata", "help_loss", "arrays_loss", "groups_loss", "bounds_loss"]
 kinds = pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 
 
@@ -42,6 +43,17 @@ def url(kind, tmp_path):
     with target(found) as database:
         emptied(database)
     return found
+
+
+def made_in(kind):
+    """What a database is given of the small release."""
+    lacking = {"sqlite": {"arrays_loss", "bounds_loss"}, "mariadb": {"arrays_loss"}}
+    return [name for name in NAMES if name not in lacking.get(kind, ())]
+
+
+def read_in(kind):
+    """The tables and views among them."""
+    return {*made_in(kind)} - {"bounds_loss"}
 
 
 def emptied(database):
@@ -76,9 +88,11 @@ def test_every_value_is_as_published(form, sensitive, kind, url, tmp_path):
     loaded = load(on_disk(tmp_path / "release", tables, declared), url)
     functions = 0 if kind == "sqlite" else len(SENSITIVE)
     assert loaded[: len(tables)] == list(tables)
-    assert len(loaded) == len(tables) + len(SENSITIVE) + functions
+    arrays = len(SENSITIVE) if DIALECTS[kind].arrays else 0
+    readable = len(tables) + arrays + len(SENSITIVE)
+    assert len(loaded) == readable + functions
     with target(url) as database:
-        assert names(database) == set(loaded[: len(tables) + len(SENSITIVE)])
+        assert names(database) == set(loaded[:readable])
         for name, table in tables.items():
             wanted = [tuple(row.values()) for row in table.to_pylist()]
             found = rows(database, name, table.column_names)
@@ -117,7 +131,7 @@ def test_types_are_exact(kind, wanted, url, tmp_path):
 
 @kinds
 def test_what_is_there_is_replaced_only_when_asked(kind, url, small, tmp_path):
-    made = NAMES[:3] if kind == "sqlite" else NAMES
+    made = made_in(kind)
     assert load(small, url) == made
     with pytest.raises(InputError, match="there is a table 'microdata' already"):
         load(small, url)
@@ -126,7 +140,7 @@ def test_what_is_there_is_replaced_only_when_asked(kind, url, small, tmp_path):
     with target(url) as database:
         assert counted(rows(database, "microdata", ["age", "loss"])) == counted([(1, 5), (2, 6)])
         assert rows(database, "groups_loss", ["group_id", "size", "sum"]) == [(0, 2, 11)]
-        assert names(database) == set(NAMES[:3])
+        assert names(database) == read_in(kind)
 
 
 @kinds
@@ -148,7 +162,7 @@ def test_what_fails_leaves_all_as_it_was(kind, url, small, replace, tmp_path, mo
         load(write(tmp_path / "other", TABLE.slice(0, 2), SMALL), url, replace=replace)
     assert filled
     with target(url) as database:
-        assert names(database) == (set(NAMES[:3]) if replace else set())
+        assert names(database) == (read_in(kind) if replace else set())
         if replace:
             assert len(rows(database, "microdata", ["age"])) == 4
 
@@ -166,7 +180,7 @@ def test_what_fails_at_its_end_leaves_all_as_it_was(kind, url, small, tmp_path, 
     with pytest.raises(InputError, match="the database refuses"):
         load(write(tmp_path / "other", TABLE.slice(0, 2), SMALL), url, replace=True)
     with target(url) as database:
-        assert names(database) == set(NAMES[:3])
+        assert names(database) == read_in(kind)
         assert len(rows(database, "microdata", ["age"])) == 4
 
 
@@ -194,6 +208,31 @@ def test_functions_return_the_bounds(kind, url, form, tmp_path):
                     map(comparable, found), map(comparable, wanted), strict=True
                 ):
                     assert value == (pytest.approx(other) if isinstance(other, float) else other)
+
+
+@pytest.mark.parametrize("kind", ["duckdb", pytest.param("postgres", marks=pytest.mark.postgres)])
+def test_arrays_have_the_bounds_of_so_many_hits_at_their_place(kind, url):
+    """In whatever order the help table's rows are found."""
+    told = pa.table(
+        {"group_id": [1, 0, 1, 0, 0], "hits": [2, 3, 1, 1, 2], "l_sum": [8, 30, 4, 1, 11]}
+    )
+    made = arrays_table("loss", told.column_names, DIALECTS[kind])
+    with target(url) as database:
+        fill.create(database, "help_loss", told)
+        fill.fill(database, "help_loss", told)
+        database.execute(made.create)
+        found = rows(database, made.name, ["group_id", "l_sum"])
+        assert sorted((group, list(of)) for group, of in found) == [(0, [1, 11, 30]), (1, [4, 8])]
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgres"])
+def test_functions_read_arrays_where_there_are_some(kind):
+    """Copies that earlier software made have none."""
+    (rows_of,) = functions_of(SMALL, DIALECTS[kind], [])
+    (arrays,) = functions_of(SMALL, DIALECTS[kind], ["arrays_loss"])
+    assert "JOIN help_loss\n    USING (group_id, hits)" in rows_of.create
+    assert "JOIN arrays_loss AS help_loss\n    USING (group_id)" in arrays.create
+    assert arrays.create.count("[selected.hits]") == rows_of.create.count("(help_loss.") == 8
 
 
 @kinds

@@ -132,7 +132,8 @@ class SchemasOfLine:
         source = PublishedSchema(self._database, self._name(current))
         text = self._text({"version": current, "digest": version.digest})
         base.show(source, Marked(text, self._declared.uri), cascade=withdrawing)
-        functions = functions_of(open_release(version.directory).declared, self._database.dialect)
+        declared = open_release(version.directory).declared
+        functions = functions_of(declared, self._database.dialect, source.names)
         self._database.run(set_locally("search_path", f'"{self._base}"'))
         base.replace_functions(functions, Marked(text, self._declared.uri), cascade=withdrawing)
         withdrawn = [one.number for one in self._line.withdrawn]

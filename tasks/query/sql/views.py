@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.in_databases.arrays import by_arrays
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
@@ -57,20 +58,28 @@ def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
     return [(f"{end}_{of}", f"{of}_{side}") for of in functions for end, side in ends]
 
 
-def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Made | None:
-    """The function that bounds aggregates over selected rows, None where databases lack such."""
+def bounds_function(declared: Terms, name: str, dialect: Dialect, *, arrays: bool) -> Made | None:
+    """The function that bounds aggregates over selected rows, None where databases lack such.
+
+    Args:
+        declared: what the release declares.
+        name: the sensitive column.
+        dialect: of the database.
+        arrays: whether its help table stands there as arrays, too.
+    """
     if dialect.function is None:
         return None
     called = f"bounds_{safe_name(name)}"
     returned = _returned(declared.columns[name])
-    return dialect.function(called, _parts(declared, name, dialect), returned)
+    return dialect.function(called, _parts(declared, name, dialect, arrays), returned)
 
 
-def _parts(declared: Terms, name: str, dialect: Dialect) -> tuple[str, str]:
+def _parts(declared: Terms, name: str, dialect: Dialect, arrays: bool) -> tuple[str, str]:
     """The query for bounds, before and after the condition."""
     marked = exp.column(_CONDITION)
     asked = tuple(Aggregate(kind.name, name, kind.name) for kind in _kinds(declared.columns[name]))
     query = bounds_query(Question(asked, marked, ()), relations(declared).rows)
+    query = by_arrays(query, name) if arrays else query
     columns = []
     for label, type_ in _returned(declared.columns[name]):
         bound = exp.column(exp.to_identifier("count_lower" if label == "count" else label, True))

@@ -160,6 +160,7 @@ class Dialect:
         access: how it is reached.
         function: makes a function, where the database has such.
         function_types: the types of what it returns, where they must be told.
+        arrays: whether columns can be arrays.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Dialect:
     access: Access
     function: Function | None = None
     function_types: Mapping[ColumnType, str] = field(default_factory=dict)
+    arrays: bool = False
 
     def quoted(self, name: str) -> str:
         """A name as the database's SQL has it."""

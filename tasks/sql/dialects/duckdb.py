@@ -89,4 +89,5 @@ duckdb = Dialect(
         "WHERE database_name = current_database() AND schema_name = current_schema()",
     ),
     function=_function,
+    arrays=True,
 )

@@ -154,5 +154,6 @@ postgres = Dialect(
         require=("SHOW server_encoding", "UTF8", "texts are not stored as UTF-8"),
     ),
     function=_function,
+    arrays=True,
     function_types=_RETURNED,
 )
