@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import Meaning, is_household, is_weight
@@ -27,6 +28,8 @@ _WEIGHT = (
     "publishes them, with words on why nobody is known by them"
 )
 
+_ONE_VALUE = "all rows have one value, which no table can hide: say drop, or insensitive"
+
 
 @dataclass(frozen=True)
 class ProposedRole:
@@ -44,10 +47,16 @@ class ProposedRole:
 def propose_roles(
     facts: tuple[ColumnFacts, ...], unit: FoundUnit | None, options: DraftOptions
 ) -> dict[str, ProposedRole]:
-    """A role for every column, in their order."""
+    """A role for every column, in their order.
+
+    Raises:
+        SpecError: where a column is said to be sensitive that has one value: no table can hide it.
+    """
     proposed: dict[str, ProposedRole] = {}
     for number, one in enumerate(facts):
         said = options.roles.get(one.name)
+        if said == "sensitive" and one.is_constant:
+            raise SpecError(f"--role {one.name}=sensitive: {_ONE_VALUE}")
         if said is not None:
             proposed[one.name] = ProposedRole(said, "said when this was drafted")
         elif unit is not None and unit.name == one.name:

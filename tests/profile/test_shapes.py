@@ -149,3 +149,13 @@ def test_numbers_of_households_number_no_people(tmp_path):
     assert told["unit"] == "row"
     assert "household" not in told
     assert roles(made)["HHID"] == "identifier"
+
+
+def test_one_value_of_all_rows_cannot_be_hidden(tmp_path):
+    """A promise of two values in every group would be drafted, and refused by the first run."""
+    rows = "".join(f"{20 + n % 40};{'mf'[n % 2]};1\n" for n in range(60))
+    content = ("age;sex;outcome\n" + rows).encode()
+    with pytest.raises(SpecError, match="--role outcome=sensitive: all rows have one value"):
+        draft(tmp_path, content, roles={"outcome": "sensitive"})
+    assert not list(tmp_path.glob("*.yaml"))
+    assert "outcome" not in roles(draft(tmp_path, content))
