@@ -106,13 +106,14 @@ def attack_again(
 
     Raises:
         InputError: where the version is not one of this line, of another source, or in parts or
-            composed while something is read beside it.
+            composed while its people are asked for.
     """
     resolved = _resolved_for(directory, spec, overrides)
     bars = resolved.spec.attacks.below(resolved.base)
     with sanitised("attack"):
         if resolved.terms.parts is not None or resolved.terms.composed:
-            _require_nothing_beside(directory, register, others)
+            asked = {"--register": register, "--also": others, "--runs": runs}
+            _require_nothing_more(directory, [option for option, of in asked.items() if of])
         if resolved.terms.parts is not None:
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
             return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
@@ -126,13 +127,10 @@ def attack_again(
         return scores, judge_bars(bars.root, targets)
 
 
-def _require_nothing_beside(
-    directory: Path, register: Path | None, others: Sequence[tuple[Path, Path]]
-) -> None:
-    """Refuse to read something beside a version in which nobody is looked for."""
-    if register is not None or others:
-        option = "--also" if register is None else "--register"
-        raise InputError(f"{directory}: in parts, or composed: {option} is not asked of it")
+def _require_nothing_more(directory: Path, options: Sequence[str]) -> None:
+    """Refuse to look for people in a version in which nobody is looked for."""
+    if options:
+        raise InputError(f"{directory}: in parts, or composed: {options[0]} is not asked of it")
 
 
 def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:

@@ -77,3 +77,5 @@ def test_the_command_attacks_a_version(tmp_path, capsys):
     assert "own value guessed from the group alone" in capsys.readouterr().out
     assert run([*asked, "--register", "everybody.csv"]) == 2
     assert "--register is not asked of it" in capsys.readouterr().err
+    assert run([*asked, "--runs", "10"]) == 2
+    assert "--runs is not asked of it" in capsys.readouterr().err
