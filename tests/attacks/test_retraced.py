@@ -76,9 +76,10 @@ def posterior(arrays, promises, partition, groups):
             for row, value in zip(of, order, strict=True):
                 world[row] = value
 
-        def run(keys, world=world):
+        people = table({**arrays, "s": world})
+
+        def run(keys, of=people):
             try:
-                of = table({**arrays, "s": world})
                 return PARTITIONS[partition.method](of, [], promises, partition, keys).group
             except PromiseError:
                 return np.array([0])
