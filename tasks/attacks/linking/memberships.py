@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.groups.covering import Covering
-from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.linking.placed import shares_of_pairs
+from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
 
 _SURE, _ROUNDS, _NEAR = 1 - 1e-12, 100, 1e-9
 _COUNTED = 100_000  # pairs of whom worlds may be counted
@@ -102,7 +102,7 @@ class CoveredPeople:
         """Products of expected occurrences, the largest of each group 1 (float64, by pairs)."""
         found = np.ones(len(self.group))
         for cover, codes in zip(self.shown.covers, self.codes, strict=True):
-            often = occurrences(self.shown.sizes, cover)
+            often = expected_occurrences(self.shown.sizes, cover)
             place = cover.group * cover.values + cover.value
             wanted = self.group * cover.values + codes[self.vector]
             found *= often[np.searchsorted(place, wanted)]

@@ -20,8 +20,8 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import Readings, of_sums
+from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
 from sfumato.tasks.publication.diagnostics.exposure_sums import Sums, pairs, sums
 
 _UNIT = 2.0**-52
@@ -165,7 +165,7 @@ def _admitting(cover: Cover, codes: np.ndarray) -> np.ndarray:
 
 def _shares(shown: Covering) -> list[np.ndarray]:
     """The expected rows of each value of the first quasi-identifier, of the others the share."""
-    expected = [occurrences(shown.sizes, cover) for cover in shown.covers]
+    expected = [expected_occurrences(shown.sizes, cover) for cover in shown.covers]
     others = zip(expected[1:], shown.covers[1:], strict=True)
     return [expected[0], *(rows / shown.sizes[cover.group] for rows, cover in others)]
 

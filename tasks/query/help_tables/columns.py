@@ -13,9 +13,9 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
-from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name
@@ -53,5 +53,5 @@ def _table(admitted: pa.Table, name: str, sizes: np.ndarray) -> pa.Table:
     group = as_integers(admitted[GROUP_ID])
     order = np.lexsort((codes, group))
     expected = np.empty(len(order))
-    expected[order] = occurrences(sizes, cover(group, codes, values))
+    expected[order] = expected_occurrences(sizes, cover(group, codes, values))
     return admitted.append_column(expected_name(name), as_array(expected, pa.float64()))

@@ -1,0 +1,32 @@
+"""Expected occurrences by a loop: those of arrays, to the last bit."""
+
+import numpy as np
+from hypothesis import given
+
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.tasks.forms.ambiguous import expected
+from sfumato.tasks.forms.ambiguous.expected import (
+    expected_occurrences,
+    fit_by_loop,
+    fit_occurrences,
+)
+from tests.expectations.test_occurrences import releases
+
+
+@given(releases())
+def test_a_loop_finds_what_arrays_do(release):
+    found = fit_occurrences(*release, fit_by_loop)
+    assert found.tobytes() == occurrences(*release).tobytes()
+
+
+def test_a_compiled_loop_finds_what_arrays_do(monkeypatch):
+    rng = np.random.default_rng(4)
+    group = np.sort(rng.integers(0, 700, 9_000))
+    codes = np.minimum(rng.geometric(0.02, len(group)), 300) - 1
+    sizes, admitted = np.bincount(group), cover(group, codes, 300)
+    monkeypatch.setattr(expected, "_LARGE", len(admitted.value))
+    monkeypatch.setattr(expected, "occurrences", None)  # so that it is the loop
+    found = expected_occurrences(sizes, admitted)
+    assert found.tobytes() == occurrences(sizes, admitted).tobytes()
+    assert len(set(found.tolist())) > 1_000
