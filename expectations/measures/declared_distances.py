@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Subdomains
-from sfumato.expectations.groups.subdomains import leaves, probabilities
+from sfumato.expectations.groups.subdomains import leaves, ratios
 from sfumato.expectations.measures.emd import Distances
 
 
@@ -93,15 +93,12 @@ def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def _chances(shown: Subdomains) -> np.ndarray:
     """The probabilities of values in parts of a common unit (Python integers, targets x values)."""
-    found = []
-    for target in shown.targets:
-        chance = probabilities(target)
-        found.append([chance[leaf] for leaf in leaves(target)])
-    if len({len(chances) for chances in found}) != 1:
+    found = [(*ratios(target), leaves(target)) for target in shown.targets]
+    if len({len(ends) for _, _, ends in found}) != 1:
         raise PromiseError("the targets do not have the same values")
-    unit = lcm(*(p.denominator for chances in found for p in chances))
-    parts = [[p.numerator * (unit // p.denominator) for p in chances] for chances in found]
-    return np.array(parts, dtype=object)
+    unit = lcm(*(parts[leaf] for _, parts, ends in found for leaf in ends))
+    shares = [[of[leaf] * (unit // parts[leaf]) for leaf in ends] for of, parts, ends in found]
+    return np.array(shares, dtype=object)
 
 
 def _of_groups(shown: Subdomains, moved: np.ndarray, parts: int) -> Distances:

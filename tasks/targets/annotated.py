@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Target
-from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.expectations.groups.subdomains import ratios
 from sfumato.expectations.sorting import lengths, stable_order, starts
 from sfumato.tasks.targets.distribution import whole
 from sfumato.tasks.targets.shares import below, can_be_compared, nearest_ratios
@@ -41,13 +41,9 @@ class Annotated:
 
         That is the most by which the chances of any set of values differ.
         """
-        chances, leaves, asked = probabilities(self.target), self.leaf.tolist(), self.asked
-        unit = lcm(*(chances[leaf].denominator for leaf in leaves))
-        off = (
-            chances[leaf].numerator * (unit // chances[leaf].denominator) * asked[0]
-            - asked[leaf] * unit
-            for leaf in leaves
-        )
+        (of, parts), leaves, asked = ratios(self.target), self.leaf.tolist(), self.asked
+        unit = lcm(*(parts[leaf] for leaf in leaves))
+        off = (of[leaf] * (unit // parts[leaf]) * asked[0] - asked[leaf] * unit for leaf in leaves)
         return Fraction(sum(map(abs, off)), 2 * unit * asked[0])
 
 
