@@ -107,12 +107,29 @@ def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
     return moved
 
 
-def _keeps(rule: Any, side: int, rows: int, room: Any) -> bool:
-    """True where a side keeps α and β, decided in integers."""
-    most = 0
+def _n_log_n(n: int, room: Any) -> float:
+    """The number times its logarithm, 0 for 0; those of small numbers are tabled."""
+    if n < len(room.n_log_n):
+        tabled: float = room.n_log_n[n]
+        return tabled
+    return n * log(n)
+
+
+def _compare(left: int, rows: int, room: Any) -> Any:
+    """The most rows that one sensitive value has on each side, and |G| H_G(S) of each."""
+    most, other = 0, 0
+    unlike, unlike_other = _n_log_n(left, room), _n_log_n(rows - left, room)
     for value in room.values[room.firsts[-2] : room.firsts[-1]]:
-        left = room.left[value]
-        most = max(most, left if side == 0 else room.total[value] - left)
+        count = room.left[value]
+        rest = room.total[value] - count
+        most, other = max(most, count), max(other, rest)
+        unlike -= _n_log_n(count, room)
+        unlike_other -= _n_log_n(rest, room)
+    return most, other, unlike, unlike_other
+
+
+def _keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
+    """True where a side keeps α and β, decided in integers."""
     if most * rule.per_beta > rows * rule.beta:
         return False
     needed = rows * rule.per_alpha
@@ -125,20 +142,14 @@ def _keeps(rule: Any, side: int, rows: int, room: Any) -> bool:
     return bool(covered >= needed)
 
 
-def _both_keep(rule: Any, left: int, rows: int, room: Any) -> bool:
-    return _keeps(rule, 0, left, room) and _keeps(rule, 1, rows - left, room)
-
-
-def _cost(taste: Any, side: int, rows: int, room: Any) -> float:
-    unlike = rows * log(rows)
-    for value in room.values[room.firsts[-2] : room.firsts[-1]]:
-        left = room.left[value]
-        count = left if side == 0 else room.total[value] - left
-        if count > 0:
-            unlike -= count * log(count)
+def _cost(taste: Any, side: int, rows: int, unlike: float, room: Any) -> float:
     cost: float = taste.sensitive * unlike
     for a in range(len(room.firsts) - 2):
-        cost += rows * log(max(room.mass[side, a], _LEAST))
+        mass = max(room.mass[side, a], _LEAST)
+        if mass != room.logged[side, a]:
+            room.logged[side, a] = mass
+            room.logs[side, a] = log(mass)
+        cost += rows * room.logs[side, a]
     return cost
 
 
@@ -190,13 +201,15 @@ def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any, sampl
     values = _order(table, taste, a, room)
     single = len(values) > 2 and _draw(room) < taste.single
     _all_right(taste, room)
-    whole = _cost(taste, 1, rows, room)
+    whole = _cost(taste, 1, rows, _compare(0, rows, room)[3], room)
     best, at, left = -1.0, 0, 0
     for i in range(len(values) - (0 if single else 1)):
         block = room.sorted[room.starts[values[i]] : room.ends[values[i]]]
         left += _move(table, block, 1, taste, room)
-        if _both_keep(rule, left, rows, room):
-            cost = _cost(taste, 0, left, room) + _cost(taste, 1, rows - left, room)
+        right = rows - left
+        most, other, unlike, unlike_other = _compare(left, rows, room)
+        if _keeps(rule, 0, left, most, room) and _keeps(rule, 1, right, other, room):
+            cost = _cost(taste, 0, left, unlike, room) + _cost(taste, 1, right, unlike_other, room)
             if whole - cost > best:
                 best, at = max(whole - cost, 0.0), i
         if single:
@@ -245,7 +258,9 @@ def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) 
     for i in range(len(vectors)):
         if room.side[table.codes[vectors[i], a]] == 0:
             left += _move(table, vectors[i : i + 1], 1, taste, room)
-    return 0 < left < rows and _both_keep(rule, left, rows, room)
+    most, other, _, _ = _compare(left, rows, room)
+    keep = _keeps(rule, 0, left, most, room) and _keeps(rule, 1, rows - left, other, room)
+    return 0 < left < rows and keep
 
 
 TALLY = (_list_met, _list_all, tally)
@@ -254,8 +269,9 @@ LOOPS = (
     _draw,
     _all_right,
     _move,
+    _n_log_n,
+    _compare,
     _keeps,
-    _both_keep,
     _cost,
     _sort,
     _score,

@@ -1,12 +1,16 @@
 """A table as different vectors of values, and the room, rules and tastes for cutting it."""
 
 from collections.abc import Sequence
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.table import Column
+
+_TABLED = 1024  # numbers
 
 
 class Table(NamedTuple):
@@ -30,7 +34,7 @@ def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.
     """
     codes, sizes = zip(*(column.category() for column in columns), strict=True)
     keys, _ = pack([stratum, *codes], [int(stratum.max()) + 1, *sizes])
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     counts = np.diff(np.append(starts, len(keys)))
     vector = np.empty(len(keys), dtype=np.int64)
@@ -78,13 +82,14 @@ class Taste(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room to work in: float64 for `mass`, `scores`, `gains` and `draws`, else integers.
+    """Room to work in: float64 for masses, logarithms, scores, gains and draws, else integers.
 
     `total` and `left`: rows with each value, in the part and on the left side. `admitted` and
     `mass`: values of each attribute that each side has, and their weight. `starts` and `ends`:
     where the vectors with each value are among the `sorted` ones. `values`: those that occur,
     attribute a's from `firsts[a]` on, in ascending order; of all others `total` is 0. `side`: of
     each value, 1 for the right. `draws` are uniform numbers, used in turn; `drawn` counts them.
+    `n_log_n` has n ln n of small numbers; `logged` are masses whose logarithms are `logs`.
     """
 
     total: np.ndarray
@@ -101,6 +106,9 @@ class Room(NamedTuple):
     firsts: np.ndarray
     draws: np.ndarray
     drawn: np.ndarray
+    n_log_n: np.ndarray
+    logged: np.ndarray
+    logs: np.ndarray
 
 
 def room_for(table: Table, draws: np.ndarray) -> Room:
@@ -121,4 +129,7 @@ def room_for(table: Table, draws: np.ndarray) -> Room:
         np.zeros(width + 1, dtype=np.int64),
         draws,
         np.zeros(1, dtype=np.int64),
+        np.array([0.0, *(n * log(n) for n in range(1, _TABLED))]),
+        np.ones((2, width)),
+        np.zeros((2, width)),
     )
