@@ -67,7 +67,7 @@ def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
         met = np.zeros(most + 1, dtype=bool)
         met[key] = True
         return (np.cumsum(met, dtype=np.int64) - 1)[key], int(met.sum())
-    order, found = np.argsort(key), np.empty(len(key), dtype=np.int64)
+    order, found = stable_order(key), np.empty(len(key), dtype=np.int64)
     numbers = number(key[order])
     found[order] = numbers
     return found, int(numbers[-1]) + 1

@@ -20,14 +20,16 @@ def points_in_boxes(
     in units of work, so that the same input is always answered or never.
 
     Args:
-        points: dimensions x points (int64).
-        low: where each box begins, dimensions x boxes (int64).
+        points: dimensions x points (whole numbers from 0).
+        low: where each box begins, dimensions x boxes (whole numbers from 0).
         high: where it ends, one past the last.
         most: pairs that are compared.
 
     Yields:
         None, once and at last, where there are more pairs than that to compare.
     """
+    kind = np.min_scalar_type(int(max(points.max(initial=0), high.max(initial=0))))
+    points, low, high = (numbers.astype(kind) for numbers in (points, low, high))
     rest = [(np.arange(points.shape[1]), np.arange(low.shape[1]))]
     while rest:
         some, boxes = rest.pop()
@@ -116,9 +118,13 @@ class _Plane(NamedTuple):
 def _compared(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs in which all coordinates of a point, from the box's lowest, are below its widths.
+
+    Numbers are unsigned: what is less than the lowest is far above all widths.
+    """
     within = np.ones((len(some), len(boxes)), dtype=bool)
     for at, begins, ends in zip(points, low, high, strict=True):
-        values = at[some][:, None]
-        within &= (begins[boxes] <= values) & (values < ends[boxes])
+        first = begins[boxes]
+        within &= at[some][:, None] - first < ends[boxes] - first
     point, box = np.nonzero(within)
     return some[point], boxes[box]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.counting import dense, pack
+from sfumato.expectations.sorting import number, stable_order, starts, tally
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
@@ -92,8 +93,8 @@ def _jointly(
         values = pa.chunked_array([known, *table[name].chunks])
         both.append(encode(name, "sensitive", values))
     keys, _ = key(both, original.rows + table.num_rows)
-    distinct, numbers = np.unique(keys, return_inverse=True)
-    return numbers[: original.rows], numbers[original.rows :], len(distinct)
+    numbers, distinct = dense(keys)
+    return numbers[: original.rows], numbers[original.rows :], distinct
 
 
 def _kl(
@@ -114,7 +115,7 @@ def _kl(
     spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
     told = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
     lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
-    seen, count = np.unique(vector * values + of_original, return_counts=True)
+    seen, count = tally(vector * values + of_original, vectors.shape[1] * values)
     expected = _expected(vectors, classes, list(fits.values()), told, seen)
     if expected is None:
         return f"more than {_MOST:,} pairs of a vector and labels would be compared"
@@ -167,5 +168,8 @@ def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The different vectors (columns x vectors), and for each row the number of its own."""
     keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    return np.array([codes[first] for codes in columns]), number
+    order = stable_order(keys)
+    ordered, of_row = keys[order], np.empty(len(keys), dtype=np.int64)
+    of_row[order] = number(ordered)
+    first = order[starts(ordered)]
+    return np.array([codes[first] for codes in columns]), of_row
