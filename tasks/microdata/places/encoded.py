@@ -180,7 +180,7 @@ def _joined(parts: Sequence[Distinct]) -> Distinct:
         np.where(part.codes < 0, part.codes, part.codes + start).astype(np.int32)
         for part, start in zip(parts, starts[:-1], strict=True)
     ]
-    return Distinct(values, np.concatenate(codes)).mapped(values)
+    return Distinct(values, np.concatenate(codes)).met_again(values)
 
 
 def _rows(found: Mapping[str, Any]) -> int:

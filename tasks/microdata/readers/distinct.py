@@ -29,11 +29,29 @@ class Distinct:
 
     def mapped(self, values: pa.Array) -> "Distinct":
         """The same rows with another value for each; values may meet, or become null."""
+        if self._returns_from(values):
+            return Distinct(values, self.codes)
+        return self.met_again(values)
+
+    def met_again(self, values: pa.Array) -> "Distinct":
+        """The same rows with values some of which may be equal, or null."""
         encoded = pc.dictionary_encode(values)
         if len(encoded.dictionary) == len(self.values):
             return Distinct(values, self.codes)
         codes = np.append(as_codes(encoded.indices), np.int32(-1))
         return Distinct(encoded.dictionary, codes[self.codes])
+
+    def _returns_from(self, values: pa.Array) -> bool:
+        """True where mapped values tell what they were, so that no two have met.
+
+        Floats are not asked: Arrow takes both zeros for equal.
+        """
+        if pa.types.is_floating(values.type) or pa.types.is_floating(self.values.type):
+            return False
+        try:
+            return bool(values.cast(self.values.type).equals(self.values))
+        except pa.ArrowException:
+            return False
 
     def array(self) -> pa.DictionaryArray:
         """The column as Arrow sees it."""
