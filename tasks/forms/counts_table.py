@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.sorting import distinct, lengths, stable_order, starts
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
@@ -38,7 +38,7 @@ def tables_of(shown: Microdata, group: np.ndarray, together: bool) -> dict[str, 
     names = [column.name for column in shown.with_roles("sensitive")]
     tables = {}
     for name, attributes in names_of_tables(names, together).items():
-        columns = {column: shown[column].array() for column in attributes}
+        columns = {column: shown[column].encoded() for column in attributes}
         tables[name] = _with_counts(pa.table({GROUP_ID: group, **columns}))
     return tables
 
@@ -47,8 +47,10 @@ def _with_counts(values: pa.Table) -> pa.Table:
     """Every different row once, and how often it occurs."""
     columns = [encode(name, "sensitive", values[name]) for name in values.column_names]
     keys, _ = key(columns, values.num_rows)
-    _, first, times = np.unique(keys, return_index=True, return_counts=True)
-    return values.take(pa.array(first)).append_column(COUNT, pa.array(times.astype(np.int64)))
+    order = stable_order(keys)
+    at = starts(keys[order])
+    shown = values.take(as_array(order[at], pa.int64()))
+    return shown.append_column(COUNT, as_array(lengths(at, len(order)), pa.int64()))
 
 
 def schemas(schema: Schema, together: bool) -> dict[str, pa.Schema]:

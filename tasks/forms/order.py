@@ -112,9 +112,14 @@ def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table
 
 
 def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
-    """The rows in some order (positions); nothing is copied where they stand in it."""
-    stands = bool((order[1:] > order[:-1]).all())
-    return table if stands else table.take(as_array(order.astype(np.int64), pa.int64()))
+    """The rows in some order (positions), decoded; nothing is copied where they stand in it."""
+    if not (order[1:] > order[:-1]).all():
+        table = table.take(as_array(order.astype(np.int64), pa.int64()))
+    for place, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type):
+            name = table.column_names[place]
+            table = table.set_column(place, name, column.cast(column.type.value_type))
+    return table
 
 
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.groups.counting import Coded, pack
 from sfumato.expectations.groups.ranks import categories, rank, sensitive_codes
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
@@ -40,6 +41,10 @@ class Column:
     def array(self) -> pa.Array:
         """The column decoded, nulls as nulls."""
         return self.values.take(pa.array(self.codes, mask=self.codes < 0))
+
+    def encoded(self) -> pa.DictionaryArray:
+        """The column as it is, nulls as nulls: for tables that are sorted before they are shown."""
+        return pa.DictionaryArray.from_arrays(as_indices(self.codes), self.values)
 
     def category(self) -> tuple[np.ndarray, int]:
         """Codes with null as the first category (int32, one per row), and the number of codes."""

@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.sorting import distinct, stable_order, starts
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.form import Tables
@@ -52,7 +52,7 @@ def publish(
     shown, group = microdata.take(kept), partition.group[kept].astype(np.int64)
     admitted = {
         table_of(column.name): _distinct(
-            pa.table({column.name: column.array(), GROUP_ID: pa.array(group)})
+            pa.table({column.name: column.encoded(), GROUP_ID: pa.array(group)})
         )
         for column in shown.with_roles("quasi-identifier")
     }
@@ -61,8 +61,9 @@ def publish(
 
 def _distinct(table: pa.Table) -> pa.Table:
     """Every different row once."""
-    _, first = np.unique(_keys(table), return_index=True)
-    return table.take(pa.array(first))
+    keys = _keys(table)
+    order = stable_order(keys)
+    return table.take(as_array(order[starts(keys[order])], pa.int64()))
 
 
 def _keys(table: pa.Table) -> np.ndarray:

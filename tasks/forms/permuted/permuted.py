@@ -38,14 +38,14 @@ def publish(
     shown, group = microdata.take(kept), partition.group[kept]
     rows = stable_order(group)
     columns = {
-        column.name: column.array()
+        column.name: column.encoded()
         for column in shown.with_roles("quasi-identifier", "insensitive")
     }
     shuffled = np.empty(len(kept), dtype=np.int64)
     for number, column in enumerate(shown.with_roles("sensitive")):
         if number == 0 or parameters.sensitive == "independent":
             shuffled[rows] = np.lexsort((randomness(len(kept)), group))
-        columns[column.name] = column.array().take(pa.array(shuffled))
+        columns[column.name] = column.encoded().take(pa.array(shuffled))
     return canonical({TABLE: pa.table({**columns, GROUP_ID: group})})
 
 

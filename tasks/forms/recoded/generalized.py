@@ -51,7 +51,7 @@ def publish(
         categories = column.category()[0][kept]
         recoding = partition.recoding.get(column.name)
         shown = _labels(column, categories[order], starts, recoding, plain)
-        labels[column.name] = shown.take(pa.array(group))
+        labels[column.name] = pc.dictionary_encode(shown).take(pa.array(group))
     return table_of(microdata, kept, labels)
 
 

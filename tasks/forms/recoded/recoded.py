@@ -56,7 +56,7 @@ def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Arr
     """The table of the rows `kept` (positions), with labels as quasi-identifiers (one per row)."""
     shown = microdata.take(kept)
     columns = {
-        column.name: labels[column.name] if column.name in labels else column.array()
+        column.name: labels[column.name] if column.name in labels else column.encoded()
         for column in shown.columns
     }
     return canonical({TABLE: pa.table(columns)})

@@ -67,7 +67,7 @@ def publish(
     exact = microdata.take(kept).with_roles("quasi-identifier")
     bounds = runs(domain, shown.first, shown.last)
     tables = {
-        QIT: {**{c.name: c.array() for c in exact}, GROUP_ID: group},
+        QIT: {**{c.name: c.encoded() for c in exact}, GROUP_ID: group},
         st.ST: {GROUP_ID: shown.group, **bounds, COUNT: shown.count},
         AIMS: {GROUP_ID: np.arange(len(aims.target)), TARGET: aims.target},
     }

@@ -39,7 +39,7 @@ def publish(
     kept = np.flatnonzero(partition.group >= 0)
     shown, group = microdata.take(kept), partition.group[kept].astype(np.int64)
     exact = shown.with_roles("quasi-identifier", "insensitive")
-    qit = pa.table({**{c.name: c.array() for c in exact}, GROUP_ID: group})
+    qit = pa.table({**{c.name: c.encoded() for c in exact}, GROUP_ID: group})
     return canonical({QIT: qit, **st.tables_of(shown, group, parameters.together)})
 
 
