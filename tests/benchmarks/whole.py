@@ -37,7 +37,8 @@ from tests.benchmarks.stages import peak_megabytes
 SMALL = 500
 _QUICK = (3_000, 30_000)
 _LONG = ("factors", "cover", "exact-qi")
-STAGES = (
+Stage = Callable[[Any, Path], None]
+STAGES: Sequence[Stage] = (
     stages.ingest,
     stages.deidentify,
     stages.verify,
@@ -157,11 +158,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[10**4, 10**5, 10**6])
     parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=list(RECIPES))
     parser.add_argument("--quick", action="store_true", help="small tables, without long searches")
+    parser.add_argument("--bare", action="store_true", help="neither attacked nor evaluated")
     parser.add_argument("--csv", type=Path, default=None)
     chosen = parser.parse_args(arguments)
     sizes = _QUICK if chosen.quick else sorted(chosen.rows)
     recipes = [name for name in chosen.recipes if not (chosen.quick and name in _LONG)]
-    rows = list(_rows(recipes, sizes))
+    rows = list(_rows(recipes, sizes, STAGES[:5] + STAGES[6:7] if chosen.bare else STAGES))
     if chosen.csv is not None:
         chosen.csv.parent.mkdir(parents=True, exist_ok=True)
         with chosen.csv.open("w", newline="", encoding="utf-8") as out:
@@ -170,9 +172,11 @@ def main(arguments: Sequence[str] = ()) -> None:
             writer.writerows(rows)
 
 
-def _rows(recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _rows(
+    recipes: Sequence[str], sizes: Sequence[int], run: Sequence[Stage]
+) -> Iterator[dict[str, Any]]:
     """The figures of every recipe and size, each printed as soon as it is known."""
-    names = ["recipe", "rows", "groups", *(stage.__name__ for stage in STAGES)]
+    names = ["recipe", "rows", "groups", *(stage.__name__ for stage in run)]
     names += ["cpu", "floor", "ratio", "exponent", "wall", "megabytes"]
     print("| " + " | ".join(names) + " |")
     print("|" + "---|" * len(names))
@@ -186,16 +190,16 @@ def _rows(recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, An
                 place = Path(folder) / f"{recipe}-{size}"
                 place.mkdir()
                 if size == SMALL:  # all that is imported or compiled is, from here on
-                    _release(RECIPES[recipe], source, place, apart=False)
+                    _release(RECIPES[recipe], source, place, run, apart=False)
                     place = place / "again"
                     place.mkdir()
-                taken = _release(RECIPES[recipe], source, place, apart=True)
+                taken = _release(RECIPES[recipe], source, place, run, apart=True)
                 base = known[recipe, SMALL]["by"] if size != SMALL else {}
                 known[recipe, size] = taken
                 if size == SMALL:
                     continue
                 by = {name: max(0.0, taken["by"][name] - base[name]) for name in base}
-                cpu = sum(by.values()) - by["attack"] - by["evaluate"]
+                cpu = sum(by.values()) - by.get("attack", 0.0) - by.get("evaluate", 0.0)
                 before = [n for n in sizes if n < size]
                 figures = {
                     "recipe": recipe,
@@ -227,7 +231,9 @@ def _exponent(
     return round(log(cpu / known[recipe, before[-1]]["cpu"]) / log(size / before[-1]), 2)
 
 
-def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[str, Any]:
+def _release(
+    recipe: Recipe, source: Path, place: Path, stages_: Sequence[Stage], *, apart: bool
+) -> dict[str, Any]:
     """CPU seconds of each stage of one release, the process's peak of memory, and the groups."""
     spec = place / "spec.yaml"
     document = document_of(recipe, source, place)
@@ -240,7 +246,7 @@ def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[
     run = place / "run"
     run.mkdir(mode=0o700)
     start = time.perf_counter()
-    made = partial(_made, spec, run)
+    made = partial(_made, spec, run, stages_)
     by, peak = _apart(made) if apart else (made(), 0.0)
     wall = time.perf_counter() - start
     manifest = place / "releases" / "whole" / "0001" / "datapackage.json"
@@ -249,10 +255,10 @@ def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[
     return {"by": by, "wall": wall, "peak": peak, "groups": groups, "cpu": 0.0}
 
 
-def _made(spec: Path, run: Path) -> dict[str, float]:
+def _made(spec: Path, run: Path, stages_: Sequence[Stage]) -> dict[str, float]:
     """CPU seconds of each stage of a release."""
     with imports_apart():
-        return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in STAGES}
+        return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in stages_}
 
 
 def _cpu(work: Callable[[], object]) -> float:
