@@ -21,6 +21,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from tests.users import become
+
 ROOT = Path(__file__).parents[1]
 _THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
@@ -71,13 +73,22 @@ class ForkServer:
         environ: Mapping[str, str],
         stop: str | None,
         place: Path = ROOT,
+        user: tuple[int, ...] = (),
     ) -> Run:
-        """Start the command in a child; with `stop` it kills itself at that point."""
+        """Start the command in a child; with `stop` it kills itself at that point.
+
+        Args:
+            arguments: of the command.
+            environ: its environment.
+            stop: the point, as `tests.faults.stop_at` reads it.
+            place: the directory where it runs.
+            user: whose it is, and the groups beside the user's own: root can say so.
+        """
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Run has them
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self.address))
         request = {"arguments": arguments, "environ": dict(environ), "stop": stop}
-        request |= {"place": str(place)}
+        request |= {"place": str(place), "user": user}
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps(request).encode())
             file.flush()
@@ -180,6 +191,8 @@ def _run(request: int, out: int, err: int) -> None:
     os.dup2(err, 2)
     os.environ.clear()
     os.environ.update(asked["environ"])
+    if asked["user"]:
+        become(*asked["user"])
     os.chdir(asked["place"])
     _settle()
     if asked["stop"]:

@@ -26,6 +26,7 @@ SHARED = {
         "tests/guide/test_tutorial.py",
         "tests/packaging/test_wheel.py",
         "tests/api/test_notebooks.py",
+        "tests/approval/test_two_users.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
 }

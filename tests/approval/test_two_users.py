@@ -1,14 +1,12 @@
 """Who builds a release and who publishes it are two users of the machine, who share private files.
 
-Users are numbers that nobody has. They may read everything here, for the interpreter is somewhere
-in the home of who runs the tests; what they may write is as it would be for anybody.
+Users are numbers that nobody has, and every command is a process of one of them. They may read
+everything here, for the interpreter is somewhere in the home of who runs the tests; what they may
+write is as it would be for anybody.
 """
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,14 +16,12 @@ import pytest
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.versions import read_record
-from tests.fork_server import ROOT
+from tests.fork_server import ForkServer
 from tests.release.small import Small, people
 
 _GROUP, _BUILDER, _PUBLISHER, _REVIEWER = 40100, 40001, 40002, 40003
-_READ = "+dac_read_search"
 pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("setpriv") is None,
-    reason="only root can be several users: untested here",
+    os.geteuid() != 0, reason="only root can be several users: untested here"
 )
 
 
@@ -34,6 +30,7 @@ class Machine:
     """A folder with a home, and what else is whose."""
 
     folder: Path
+    forks: ForkServer
 
     def own(self, name, user, group, mode):
         place = self.folder / name
@@ -49,33 +46,23 @@ class Machine:
             self.own(home.name, user, user, 0o700)
         environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(ROOT)]),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "HOME": str(home),
             "SFUMATO_GROUP": str(_GROUP),
             "SFUMATO_WORK": str(self.folder / work),
             PASSPHRASE: "correct horse",
         }
-        whose = ["--reuid", str(user), "--regid", str(user), "--groups", str(_GROUP)]
-        reads = ["--inh-caps", _READ, "--ambient-caps", _READ]
-        command = [sys.executable, "-m", "tests.faults.stop_at", "plain,", *map(str, arguments)]
-        done = subprocess.run(
-            ["setpriv", *whose, *reads, *command],
-            env=environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        return done.returncode, done.stdout, done.stderr
+        whose, said = (user, _GROUP), [str(argument) for argument in arguments]
+        run = self.forks.start(said, environment, "plain,", self.folder, whose)
+        out, err = run.communicate(120)
+        return run.returncode, out, err
 
 
 @pytest.fixture
-def machine():
+def machine(forks):
     """A machine in a folder that all users can enter, which those of pytest are not."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        yield _set_up(Machine(Path(folder)))
+        yield _set_up(Machine(Path(folder), forks))
 
 
 def _set_up(machine):
