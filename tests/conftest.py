@@ -99,6 +99,14 @@ def small(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def few_queries(monkeypatch):
+    """Likely intervals are calibrated on a hundred queries of a family, for users on 2,000."""
+    calibration = "sfumato.tasks.query.intervals.calibration.factor"
+    monkeypatch.setattr("sfumato.tasks.candidates.calibrate.QUERIES", 100)
+    monkeypatch.setattr(f"{calibration}.FEWEST", 100)
+
+
+@pytest.fixture
 def call(capsys):
     """Runs a command in this process; its exit code, and what it prints and says."""
     from sfumato.flows.cli.main import run

@@ -83,7 +83,7 @@ def test_derived_files_are_made_as_they_were(line, tmp_path):
 
 
 @pytest.fixture
-def copied(line, tmp_path, monkeypatch):
+def copied(line, few_queries, tmp_path, monkeypatch):
     copy = line.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)

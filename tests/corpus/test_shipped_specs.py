@@ -36,7 +36,7 @@ WITH_A_LOSS = '"capital-loss" > 0'
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path, monkeypatch):
+def work(few_queries, tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
 
 

@@ -38,7 +38,7 @@ LINES = [
 
 
 @pytest.fixture(params=LINES, ids=lambda line: f"{line.folder.name}-{line.form}")
-def line(request, tmp_path, monkeypatch):
+def line(request, few_queries, tmp_path, monkeypatch):
     copy: FrozenLine = request.param.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)
