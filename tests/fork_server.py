@@ -24,7 +24,7 @@ from typing import IO, Any
 from tests.users import become
 
 ROOT = Path(__file__).parents[1]
-_THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 _LOOK_EVERY = 5.0
 
@@ -103,7 +103,7 @@ def fork_server(folder: Path, timeout: float = 120) -> Iterator[ForkServer]:
     address, home = folder / "socket", folder / "home"
     home.mkdir()
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "SFUMATO_WORK"))}
-    environ = {**plain, **_THREADLESS, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environ = {**plain, **THREADLESS, "HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.fork_server", str(address)]
     process = subprocess.Popen(command, cwd=ROOT, env=environ)
     try:

@@ -1,27 +1,42 @@
 """Processes that publish at the same time end with whole versions, each of one source."""
 
 import multiprocessing
-import sys
+import os
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 
 import pytest
 
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.versions import read_record
+from tests.fork_server import THREADLESS
+from tests.release.publishing_apart import publish_apart
 from tests.release.small import Small, people
 
 
+@pytest.fixture(scope="module")
+def forking():
+    """Processes of their own, forked from one that has imported everything and started no thread.
+
+    They share nothing but the disk: each publishes once.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in THREADLESS.items():
+            patch.setenv(name, value)
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.release.publishing_apart"])
+        ensure_running()
+    return context
+
+
 @pytest.fixture
-def publish_together(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    import publishing_apart
-
+def publish_together(forking):
     def publish_together(*runs):
-        with multiprocessing.get_context("spawn").Pool(len(runs)) as pool:
-            return pool.starmap(publishing_apart.publish_apart, runs, chunksize=1)
+        told = [(*run, os.environ["SFUMATO_WORK"]) for run in runs]
+        with forking.Pool(len(runs), maxtasksperchild=1) as pool:
+            return pool.starmap(publish_apart, told, chunksize=1)
 
-    yield publish_together
-    sys.modules.pop("publishing_apart", None)
+    return publish_together
 
 
 def elsewhere(small, rows, **changes):
