@@ -29,7 +29,10 @@ CLOSE = 1e-9
 
 
 class AllWorlds:
-    """A release, and DuckDB with the microdata of every world."""
+    """A release, and DuckDB with the microdata of every world, each in a schema of its own.
+
+    Worlds that are the same rows in another order are one: no query here tells them apart.
+    """
 
     def __init__(self, form, sensitive, seed, *, nulls=False):
         self.declared = declare(form, sensitive, nulls=nulls)
@@ -38,19 +41,31 @@ class AllWorlds:
         if nulls:
             self.table = some_missing(generator, self.table)
         self.tables = in_form(self.table, self.declared)
-        self.connection = duckdb.connect()
-        self.number = 0
-        for world in worlds(self.table, sensitive == "together"):
-            columns = {name: [row[name] for row in world] for name in self.table.column_names}
-            known = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
-            self.connection.register(f"w{self.number}", known)
-            self.number += 1
+        different = {as_rows(world): world for world in worlds(self.table, sensitive == "together")}
+        self.number = len(different)
+        self.connection = duckdb.connect(config={"threads": 1})
+        for number, world in enumerate(different.values()):
+            self._create(f"w{number}", world)
+
+    def _create(self, name, world):
+        """A schema with a world's microdata."""
+        columns = {column: [row[column] for row in world] for column in self.table.column_names}
+        known = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
+        self.connection.register("known", known)
+        self.connection.execute(f"CREATE SCHEMA {name}")
+        self.connection.execute(f"CREATE TABLE {name}.microdata AS FROM known")
+        self.connection.unregister("known")
 
     def answers(self, query):
         """The rows of each world's answer."""
         for number in range(self.number):
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW microdata AS FROM w{number}")
+            self.connection.execute(f"SET search_path = 'w{number},main'")
             yield self.connection.execute(query).fetchall()
+
+
+def as_rows(world):
+    """A world's rows without their order."""
+    return tuple(sorted(repr(sorted(row.items())) for row in world))
 
 
 @pytest.fixture(
