@@ -65,6 +65,14 @@ def readers_home(tmp_path_factory):
 
 
 @pytest.fixture(scope="session", autouse=True)
+def nothing_waits_for_the_disk():
+    """Files are synced at once: tests of the order see the calls, and no test cuts the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses what is no descriptor, too
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def one_database():
     """How sessions open a database: here those on tables in memory have one together.
 
@@ -104,6 +112,12 @@ def few_queries(monkeypatch):
     calibration = "sfumato.tasks.query.intervals.calibration.factor"
     monkeypatch.setattr("sfumato.tasks.candidates.calibrate.QUERIES", 100)
     monkeypatch.setattr(f"{calibration}.FEWEST", 100)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Evaluation without its plots, which are drawn elsewhere and take a second."""
+    monkeypatch.setattr("sfumato.tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def backup(request):
     return request.param
 
 
-def test_a_backup_is_put_back(backup, few_queries, call, tmp_path, monkeypatch):
+def test_a_backup_is_put_back(backup, few_queries, undrawn, call, tmp_path, monkeypatch):
     folder, form = LINES[backup]
     line = FrozenLine(CORPUS / folder, form).copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder / "private"))

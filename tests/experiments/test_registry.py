@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.flows.experiments import SEEDS
 from sfumato.tasks.experiments.data.described import DATA
 from sfumato.tasks.experiments.data.papers import PAPERS
 from sfumato.tasks.experiments.protocol.points import COLUMNS, Point, Results

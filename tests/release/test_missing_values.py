@@ -69,7 +69,7 @@ def changes(shown="generalized", grouped="mondrian", **more):
 
 
 @pytest.fixture
-def publish(small):
+def publish(small, undrawn):
     def published(*kinds, **more):
         return small.write(list(patients()), **changes(*kinds, **more)).publish("one")
 

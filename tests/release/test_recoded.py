@@ -70,6 +70,7 @@ def publish(small):
     return published
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_published_checked_and_evaluated(publish, small, partition, form):

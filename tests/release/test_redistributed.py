@@ -91,12 +91,6 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     assert len(facts["distance_of_targets"]) == facts["targets"]
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Evaluation without its plots, which are drawn elsewhere and take a second."""
-    monkeypatch.setattr("sfumato.tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
-
-
 def test_fakes_are_nobodys(publish):
     """Their number is told, and that is all: no table with a row for each person has them."""
     directory = publish("stratum", FAKING, [{**SOURCE, "per": "table"}], BANDS)

@@ -79,12 +79,6 @@ def publish(small):
     return published
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Evaluation without its plots, which are drawn elsewhere and take a second."""
-    monkeypatch.setattr("sfumato.tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
-
-
 def tables_of(directory):
     return dict(read_tables(open_release(directory).declared, directory / "data"))
 

@@ -421,7 +421,8 @@ class TestComposed:
 
 
 @pytest.mark.parametrize("line", frozen_lines(), ids=lambda line: f"{line.folder.name}-{line.form}")
-def test_versions_of_every_format_are_withdrawn(line, few_queries, tmp_path, monkeypatch, call):
+@pytest.mark.usefixtures("few_queries", "undrawn")
+def test_versions_of_every_format_are_withdrawn(line, tmp_path, monkeypatch, call):
     copy = line.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
     monkeypatch.setenv(PASSPHRASE, CORPUS_PASSPHRASE)
