@@ -34,7 +34,12 @@ SHARED = {
 
 LONG = [
     "tests/harness/test_operation.py",
+    "tests/experiments/test_registry.py",
     *(file for files in SHARED.values() for file in files),
+    "tests/experiments/test_pictures.py",
+    "tests/destinations/test_every_line.py",
+    "tests/release/test_withdrawal.py",
+    "tests/query/test_label_tables.py",
     "tests/query/test_having.py",
     "tests/query/test_aggregates.py",
     "tests/query/test_matched.py",
