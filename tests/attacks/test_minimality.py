@@ -47,10 +47,10 @@ MONDRIAN = MondrianParameters(method="mondrian")
 LATTICE = FullDomainParameters(method="full-domain")
 ROOMS = {"mondrian": mondrian, "full-domain": full_domain}
 FORMS = {
-    "ambiguous": AmbiguousParameters(method="ambiguous"),
     "permuted": PermutedParameters(method="permuted"),
     "generalized": GeneralizedParameters(method="generalized"),
 }
+APART = AmbiguousParameters(method="ambiguous")
 
 
 TWO_GROUPS = {
@@ -95,7 +95,7 @@ def released(folder, arrays, promises, partition, form="permuted", seed=1):
         strata=(),
         promises=tuple(replace(p, quasi_identifiers=names) for p in promises),
         partition=partition,
-        form=FORMS[form],
+        form=APART if form == "ambiguous" else FORMS[form],
         formats=("parquet",),
     )
     trial = run_trial(people, terms, folder, seeded_keys(seed)).require_kept()
