@@ -23,10 +23,9 @@ FRESH = {"first": 1000, "seed": 2}
 
 
 @pytest.fixture
-def line(small):
+def line(with_versions):
     """The line's places, one version being published."""
-    small.publish("one")
-    return small.plan().line
+    return with_versions(1)
 
 
 def files_of(directory):
