@@ -32,6 +32,7 @@ default: what does not use it is written, and digested, as it always was.
     7   releases in parts whose form is redistributed: where targets of each part begin;
         k-anonymity.members: promises over whole households; aims of hybrid and contiguous at
         counts and at cells of a GROUP BY
+    8   intervals.families of standard deviations and variances, medians and other quantiles
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ from sfumato.expectations.errors import Fault, InputError
 from sfumato.expectations.formats import SINCE
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 7
+NEWEST = 8
 
 Document = TypeVar("Document", bound=BaseModel)
 

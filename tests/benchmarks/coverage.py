@@ -139,6 +139,20 @@ RELEASES: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], str, str]] = 
         "permuted",
     ),
     "hours, labels": (adult(FOUR, HOURS, "boxes"), [K5, distinct(3)], "mondrian", "generalized"),
+    "loss, anatomy": (
+        adult((*SEVEN, JOBS), "capital-loss"),
+        [distinct(4)],
+        "anatomy",
+        "permuted",
+    ),
+    "loss, boxes": (adult((*SEVEN, JOBS), "capital-loss"), [distinct(4)], "mondrian", "split"),
+    "loss, labels": (
+        adult(FOUR, "capital-loss", "boxes"),
+        [K5, distinct(3)],
+        "mondrian",
+        "generalized",
+    ),
+    "hours, stars": (adult(FOUR, HOURS), [K5, distinct(3)], "forest", "suppressed"),
     "jobs, labels": (adult(SEVEN, JOBS, "boxes"), [K5, distinct(3)], "mondrian", "generalized"),
     "jobs, levels": (adult(FOUR, JOBS, "full"), [K5, distinct(3)], "full-domain", "generalized"),
     "industry, ambiguous": (

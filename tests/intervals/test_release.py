@@ -134,7 +134,7 @@ def test_a_forged_factor_is_no_releases(line):
     place.chmod(0o644)
     for forged in (
         {"factor": "1.35"},
-        {"family": "median-by-one"},
+        {"family": "mode-by-one"},
         {"of": "age"},
         {"of": "nobody"},
         {"family": "rows-by-one"},

@@ -5,6 +5,7 @@
 Were they to fall again, versions would tell by their factors how the original changed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,7 @@ from sfumato.tasks.schema.stated.intervals import (
 )
 
 FACTORS = "intervals.json"
-_FORMAT = 2  # factors that were not there at first
+_FORMAT = 3  # 2: factors that were not there at first; 3: families that were not
 
 
 class FrozenFactors(BaseModel):
@@ -28,7 +29,7 @@ class FrozenFactors(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1, 2] = 1
+    format: Literal[1, 2, 3] = 1
     families: tuple[CalibratedFamily, ...] = ()
 
     @property
@@ -64,6 +65,12 @@ def freeze_factors(line: Path, stated: CalibratedIntervals) -> None:
             )
         known[one.family, one.of] = one
     families = tuple(known[key] for key in sorted(known))
-    is_first = all(one.factor in FIRST_GRID for one in families)
-    kept = FrozenFactors(format=1 if is_first else 2, families=families)
+    kept = FrozenFactors(format=_format_of(families), families=families)
     write_atomically(line / FACTORS, kept.model_dump_json().encode())
+
+
+def _format_of(families: Sequence[CalibratedFamily]) -> Literal[1, 2, 3]:
+    """The lowest format that can say what a line has stated."""
+    if any(one.since for one in families):
+        return 3
+    return 1 if all(one.factor in FIRST_GRID for one in families) else 2

@@ -42,12 +42,21 @@ Factor = Annotated[Decimal, AfterValidator(_on_grid), PlainSerializer(str)]
 """A factor of the grid, written in one way."""
 
 
+_LATER = {"spread": 8, "median": 8, "quantile": 8}
+"""The aggregates whose families came after the others, and the formats that they came with."""
+
+
 class CalibratedFamily(PublisherStatement):
     """A family of queries, and by what their intervals are widened."""
 
     family: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
     of: Annotated[str, Field(description="the sensitive column; empty where rows are counted")]
     factor: Factor
+
+    @property
+    def since(self) -> int:
+        """The lowest format that knows the family; 0 of those that there were at first."""
+        return _LATER.get(self.family.partition("-")[0], 0)
 
 
 class CalibratedIntervals(PublisherStatement):

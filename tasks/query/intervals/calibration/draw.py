@@ -56,7 +56,7 @@ def draw_selections(
         randomness: what is drawn from.
     """
     names = domains.names("quasi-identifier")
-    number = 2 + _below(MOST_COLUMNS - 1, randomness) if several else 1
+    number = 2 + below(MOST_COLUMNS - 1, randomness) if several else 1
     order = np.argsort(randomness(len(names)), kind="stable")[:number]
     found = [_select(domains, names[at], several, randomness) for at in order]
     return found if of is None else [*found, _select_sensitive(domains, of, randomness)]
@@ -82,7 +82,7 @@ def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Se
     if domains.schema[name].nulls and _share(randomness) < _ALONE:
         return Selection(name)
     values, before = domains.values[name], np.cumsum(domains.times[name])
-    at = int(np.searchsorted(before, _below(int(before[-1]), randomness), side="right"))
+    at = int(np.searchsorted(before, below(int(before[-1]), randomness), side="right"))
     if domains.schema[name].type not in ORDERED:
         return Selection(name, values=(values[at],))
     number = int(np.ceil(_share(randomness) * len(values) / 2))
@@ -90,7 +90,7 @@ def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Se
 
 
 def _range(name: str, values: Sequence[Any], number: int, randomness: Randomness) -> Selection:
-    first = _below(len(values) - number + 1, randomness)
+    first = below(len(values) - number + 1, randomness)
     return Selection(name, low=values[first], high=values[first + number - 1])
 
 
@@ -98,5 +98,6 @@ def _share(randomness: Randomness) -> float:
     return (float(randomness(1)[0]) + 1) / (_WHOLE + 1)
 
 
-def _below(end: int, randomness: Randomness) -> int:
+def below(end: int, randomness: Randomness) -> int:
+    """A number below `end`, from 0 on."""
     return int(randomness(1)[0] % end)

@@ -15,6 +15,12 @@ def count_of_chances(size: SelectedSize, chance: np.ndarray) -> NumberSpread:
     return NumberSpread(size, float(chance.sum()), width, width)
 
 
+def likely_size(chance: np.ndarray, groups: int) -> SelectedSize:
+    """How many rows are likely to be meant at least, each with a chance, of so many groups."""
+    law = count_of_chances(SelectedSize(0, 0), chance)
+    return SelectedSize(law.estimate - law.below, groups)
+
+
 def sum_of_chances(size: SelectedSize, chance: np.ndarray, numbers: np.ndarray) -> NumberSpread:
     """The law of the sum of rows' numbers, each meant with its own chance."""
     apart = chance * (1 - chance)

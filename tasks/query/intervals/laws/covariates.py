@@ -114,6 +114,11 @@ class Covariates:
         self._of_boxes = np.linalg.inv(self._among + ridge)
         self._of_values = np.linalg.inv(self._total + ridge)
 
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self._rows)
+
     def _counted(self, groups: int) -> np.ndarray:
         """How many rows of each used group are in each bin, beyond the share of all rows."""
         chosen = np.full(groups, -1, dtype=np.int64)
@@ -207,10 +212,23 @@ class Deviations:
     noise: np.ndarray | None
     covariates: Covariates
 
-    def sum_over(self, selected: SelectedOfGroups) -> tuple[float, float]:
-        """By how much a sum over selected rows moves, and the standard error of that."""
-        moved = float(self.moved[selected.rows].sum())
+    def moved_over(self, selected: SelectedOfGroups) -> float:
+        """By how much a sum over selected rows moves."""
+        return float(self.moved[selected.rows].sum())
+
+    def sum_over(
+        self, selected: SelectedOfGroups, unlike: np.ndarray | None = None
+    ) -> tuple[float, float]:
+        """By how much a sum over selected rows moves, and the standard error of that.
+
+        Args:
+            selected: the rows.
+            unlike: see `Covariates.unlike`, where that is known of numbers that the same groups
+                let differ by about as much; it takes longest to find out.
+        """
+        moved = self.moved_over(selected)
         if self.noise is None:
             return moved, 0.0
-        unlike = self.covariates.unlike(selected, self.part)
+        if unlike is None:
+            unlike = self.covariates.unlike(selected, self.part)
         return moved, float(np.sqrt(max(float(unlike @ self.noise @ unlike), 0.0)))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.intervals.shapes.alike import name_of
 from sfumato.tasks.query.intervals.shapes.shape import QueryShape
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
@@ -11,16 +12,16 @@ from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 
 @dataclass(frozen=True)
 class Family:
-    """Queries of one aggregate and shape.
+    """Queries of alike aggregates and one shape.
 
     Attributes:
-        aggregate: its name.
+        aggregates: what they are called.
         several: whether rows are selected by two or three columns, not by one.
         matching: whether they are selected by a sensitive value, too.
         words: what it asks, as pages tell it.
     """
 
-    aggregate: str
+    aggregates: str
     several: bool
     matching: bool
     words: str
@@ -28,12 +29,13 @@ class Family:
     def has(self, aggregate: Aggregate, shape: QueryShape) -> bool:
         """Decide whether an aggregate over rows selected so is of this family."""
         several, matching = shape.columns > 1, shape.selected_by(aggregate) is not None
-        asked = aggregate.function, several, matching
-        return asked == (self.aggregate, self.several, self.matching)
+        asked = name_of(aggregate), several, matching
+        return asked == (self.aggregates, self.several, self.matching)
 
 
 _ONE = "by one column"
 _SEVERAL = "by two or three columns"
+_QUANTILE = "another quantile, from 1 % to 99 %"
 
 FAMILIES: Mapping[str, Family] = {
     "rows-by-one": Family("count", False, False, f"COUNT of rows, {_ONE}"),
@@ -48,6 +50,12 @@ FAMILIES: Mapping[str, Family] = {
     "min-by-several": Family("min", True, False, f"MIN, {_SEVERAL}"),
     "max-by-one": Family("max", False, False, f"MAX, {_ONE}"),
     "max-by-several": Family("max", True, False, f"MAX, {_SEVERAL}"),
+    "spread-by-one": Family("spread", False, False, f"STDDEV or VARIANCE, {_ONE}"),
+    "spread-by-several": Family("spread", True, False, f"STDDEV or VARIANCE, {_SEVERAL}"),
+    "median-by-one": Family("median", False, False, f"MEDIAN, {_ONE}"),
+    "median-by-several": Family("median", True, False, f"MEDIAN, {_SEVERAL}"),
+    "quantile-by-one": Family("quantile", False, False, f"{_QUANTILE}, {_ONE}"),
+    "quantile-by-several": Family("quantile", True, False, f"{_QUANTILE}, {_SEVERAL}"),
 }
 
 

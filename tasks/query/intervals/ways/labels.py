@@ -7,6 +7,7 @@ where they are not.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,29 +16,22 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.counting import dense, pack
-from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.query.bounds.values import value_of
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.labels.attendance import EveryoneIsHere
 from sfumato.tasks.query.engines.labels.labels import LabelsEngine
-from sfumato.tasks.query.intervals.laws.chances import (
-    count_of_chances,
-    mean_of_chances,
-    sum_of_chances,
-)
-from sfumato.tasks.query.intervals.laws.extremes import extreme_law
-from sfumato.tasks.query.intervals.laws.spread import (
-    AnswerLaw,
-    ExtremeSpread,
-    SelectedSize,
-)
+from sfumato.tasks.query.intervals.laws.chances import count_of_chances, likely_size
+from sfumato.tasks.query.intervals.laws.spread import AnswerLaw, NumberSpread
+from sfumato.tasks.query.intervals.shapes.alike import ALIKE
 from sfumato.tasks.query.intervals.shapes.selection import selections_in
 from sfumato.tasks.query.intervals.ways.behind_labels import (
     ColumnOfLabels,
     fitted_shares,
     values_behind,
+)
+from sfumato.tasks.query.intervals.ways.laws_of_chances import (
+    ValuesWithChances,
+    values_with_chances,
 )
 from sfumato.tasks.query.intervals.ways.way import Spreads
 from sfumato.tasks.query.question.aggregate import Aggregate
@@ -50,14 +44,13 @@ _MOST_KEYS = 2_000
 class LabelsIntervals:
     """The laws of answers of an engine that reads labels."""
 
-    laws = frozenset({"rows", "count", "sum", "avg", "min", "max"})
-    laws_over_nulls = frozenset[str]()
+    laws = frozenset({"rows", *ALIKE})
+    laws_over_nulls = laws
 
     def __init__(self, engine: LabelsEngine, _conditions: ValueConditions | None = None) -> None:
         """Know which rows have the same labels."""
         self._rows, self._everyone = engine.rows, isinstance(engine.attendance, EveryoneIsHere)
         self._behind: dict[str, ColumnOfLabels | None] = {}
-        self._numbers: dict[str, np.ndarray] = {}
         codes = [codes.astype(np.int64) for _, codes in engine.rows.labels.values()]
         sizes = [max(len(labels), 1) for labels, _ in engine.rows.labels.values()]
         self._class, _ = dense(pack(codes, sizes)[0])
@@ -95,25 +88,28 @@ class LabelsIntervals:
         self, question: Question, selected: "_SelectedLabels"
     ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
         rows = np.flatnonzero(selected.chance)
-        size, chance = self._size(rows, selected.chance[rows]), selected.chance[rows]
-        if selected.meant is not None:
-            kept = selected.meant[rows]
-            rows, chance = rows[kept], chance[kept]
+        chance, groups = selected.chance[rows], len(np.unique(self._class[rows]))
+        own = cache(lambda name: self._values_of(name, rows, chance, groups))
         for aggregate in question.aggregates:
-            name, kind = aggregate.sensitive, aggregate.kind.name
-            if name is None:
-                yield aggregate, count_of_chances(size, chance)
-            elif selected.meant is None and not self._rows.column(name).has_null:
-                if kind in ("min", "max"):
-                    yield aggregate, self._extreme(name, rows, chance, size, kind == "max")
-                elif kind in ("sum", "avg"):
-                    of = sum_of_chances if kind == "sum" else mean_of_chances
-                    yield aggregate, of(size, chance, self._numbers_of(name)[rows])
+            law: AnswerLaw | None = None
+            if aggregate.sensitive is None:
+                law = self._count(rows, chance, groups, selected.meant)
+            elif selected.meant is None and (values := own(aggregate.sensitive)) is not None:
+                law = values.law(aggregate)
+            if law is not None:
+                yield aggregate, law
 
-    def _size(self, rows: np.ndarray, chance: np.ndarray) -> SelectedSize:
-        """How many rows are likely to be selected at least, and of how many classes."""
-        law = count_of_chances(SelectedSize(0, 0), chance)
-        return SelectedSize(law.estimate - law.below, len(np.unique(self._class[rows])))
+    def _values_of(
+        self, name: str, rows: np.ndarray, chance: np.ndarray, groups: int
+    ) -> ValuesWithChances | None:
+        return values_with_chances(name, self._rows.column(name), rows, chance, groups)
+
+    def _count(
+        self, rows: np.ndarray, chance: np.ndarray, groups: int, meant: np.ndarray | None
+    ) -> NumberSpread:
+        """The law of how many rows are selected, or how many of them are meant."""
+        size = likely_size(chance, groups)
+        return count_of_chances(size, chance if meant is None else chance[meant[rows]])
 
     def _selected(self, condition: exp.Expr | None) -> "_SelectedLabels | None":
         """The chance of each row that a conjunction means it; None of other conditions."""
@@ -164,29 +160,6 @@ class LabelsIntervals:
             values = values_behind(labels, self._rows.schema[name].type)
             self._behind[name] = fitted_shares(labels, codes, values) if values else None
         return self._behind[name]
-
-    def _numbers_of(self, name: str) -> np.ndarray:
-        if name not in self._numbers:
-            column = self._rows.column(name)
-            known = exact(column.values, name)
-            of_value = known.units.astype(np.float64) / 10**known.digits
-            self._numbers[name] = of_value[column.codes]
-        return self._numbers[name]
-
-    def _extreme(
-        self, name: str, rows: np.ndarray, chance: np.ndarray, size: SelectedSize, greatest: bool
-    ) -> ExtremeSpread:
-        column = self._rows.column(name)
-        codes = column.codes[rows].astype(np.int64)
-        order = stable_order(-codes if greatest else codes)
-        with np.errstate(divide="ignore"):
-            missed = np.log1p(-np.minimum(chance[order], 1.0))
-        values, whole = column.values, bool(pa.types.is_integer(column.values.type))
-        return ExtremeSpread(
-            size,
-            extreme_law(codes[order], missed),
-            lambda code: value_of(values[code].as_py(), whole),
-        )
 
 
 @dataclass(frozen=True, eq=False)

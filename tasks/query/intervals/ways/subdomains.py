@@ -4,8 +4,9 @@ A group's subdomains are shuffled among its rows, and a value is drawn from its 
 published target says.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,21 @@ from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.subdomains import ShownSubdomains, SubdomainsEngine
-from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
-from sfumato.tasks.query.intervals.laws.extremes import ExtremeLaw
-from sfumato.tasks.query.intervals.laws.spread import AnswerLaw, ExtremeSpread
-from sfumato.tasks.query.intervals.ways.exact_rows import (
+from sfumato.tasks.query.intervals.beside_rows.exact_rows import (
     ExactRows,
     NumbersOfRows,
     condition_on_one,
     size_of,
 )
+from sfumato.tasks.query.intervals.beside_rows.spreads_of_rows import (
+    SpreadsOfRows,
+    spreads_together,
+)
+from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.laws.extremes import ExtremeLaw
+from sfumato.tasks.query.intervals.laws.spread import AnswerLaw, ExtremeSpread, NumberSpread
+from sfumato.tasks.query.intervals.laws.squares import SquaresSpread
+from sfumato.tasks.query.intervals.shapes.alike import name_of
 from sfumato.tasks.query.intervals.ways.way import Spreads
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Question
@@ -40,7 +47,7 @@ _EVERYTHING = Question((), None, ())
 class SubdomainsIntervals:
     """The laws of answers of an engine that reads subdomains."""
 
-    laws = frozenset({"count", "sum", "avg", "min", "max"})
+    laws = frozenset({"count", "sum", "avg", "min", "max", "spread"})
     laws_over_nulls = frozenset[str]()
 
     def __init__(self, engine: SubdomainsEngine, conditions: ValueConditions | None = None) -> None:
@@ -101,15 +108,29 @@ class SubdomainsIntervals:
         if not selected.number:
             return
         for aggregate in question.aggregates:
-            kind = aggregate.kind.name
-            if meant is not None:
-                if aggregate.kind.counts_rows:
-                    yield aggregate, meant.spread_over(selected, per_row=False)
-            elif kind in ("min", "max"):
-                if self._below is not None:
-                    yield aggregate, self._extreme(selected, self._below, greatest=kind == "max")
-            elif kind in ("sum", "avg"):
-                yield aggregate, self._numbers.spread_over(selected, per_row=kind == "avg")
+            law: AnswerLaw | None
+            if meant is None:
+                law = self._law(aggregate, selected)
+            else:
+                counts = aggregate.kind.counts_rows
+                law = meant.spread_over(selected, per_row=False) if counts else None
+            if law is not None:
+                yield aggregate, law
+
+    def _law(self, aggregate: Aggregate, selected: SelectedOfGroups) -> AnswerLaw | None:
+        """The law of an aggregate; None of one that has none."""
+        making = _LAWS.get(name_of(aggregate) or "")
+        return None if making is None else making(self, aggregate, selected)
+
+    def _total(
+        self, _: Aggregate, selected: SelectedOfGroups, *, per_row: bool
+    ) -> NumberSpread | None:
+        """The law of a sum or a mean."""
+        return self._numbers.spread_over(selected, per_row=per_row)
+
+    def _spread(self, aggregate: Aggregate, selected: SelectedOfGroups) -> SquaresSpread | None:
+        """The law of a variance or a standard deviation."""
+        return self._squares.spread_over(aggregate.kind, selected, size_of(selected))
 
     def _meant(self, question: Question) -> NumbersOfRows | None:
         """1 for each value that a condition means, 0 for the others."""
@@ -137,6 +158,24 @@ class SubdomainsIntervals:
         return NumbersOfRows(of_groups, self._rows.covariates.fit(of_groups))
 
     @cached_property
+    def _squares(self) -> SpreadsOfRows:
+        """The numbers of rows above their mean, their squares, and ones."""
+        shown, nodes = self._shown, self._engine.nodes
+        middle = np.average(nodes.expected(self._engine.floats)[shown.node], weights=shown.times)
+        above = self._engine.floats - middle
+        numbers = (above, above**2, np.ones(len(above)))
+        expected = [nodes.expected(of)[shown.node] for of in numbers]
+        mean = np.array([_means(shown, of) for of in expected])
+        apart = [of - own[shown.group] for of, own in zip(expected, mean, strict=True)]
+        between, inner = (np.empty((3, 3, shown.groups)) for _ in range(2))
+        for one, other in product(range(3), repeat=2):
+            together = nodes.expected(numbers[one] * numbers[other])[shown.node]
+            inner[one, other] = _means(shown, together - expected[one] * expected[other])
+            between[one, other] = _means(shown, apart[one] * apart[other])
+        sizes = shown.sizes.astype(np.float64)
+        return spreads_together(sizes, mean, between, inner, self._rows.covariates)
+
+    @cached_property
     def _below(self) -> np.ndarray | None:
         """The share of each group's values up to each (float64, groups x values)."""
         shown, nodes, values = self._shown, self._engine.nodes, len(self._domain)
@@ -146,10 +185,12 @@ class SubdomainsIntervals:
         return np.stack([_means(shown, nodes.expected(of)[shown.node]) for of in steps], axis=1)
 
     def _extreme(
-        self, selected: SelectedOfGroups, below: np.ndarray, *, greatest: bool
-    ) -> ExtremeSpread:
-        """The law of the best of values that are drawn one by one."""
-        share = below[selected.group]
+        self, _: Aggregate, selected: SelectedOfGroups, *, greatest: bool
+    ) -> ExtremeSpread | None:
+        """The law of the best of values that are drawn one by one; None where they are too many."""
+        if self._below is None:
+            return None
+        share = self._below[selected.group]
         none = np.column_stack([np.zeros(len(share)), share[:, :-1]])[:, ::-1]
         codes = np.arange(len(self._domain))[::-1]
         if not greatest:
@@ -166,6 +207,18 @@ class SubdomainsIntervals:
             ExtremeLaw(codes[some], total[some]),
             lambda code: value_of(self._domain[code].as_py(), whole),
         )
+
+
+_LAWS: Mapping[
+    str, Callable[[SubdomainsIntervals, Aggregate, SelectedOfGroups], AnswerLaw | None]
+] = {
+    "sum": partial(SubdomainsIntervals._total, per_row=False),
+    "avg": partial(SubdomainsIntervals._total, per_row=True),
+    "min": partial(SubdomainsIntervals._extreme, greatest=False),
+    "max": partial(SubdomainsIntervals._extreme, greatest=True),
+    "spread": SubdomainsIntervals._spread,
+}
+"""By what alike aggregates are called."""
 
 
 def _means(shown: ShownSubdomains, numbers: np.ndarray) -> np.ndarray:

@@ -85,7 +85,9 @@ class AggregateKind:
         of_choices: its bounds where it does.
         of_squares: what is expected of it, by the expected sum of squared deviations and number of
             values, where it is of these.
+        squares: the sum of squared deviations, by such an answer and the number of values.
         of_share: its bounds where it is a quantile, by the share of values that are below it.
+        between: whether it is a quantile that may lie between two values.
         truth: its exact answer over values, by their codes, where workloads may ask it.
         help: where the help table holds its bounds, if it does.
         over_counts: its bounds in SQL, over the values of a cell and how many copies count.
@@ -106,7 +108,9 @@ class AggregateKind:
     of_values: Callable[[CountedValues], Bounds] | None = None
     of_choices: Callable[[Choices], Bounds] | None = None
     of_squares: Callable[[float, float], float] | None = None
+    squares: Callable[[float, float], float] | None = None
     of_share: Callable[[CountedValues, Fraction], Bounds] | None = None
+    between: bool = False
     truth: Callable[[Exact, np.ndarray], Fraction | None] | None = None
     help: HelpBounds | None = None
     over_counts: Ends | None = None

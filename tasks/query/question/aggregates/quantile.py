@@ -47,6 +47,7 @@ percentile_cont = AggregateKind(
     takes=NUMBERS,
     returns=lambda _: "float",
     of_share=_between,
+    between=True,
 )
 percentile_disc = AggregateKind(
     name="percentile_disc",

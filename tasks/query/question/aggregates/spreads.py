@@ -51,6 +51,7 @@ def _spread(
     parsed: type[exp.Expr],
     of: Callable[[Choices], Bounds],
     of_squares: Callable[[float, float], float],
+    squares: Callable[[float, float], float],
     fewest: int,
 ) -> AggregateKind:
     """An aggregate that is known where it is known among what the values are chosen."""
@@ -61,6 +62,7 @@ def _spread(
         returns=lambda _: "float",
         of_choices=of,
         of_squares=of_squares,
+        squares=squares,
         of_cells=lambda cells: [of(choices) for choices in cells.choices()],
         fewest=fewest,
     )
@@ -71,15 +73,22 @@ var_samp = _spread(
     exp.Variance,
     _sample,
     lambda squares, rows: squares / (rows - 1) if rows > 1 else nan,
+    lambda answer, rows: answer * (rows - 1),
     fewest=2,
 )
 var_pop = _spread(
-    "var_pop", exp.VariancePop, _population, lambda squares, rows: squares / rows, fewest=1
+    "var_pop",
+    exp.VariancePop,
+    _population,
+    lambda squares, rows: squares / rows,
+    lambda answer, rows: answer * rows,
+    fewest=1,
 )
 stddev_pop = _spread(
     "stddev_pop",
     exp.StddevPop,
     _root_of_population,
     lambda squares, rows: sqrt(squares / rows),
+    lambda answer, rows: answer**2 * rows,
     fewest=1,
 )

@@ -32,6 +32,7 @@ stddev = AggregateKind(
     returns=lambda _: "float",
     of_choices=_of_choices,
     of_squares=_of_squares,
+    squares=lambda answer, rows: answer**2 * (rows - 1),
     of_cells=lambda cells: [_of_choices(choices) for choices in cells.choices()],
     fewest=2,
     adds=True,

@@ -36,18 +36,13 @@ class ValuesOfColumn:
         there: np.ndarray = self.column.codes < len(self.known)
         return there
 
+    def by_code(self, name: str) -> np.ndarray:
+        """The values as numbers (float64), without null."""
+        known = exact(self.known, name)
+        by_code: np.ndarray = known.units.astype(np.float64) / 10**known.digits
+        return by_code
+
     def numbers(self, name: str) -> np.ndarray:
         """Each as a number (float64), 0 where there is none."""
-        known = exact(self.known, name)
-        of_value = np.append(known.units.astype(np.float64) / 10**known.digits, 0.0)
-        numbers: np.ndarray = of_value[self.column.codes]
+        numbers: np.ndarray = np.append(self.by_code(name), 0.0)[self.column.codes]
         return numbers
-
-
-@dataclass(frozen=True, eq=False)
-class RankedValues:
-    """The values of groups one by one, the greatest first: group, code, and rank in the group."""
-
-    group: np.ndarray
-    code: np.ndarray
-    rank: np.ndarray

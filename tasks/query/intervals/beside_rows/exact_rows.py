@@ -87,14 +87,16 @@ class NumbersOfRows:
     deviations: Deviations
     lean: float = LEAN
 
-    def sum_over(self, selected: SelectedOfGroups) -> LikelySum:
-        """What is likely of the sum over selected rows."""
-        moved, error = self.deviations.sum_over(selected)
+    def sum_over(self, selected: SelectedOfGroups, unlike: np.ndarray | None = None) -> LikelySum:
+        """What is likely of the sum over selected rows; `unlike` as in `Deviations.sum_over`."""
+        moved, error = self.deviations.sum_over(selected, unlike)
         return LikelySum(self.grouped, selected, moved, error, self.lean)
 
-    def spread_over(self, selected: SelectedOfGroups, *, per_row: bool) -> NumberSpread:
+    def spread_over(
+        self, selected: SelectedOfGroups, unlike: np.ndarray | None = None, *, per_row: bool
+    ) -> NumberSpread:
         """The law of that sum, or of the mean."""
-        likely, per = self.sum_over(selected), selected.number if per_row else 1
+        likely, per = self.sum_over(selected, unlike), selected.number if per_row else 1
         width = Z95 * likely.deviation / per
         return NumberSpread(size_of(selected), likely.middle / per, width, width)
 

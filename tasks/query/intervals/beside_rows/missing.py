@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.beside_rows.exact_rows import NumbersOfRows
+from sfumato.tasks.query.intervals.laws.covariates import (
+    Deviations,
+    GroupedNumbers,
+    SelectedOfGroups,
+)
 from sfumato.tasks.query.intervals.laws.grouped import LEAN, LEAN_OF_SHARES, LikelySum
 from sfumato.tasks.query.intervals.laws.normal import Z95
 from sfumato.tasks.query.intervals.laws.spread import NumberSpread, SelectedSize
-from sfumato.tasks.query.intervals.ways.exact_rows import NumbersOfRows
 
 Known = Callable[[np.ndarray, float], NumbersOfRows]
 """Finds out what is known of numbers (float64, one per value of the groups) that lean so much."""
@@ -37,7 +41,14 @@ class NumbersWhereKnown:
     there: NumbersOfRows
     sums: NumbersOfRows
 
-    def spread_over(self, selected: SelectedOfGroups, *, per_row: bool) -> NumberSpread | None:
+    @property
+    def deviations(self) -> Deviations:
+        """By how much numbers are expected to be above their groups' means, 0 where none is."""
+        return self.above.deviations
+
+    def spread_over(
+        self, selected: SelectedOfGroups, _: np.ndarray | None = None, *, per_row: bool
+    ) -> NumberSpread | None:
         """The law of the sum over selected rows, or of the mean; None where likely none is there.
 
         The size of what is selected is that of the numbers which are surely enough there.

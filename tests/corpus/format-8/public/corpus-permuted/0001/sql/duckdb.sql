@@ -1,0 +1,55 @@
+-- UCI Adult, an excerpt: weights permuted, with likely intervals of spreads, medians and quantiles
+--
+-- Run in the directory of the release, for example: duckdb -init sql/duckdb.sql
+--
+-- The table microdata holds the published rows: all columns as they are, except that the values of
+-- sensitive columns are shuffled among the rows with the same group_id.
+--
+-- A help table holds, for so many hits among the rows of a group, the least and the greatest sum,
+-- minimum and maximum that the values of so many of its rows can have. The queries below return bounds
+-- that surely contain the answer over the represented rows;
+-- `sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes others.
+
+CREATE OR REPLACE VIEW microdata AS SELECT * FROM READ_PARQUET('data/microdata.parquet');
+CREATE OR REPLACE VIEW help_fnlwgt AS SELECT * FROM READ_PARQUET('sql/help_fnlwgt.parquet');
+
+-- Bounds for: SELECT COUNT(*), AVG("fnlwgt") FROM microdata
+WITH selected AS (
+  SELECT
+    microdata.group_id,
+    COUNT(*) AS hits
+  FROM microdata
+  GROUP BY
+    microdata.group_id
+)
+SELECT
+  COALESCE(SUM(selected.hits), 0) AS "count(*)_lower",
+  COALESCE(SUM(selected.hits), 0) AS "count(*)_upper",
+  SUM(help_fnlwgt.l_sum) / SUM(selected.hits) AS "avg(fnlwgt)_lower",
+  SUM(help_fnlwgt.u_sum) / SUM(selected.hits) AS "avg(fnlwgt)_upper"
+FROM selected
+JOIN help_fnlwgt
+  USING (group_id, hits);
+
+-- Bounds for: SELECT "age", COUNT(*), AVG("fnlwgt") FROM microdata GROUP BY "age"
+WITH selected AS (
+  SELECT
+    microdata."age",
+    microdata.group_id,
+    COUNT(*) AS hits
+  FROM microdata
+  GROUP BY
+    microdata."age",
+    microdata.group_id
+)
+SELECT
+  selected."age" AS "age",
+  SUM(selected.hits) AS "count(*)_lower",
+  SUM(selected.hits) AS "count(*)_upper",
+  SUM(help_fnlwgt.l_sum) / SUM(selected.hits) AS "avg(fnlwgt)_lower",
+  SUM(help_fnlwgt.u_sum) / SUM(selected.hits) AS "avg(fnlwgt)_upper"
+FROM selected
+JOIN help_fnlwgt
+  USING (group_id, hits)
+GROUP BY
+  selected."age";

@@ -1,0 +1,288 @@
+"""Likely intervals of variances, standard deviations, medians and other quantiles."""
+
+import itertools
+import math
+import statistics
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.intervals.beside_rows.spreads_of_rows import spreads_of_rows
+from sfumato.tasks.query.intervals.calibration.truth import TruthOfColumn
+from sfumato.tasks.query.intervals.laws.covariates import (
+    Binned,
+    Covariates,
+    SelectedOfGroups,
+)
+from sfumato.tasks.query.intervals.laws.quantiles import (
+    AskedPlace,
+    QuantileSpread,
+    expected_places,
+)
+from sfumato.tasks.query.intervals.laws.spread import SelectedSize
+from sfumato.tasks.query.intervals.laws.squares import squares_spread
+from sfumato.tasks.query.intervals.shapes.alike import ALIKE, name_of
+from sfumato.tasks.query.intervals.shapes.families import FAMILIES
+from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from tests.intervals.releases import DECLARED, measure, published, wages, with_factors
+from tests.query.worlds import answers_on
+
+SIZE = SelectedSize(100, 10)
+ASKED = {
+    "STDDEV(wage)": "spread",
+    "STDDEV_POP(wage)": "spread",
+    "VARIANCE(wage)": "spread",
+    "VAR_POP(wage)": "spread",
+    "MEDIAN(wage)": "median",
+    "QUANTILE_DISC(wage, 0.5)": "median",
+    "QUANTILE_CONT(wage, 0.9)": "quantile",
+    "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY wage)": "quantile",
+}
+SPREADS = {
+    "stddev": statistics.stdev,
+    "stddev_pop": statistics.pstdev,
+    "var_samp": statistics.variance,
+    "var_pop": statistics.pvariance,
+}
+ALL = [(f"{name}-by-{number}", "wage") for name in ALIKE for number in ("one", "several")]
+
+
+def asked(function, share=None):
+    return Aggregate(function, "wage", function, share=share)
+
+
+def only(sql, declared, tables):
+    (found,) = answers_on(tables, declared, [sql])
+    (row,) = found.rows
+    return row["x"]
+
+
+@pytest.mark.parametrize("expression", ASKED)
+@pytest.mark.parametrize("factor", ["1", "7.5", "7500"])
+def test_intervals_and_estimates_lie_within_the_bounds(expression, factor):
+    tables, _ = published(wages(400), boxes=False)
+    declared = with_factors(factor, ALL)
+    for where in ("age BETWEEN 21 AND 33", "age > 27 AND town IN ('A', 'C')"):
+        found = only(f"SELECT {expression} x FROM microdata WHERE {where}", declared, tables)
+        low, high = found.likely.interval
+        assert found.lower <= low <= found.estimate <= high <= found.upper
+
+
+@pytest.mark.parametrize(("expression", "name"), ASKED.items())
+def test_each_has_the_factor_of_its_own_family(expression, name):
+    tables, _ = published(wages(400), boxes=False)
+    sql = f"SELECT {expression} x FROM microdata WHERE age BETWEEN 21 AND 33"
+    others = [family for family in ALL if not family[0].startswith(name)]
+    assert only(sql, with_factors("1", others), tables).likely.interval is None
+    own = with_factors("1", [(f"{name}-by-one", "wage")])
+    assert only(sql, own, tables).likely.interval is not None
+
+
+@pytest.mark.parametrize("share", ["0", "0.001", "0.995", "1"])
+def test_the_farthest_quantiles_are_of_no_family(share):
+    tables, _ = published(wages(400), boxes=False)
+    sql = f"SELECT QUANTILE_DISC(wage, {share}) x FROM microdata WHERE age BETWEEN 21 AND 33"
+    assert only(sql, with_factors("1", ALL), tables).likely.interval is None
+
+
+def test_the_original_beside_the_files_changes_nothing():
+    """The middle and the width follow from what is published: whose values are whose does not."""
+    age, town, wage = wages(300)
+    tables, _ = published((age, town, wage), boxes=False)
+    shown = {name: tables["microdata"][name].combine_chunks() for name in ("age", "town", "wage")}
+    roles = {"age": "quasi-identifier", "town": "quasi-identifier", "wage": "sensitive"}
+    rows = tables["microdata"].num_rows
+    turned = dict(shown, wage=pa.array(shown["wage"].to_numpy()[::-1]))
+    found = []
+    for of in (shown, turned):
+        original = Microdata(tuple(encode(n, roles[n], of[n]) for n in roles), rows)
+        fresh = measure(tables, original, 20, seeded_keys(4))
+        laws = [query.law for queries in fresh.values() for query in queries]
+        found.append([(law.estimate, law.interval(1.5)) for law in laws])
+    assert found[0]
+    assert found[0] == found[1]
+
+
+@st.composite
+def groups(draw, least=2):
+    """Values of groups, and how many rows of each are selected."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        values = draw(st.lists(st.integers(-3, 9), min_size=2, max_size=4))
+        found.append((values, draw(st.integers(0, len(values)))))
+    assume(sum(hits for _, hits in found) >= least)
+    return found
+
+
+def worlds(of):
+    """The values of the selected rows, in every world."""
+    shares = [[world[:hits] for world in itertools.permutations(values)] for values, hits in of]
+    for chosen in itertools.product(*shares):
+        yield [value for part in chosen for value in part]
+
+
+def rows_of(of):
+    """The group of each row, and the rows that are selected."""
+    group = np.repeat(np.arange(len(of)), [len(values) for values, _ in of])
+    rows = [np.flatnonzero(group == at)[:hits] for at, (_, hits) in enumerate(of)]
+    hit = np.array([at for at, (_, hits) in enumerate(of) if hits])
+    hits = np.array([hits for _, hits in of if hits])
+    return group, SelectedOfGroups(hit, hits, np.concatenate(rows))
+
+
+@given(groups())
+def test_the_middle_of_a_spread_is_that_of_the_mean_moments_of_all_worlds(of):
+    group, selected = rows_of(of)
+    numbers = np.array([value for values, _ in of for value in values], dtype=float)
+    above = numbers - numbers.mean()
+    alike = Covariates(group, len(of), [Binned(np.zeros(len(group), dtype=np.int64), 1)])
+    ones = np.ones(len(group))
+    known = spreads_of_rows(group, (above, above**2, ones), ones, alike)
+    law = known.spread_over(AGGREGATES["var_pop"], selected, SIZE)
+    some = list(worlds(of))
+    mean = statistics.fmean(value for world in some for value in world)
+    square = statistics.fmean(value**2 for world in some for value in world) - mean**2
+    assert law.estimate == pytest.approx(square, abs=1e-9)
+
+
+@given(groups())
+def test_the_width_of_a_spread_is_that_of_its_linear_part_in_all_worlds(of):
+    group, selected = rows_of(of)
+    numbers = np.array([value for values, _ in of for value in values], dtype=float)
+    alike = Covariates(group, len(of), [Binned(np.zeros(len(group), dtype=np.int64), 1)])
+    ones = np.ones(len(group))
+    above = numbers - numbers.mean()
+    known = spreads_of_rows(group, (above, above**2, ones), ones, alike).numbers.over(selected)
+    total, squares, rows = known.middles
+    mean, square = total / rows, squares / rows - (total / rows) ** 2
+    likely = known.weighted((-2 * mean, 1.0, mean**2 - square))
+    centre = mean + numbers.mean()
+    sums = [sum((value - centre) ** 2 - square for value in world) for world in worlds(of)]
+    assert likely.middle == pytest.approx(0, abs=1e-7)
+    assert likely.variance == pytest.approx(float(np.var(sums)), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("function", SPREADS)
+@given(st.floats(0.5, 50), st.integers(2, 400), st.floats(0.1, 20), st.floats(0.1, 10))
+def test_a_score_of_a_spread_is_the_factor_whose_interval_ends_there(
+    function, mean_square, rows, width, factor
+):
+    law = squares_spread(AGGREGATES[function])(SIZE, float(rows), mean_square, width)
+    low, high = law.interval(factor)
+    assert 0 <= low <= law.estimate <= high
+    assert law.score(high) == pytest.approx(factor)
+    if low > 0:
+        assert law.score(low) == pytest.approx(factor)
+    assert law.score(law.estimate) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("function", SPREADS)
+def test_the_four_spreads_miss_together(function):
+    numbers = [1.0, 4.0, 4.0, 9.0, 12.0, 13.0]
+    law = squares_spread(AGGREGATES[function])(SIZE, 6.0, 15.0, 2.0)
+    of_variance = squares_spread(AGGREGATES["var_pop"])(SIZE, 6.0, 15.0, 2.0)
+    truth = SPREADS[function](numbers)
+    assert law.score(truth) == pytest.approx(of_variance.score(statistics.pvariance(numbers)))
+
+
+SHARES = st.integers(1, 99).map(lambda part: Fraction(part, 100))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), SHARES, st.booleans())
+def test_the_place_that_is_asked_for_is_the_quantiles_own(values, share, between):
+    times = np.bincount(values).astype(float)
+    places = expected_places(times)
+    wanted = AskedPlace(share, between).among(len(values))
+    ordered = sorted(values)
+    if between:
+        place = float(share) * (len(values) - 1)
+        about = {ordered[math.floor(place + 1e-9)], ordered[math.ceil(place - 1e-9)]}
+    else:
+        about = {ordered[max(math.ceil(share * len(values)), 1) - 1]}
+    assert int(places.codes[places.first(wanted)]) in about
+
+
+@given(
+    st.lists(st.floats(0, 3), min_size=2, max_size=8),
+    st.floats(0, 1),
+    st.floats(0.1, 4),
+    st.floats(0.1, 6),
+)
+def test_an_interval_of_a_quantile_has_what_needs_no_greater_factor(times, part, width, factor):
+    assume(sum(times) > 0.1)
+    places = expected_places(np.array(times))
+    numbers = np.arange(len(times)) * 10.0
+    law = QuantileSpread(
+        SIZE, places, part * places.rows, width, numbers, lambda code: float(numbers[code])
+    )
+    low, high = law.interval(factor)
+    assert low <= law.estimate <= high
+    for truth in np.arange(-5.0, numbers[-1] + 10, 5.0):
+        needed = law.score(truth)
+        if abs(needed - factor) > 1e-6 and not (low == high and truth != low):
+            assert (low <= truth <= high) == (needed <= factor)
+
+
+@given(groups(least=1), SHARES, st.booleans())
+def test_a_quantile_is_known_where_it_is_the_same_in_every_world(of, share, between):
+    group, selected = rows_of(of)
+    values = [value for known, _ in of for value in known]
+    function = "percentile_cont" if between else "percentile_disc"
+    truths = {quantile(world, share, between) for world in worlds(of)}
+    column = encode("wage", "sensitive", pa.array(values))
+    table = pa.table(
+        {"age": range(len(values)), "town": ["A"] * len(values), "wage": values, "group_id": group}
+    )
+    tables = {"microdata": table}
+    with ENGINES["rows"](tables, DECLARED, "weighted") as engine:
+        laws = LIKELY["rows"](engine)._column("wage").over(selected)
+        law = laws.law(asked(function, share))
+    one = len(truths) == 1 and next(iter(truths)) in values
+    assert law.is_exact == one
+    if one:
+        assert {law.estimate} == truths
+    assert column.values[0].as_py() == min(values)
+
+
+def quantile(values, share, between):
+    ordered = sorted(values)
+    if not between:
+        return ordered[max(math.ceil(share * len(ordered)), 1) - 1]
+    place = share * (len(ordered) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low + (place - math.floor(place)) * (high - low)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_size=12), SHARES)
+def test_truths_are_those_of_the_values_that_are_there(values, share):
+    column = encode("wage", "sensitive", pa.array(values, pa.int64()))
+    truth = TruthOfColumn(column)
+    codes = truth.chosen(np.ones(len(values), dtype=bool))
+    known = [value for value in values if value is not None]
+    for function, of in SPREADS.items():
+        fewest = AGGREGATES[function].fewest
+        found = truth.answer(asked(function), codes)
+        assert found == (pytest.approx(of(known)) if len(known) >= fewest else None)
+    for between, function in ((True, "percentile_cont"), (False, "percentile_disc")):
+        found = truth.answer(asked(function, share), codes)
+        expected = float(quantile(known, share, between)) if known else None
+        assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_drawn_aggregates_are_of_the_family_that_they_are_drawn_for():
+    draws = itertools.cycle(range(7))
+    for name, alike in ALIKE.items():
+        of = None if name == "count" else "wage"
+        drawn = {alike.draw(of, lambda end: next(draws) % end) for _ in range(60)}
+        assert {name_of(one) for one in drawn} == {name}
+        assert {one.function for one in drawn} == set(alike.functions)
+    assert {family.aggregates for family in FAMILIES.values()} == ALIKE.keys()
