@@ -5,7 +5,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.linking.covers import published_codes, shown_apart
+from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import only_groups
@@ -51,7 +51,7 @@ def _by_labels(target: AttackedRelease) -> np.ndarray | None:
 
 def _by_columns(target: AttackedRelease) -> np.ndarray | None:
     """By the only group that admits their values in each column."""
-    groups, shown = shown_apart(target)
+    groups, shown = column_covers(target)
     people = target.people
     if shown is None or len(groups) * people.rows > _MOST:
         return None

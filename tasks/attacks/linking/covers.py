@@ -12,7 +12,7 @@ from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.accuracy.vectors import codes_as_published
 
 
-def shown_apart(target: AttackedRelease) -> tuple[Groups, Covering | None]:
+def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
     """The groups with what they show; None where they show no quasi-identifiers apart."""
     declared, names = target.declared, target.declared.named("quasi-identifier")
     form = form_of(declared)

@@ -23,7 +23,7 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
-from sfumato.tasks.attacks.linking.covers import published_codes, shown_apart
+from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
 from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
 from sfumato.tasks.attacks.linking.register import likelier, own_values, vector_of_people
 from sfumato.tasks.microdata.table import Microdata, key
@@ -204,7 +204,7 @@ def _rounded(belief: np.ndarray) -> np.ndarray:
 
 
 def _joined(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
-    groups, shown = shown_apart(target)
+    groups, shown = column_covers(target)
     if shown is None:
         return None
     columns = [register[name] for name in target.declared.named("quasi-identifier")]

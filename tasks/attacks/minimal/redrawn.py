@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.linking.covers import published_codes, shown_apart
+from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
 from sfumato.tasks.attacks.minimal.rerun import (
     OTHERWISE,
     NotRetracedError,
@@ -159,7 +159,7 @@ class ShownColumns:
         Raises:
             NotRetracedError: where groups show no columns apart, or not these values.
         """
-        groups, covers = shown_apart(target)
+        groups, covers = column_covers(target)
         counts, people = groups.sensitive[target.sensitive], target.people
         if covers is None or counts.labels is None:
             raise NotRetracedError(OTHERWISE)
