@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.attacks.attack import SURE
-from sfumato.tasks.attacks.minimal import minimality, retraced
+from sfumato.tasks.attacks.minimal import minimality, redrawn, retraced
 from sfumato.tasks.attacks.minimal.orders import order_of
 from sfumato.tasks.attacks.minimal.redrawn import ShownColumns
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
@@ -192,6 +192,13 @@ def test_what_no_drawn_world_shows_is_not_scored(tmp_path):
     first = [replace(release, digest=str(n)) for n in range(30)]
     missed = [one for one in first if _is_missed(one)]
     assert 0 < len(missed) < 30
+
+
+def test_more_worlds_than_memory_holds_are_not_drawn(tmp_path, monkeypatch):
+    release = released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous")
+    monkeypatch.setattr(redrawn, "_VALUES", 39)
+    (skipped,) = minimality.attack(replace(release, runs=10))
+    assert skipped.skipped == redrawn._TOO_MUCH
 
 
 def _is_missed(release):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.expectations.errors import InputError
 from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import (
     SURE,
@@ -23,12 +24,11 @@ from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.linking.join_back import guessed_values
 from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
-from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
+from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace
 from sfumato.tasks.attacks.minimal.weighed import ROUNDED, WeighedGroup
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
-from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.attacks.sampled.groups import SampledGroups
 from sfumato.tasks.attacks.sampled.margins import Margin
 
@@ -59,9 +59,9 @@ def _of_retraced(target: AttackedRelease) -> tuple[Score, ...]:
     """Run the partition on all worlds, or some, where nothing is known of what it tried."""
     try:
         found = retrace(target)
+        words, without = _by_groups(target) if found.are_known else _by_joining(target)
     except NotRetracedError as error:
         return skipped_attack(_NAME, str(error))
-    words, without = _without(target)
     gained = Gain(*found.hits(), found.by).of_people(1.0, np.zeros(2))
     return tuple(
         Score(_WORDS.format(of), share, {words: alone}, margin)
@@ -69,15 +69,27 @@ def _of_retraced(target: AttackedRelease) -> tuple[Score, ...]:
     )
 
 
-def _without(target: AttackedRelease) -> tuple[str, tuple[float, float]]:
-    """What is guessed, and believed, without the partition: by groups, or who can be in which."""
-    joined = guessed_values(target)
-    if joined is not None and group_of_people(target) is None:
-        own, belief = joined
-        sure = float((own * (belief >= SURE * ROUNDED)).sum() / own.sum())
-        return _JOINED, (right_guesses(belief, own), sure)
+def _by_groups(target: AttackedRelease) -> tuple[str, tuple[float, float]]:
+    """What is guessed, and believed, without the partition, by who knows everybody's group."""
     groups = homogeneity.beliefs(target)
     return _ALONE, (0.0, 0.0) if groups is None else (groups.hits(), groups.believed(SURE))
+
+
+def _by_joining(target: AttackedRelease) -> tuple[str, tuple[float, float]]:
+    """The same by who knows who can be in which group.
+
+    Raises:
+        NotRetracedError: where groups cover too many people to join them back.
+    """
+    try:
+        joined = guessed_values(target)
+    except InputError as error:
+        raise NotRetracedError(str(error)) from None
+    if joined is None:
+        raise NotRetracedError(OTHERWISE)
+    own, belief = joined
+    sure = float((own * (belief >= SURE * ROUNDED)).sum() / own.sum())
+    return _JOINED, (right_guesses(belief, own), sure)
 
 
 def _of_tries(

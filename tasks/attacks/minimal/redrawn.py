@@ -28,6 +28,8 @@ from sfumato.tasks.partitions.strata import with_strata
 
 Same = Callable[[np.ndarray, Partition], bool]
 """Whether people with these values (int64), in this partition, are shown as they were."""
+_VALUES = 100_000_000  # of the people of all drawn worlds together
+_TOO_MUCH = f"more than {_VALUES:,} values of people in all worlds: draw fewer (--runs)"
 _BY = "Hoeffding's limits, {kept:,} of {runs:,} drawn worlds"
 _NONE_KEPT = "in none of {runs:,} drawn worlds would the same have been published"
 
@@ -41,8 +43,10 @@ def redraw(target: AttackedRelease, group: np.ndarray | None) -> Retold:
             known: then within strata.
 
     Raises:
-        NotRetracedError: where no world is kept.
+        NotRetracedError: where no world is kept, or they would need too much memory.
     """
+    if target.runs * target.people.rows > _VALUES:
+        raise NotRetracedError(_TOO_MUCH)
     again = Redrawn(
         target.declared,
         target.people,
@@ -54,7 +58,8 @@ def redraw(target: AttackedRelease, group: np.ndarray | None) -> Retold:
     kept = again.worlds(within, _sameness(target, again, group))
     if not len(kept):
         raise NotRetracedError(_NONE_KEPT.format(runs=target.runs))
-    return Retold(again.weighed(within, kept), _BY.format(kept=len(kept), runs=target.runs))
+    by = _BY.format(kept=len(kept), runs=target.runs)
+    return Retold(again.weighed(within, kept), by, are_known=group is not None)
 
 
 @dataclass(frozen=True, eq=False)

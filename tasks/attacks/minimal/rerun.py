@@ -93,12 +93,14 @@ class Retold:
     """What is believed by who ran a partition again.
 
     Attributes:
-        groups: the people, by groups; all in one where nobody's group is known.
+        groups: the people, by groups; by strata where it is not known who is in which group.
         by: which worlds were drawn; empty where all were listed.
+        are_known: whether everybody's group is known.
     """
 
     groups: Sequence[WeighedGroup]
     by: str = ""
+    are_known: bool = True
 
     def hits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The shares of people who are guessed, and as good as known: found, at least, at most.
