@@ -20,6 +20,7 @@ from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 from sfumato.tasks.experiments.run import measure_seed
 from tests.experiments.made import inputs
 
+pytestmark = pytest.mark.timeout(900)  # all experiments, by a command that compiles its loops
 SEED = 0
 
 
