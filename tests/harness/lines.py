@@ -12,8 +12,12 @@ def write_lines(machine: Machine, lines: Mapping[str, Mapping[str, Any]]) -> Non
     """Write a spec and a source of each line, with what is said of its spec."""
     machine.specs.mkdir(parents=True)
     for number, (name, changes) in enumerate(lines.items()):
-        own = people(first=1000 * number)  # lines about the same people would be held together
-        Small(machine.specs / name).write(own, **{"name": name, **changes})
+        write_line(machine, name, changes, number)
+
+
+def write_line(machine: Machine, name: str, changes: Mapping[str, Any], number: int = 0) -> None:
+    """Write those of one line; lines of the same number are about the same people."""
+    Small(machine.specs / name).write(people(first=1000 * number), **{"name": name, **changes})
 
 
 def released(machine: Machine, line: str) -> list[Path]:
