@@ -8,7 +8,8 @@ holds above it, so that the nodes to be found are the minimal ones. Nodes are ju
 on, and each that fails yields a counterexample, which rules out others: few nodes are judged in
 full, the minimal ones and one for each counterexample.
 
-Otherwise every node is judged (see `walk`), less those known to suppress too much.
+Otherwise every node is judged (see `walk`), less those known to suppress too much, or to cost more
+than another one.
 
 Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity (SIGMOD 2005),
 for the lattice, its monotonicity and the roll-up; the search for counterexamples is our own.

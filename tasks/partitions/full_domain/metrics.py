@@ -119,8 +119,7 @@ class Original:
     @cached_property
     def value_log_likelihood(self) -> float:
         """The sum over the cells of the logarithm of the value's count in its column."""
-        columns = (domain.levels[0].rows for domain in self.domains)
-        return sum(float((rows * np.log(np.maximum(rows, 1))).sum()) for rows in columns)
+        return sum(entropy_of(domain.levels[0]) for domain in self.domains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +201,16 @@ def ncp(table: Generalized) -> Fraction:
     cells = sum(Fraction(_total(*level, table.sizes), whole) for level, whole in penalties)
     suppressed = table.rows_suppressed * len(wholes)
     return Fraction(cells + suppressed) / (table.original.rows * len(wholes))
+
+
+def penalty_of(level: DomainLevel) -> int:
+    """The penalty of all rows of a column at a level."""
+    return _total(level, np.arange(len(level.rows)), level.rows)
+
+
+def entropy_of(level: DomainLevel) -> float:
+    """The sum over the rows of a column of the logarithm of the rows of their node."""
+    return float((level.rows * np.log(np.maximum(level.rows, 1))).sum())
 
 
 def _total(level: DomainLevel, nodes: np.ndarray, sizes: np.ndarray) -> int:

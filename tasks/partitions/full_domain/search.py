@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.partitions.full_domain.floors import floors, too_dear
 from sfumato.tasks.partitions.full_domain.lattice import minimal, suppress_failing, walk
 from sfumato.tasks.partitions.full_domain.metrics import Cost
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
@@ -83,12 +84,14 @@ def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
 
 
 def _best_of_all(problem: LatticeProblem) -> FoundNode:
-    """The best of all nodes, each judged and evaluated.
+    """The best of all nodes, each judged and evaluated that may be.
 
     Where no further rows break a promise (over people they may), a node must suppress at least the
-    rows that any node above it does, whose groups are unions of its own.
+    rows that any node above it does, whose groups are unions of its own. One whose floor is above
+    the cost of another is not the best.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
+    floor = floors(problem.original, problem.metric)
     prunes = not problem.over_people and all(p.unbroken_by_rows for p in problem.promises)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
@@ -98,6 +101,8 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
         if kept:
             offered = (problem.cost(node, rows, suppressed), sum(node), node)
             best = offered if best is None else min(best, offered)
+            if floor is not None and best is offered:
+                skipped |= too_dear(floor, best[0])
         elif prunes and int(rows.counts[suppressed].sum()) > problem.budget:
             skipped[tuple(slice(level + 1) for level in node)] = True
     if best is None:
