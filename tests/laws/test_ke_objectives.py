@@ -514,3 +514,17 @@ def test_all_objectives_on_many_values_where_compiled():
         ):
             assert int(facts[name][measured]) <= int(facts[objective][measured])
     assert int(facts["max"]["sum_of_ranges"]) < int(facts["random"]["sum_of_ranges"]) / 10
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_strata_that_share_compiled_loops_are_cut_as_without(objective, monkeypatch):
+    rng = np.random.default_rng(10)
+    values, strata = rng.integers(0, 900, 400), rng.integers(0, 8, 400)
+    microdata = table([(int(v), "abcdefgh"[s]) for v, s in zip(values, strata, strict=True)])
+    promise = KEAnonymity(k=3, e=Decimal(9), sensitive="loss")
+    interpreted = made(microdata, [promise], objective)
+    monkeypatch.setattr(ke, "_WORTH_COMPILING", 400)
+    monkeypatch.setattr(ke, "WORTH_COMPILING", 400)
+    compiled = made(microdata, [promise], objective)
+    assert compiled.group.tolist() == interpreted.group.tolist()
+    assert compiled.facts == interpreted.facts

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import Exact, exact
-from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
@@ -27,7 +27,13 @@ from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.ke.random import at_random
-from sfumato.tasks.partitions.ke.runs import assign, bounds_of, feasible, starts_of
+from sfumato.tasks.partitions.ke.runs import (
+    WORTH_COMPILING,
+    assign,
+    bounds_of,
+    feasible,
+    starts_of,
+)
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
@@ -94,11 +100,13 @@ def _cut(
         group = at_random(codes, numbers.units, k, e, randomness)
         cut = None if group is None else _Cut(group, {})
     else:
-        counts = np.bincount(codes, minlength=len(column.values))
-        present = counts > 0
-        found = _OBJECTIVES[objective](numbers.units[present], counts[present], k, e)
+        place, number = dense(codes)  # among the values of the stratum, not of all: they may be few
+        units = np.empty(number, dtype=numbers.units.dtype)
+        units[place] = numbers.units[codes]
+        counts, all_rows = np.bincount(place), len(column.codes)
+        found = _OBJECTIVES[objective](units, counts, k, e, all_rows)
         if found is not None:
-            pieces = assign(codes, len(column.values), found.bounds, randomness)
+            pieces = assign(place, number, found.bounds, randomness)
             group = pieces if found.group is None else found.group[pieces]
             cut = _Cut(group, found.proven)
     if cut is None:
@@ -140,7 +148,7 @@ def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any
 
 
 def minimum_sum(
-    values: np.ndarray, counts: np.ndarray, k: int, e: int
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int = 0
 ) -> tuple[np.ndarray, int] | None:
     """Cut a sorted multiset into runs of k distinct values spanning e, at the least sum of ranges.
 
@@ -151,6 +159,7 @@ def minimum_sum(
         counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
+        all_rows: of all multisets that are cut one after the other, where there are several.
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
@@ -172,7 +181,7 @@ def minimum_sum(
     cost = np.empty(len(points) + 1, dtype=points.dtype)
     cost[0] = 0
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
-    large = len(points) >= _WORTH_COMPILING and points.dtype != object
+    large = max(len(points), all_rows) >= _WORTH_COMPILING and points.dtype != object
     choose_loop(large, _scan, _compiled)(points, k, e, cost, runs, start)
     return bounds_of(starts_of(start), copies, counts), int(cost[-1])
 
@@ -211,25 +220,33 @@ def _compiled() -> Loop:
     return compile_loop(_scan)
 
 
-def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
-    cut = minimum_sum(values, counts, k, e)
+def _sum(
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
+) -> _FoundCuts | None:
+    cut = minimum_sum(values, counts, k, e, all_rows)
     return None if cut is None else _FoundCuts(cut[0], None, {"least_sum_of_ranges": cut[1]})
 
 
-def _weighted(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
-    cut = minimum_weighted(values, counts, k, e)
+def _weighted(
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
+) -> _FoundCuts | None:
+    cut = minimum_weighted(values, counts, k, e, _worth(all_rows))
     proven = "least_weighted_sum_of_ranges_of_runs"
     return None if cut is None else _FoundCuts(cut[0], None, {proven: cut[1]})
 
 
-def _max(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
-    cut = minimum_max(values, counts, k, e)
+def _max(
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
+) -> _FoundCuts | None:
+    cut = minimum_max(values, counts, k, e, _worth(all_rows))
     return (
         None if cut is None else _FoundCuts(cut[0], None, {"least_largest_range_of_runs": cut[1]})
     )
 
 
-def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
+def _max_overlapping(
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, _: int
+) -> _FoundCuts | None:
     found = minimum_max_overlapping(values, counts, k, e)
     if found is None:
         return None
@@ -241,7 +258,13 @@ def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> 
     return _FoundCuts(found.bounds, found.group, proven)
 
 
-_OBJECTIVES: Mapping[str, Callable[[np.ndarray, np.ndarray, int, int], _FoundCuts | None]] = {
+def _worth(all_rows: int) -> int:
+    """From how many points of one stratum on compiled loops pay; all strata share their cost."""
+    return 0 if all_rows >= WORTH_COMPILING else WORTH_COMPILING
+
+
+_Objective = Callable[[np.ndarray, np.ndarray, int, int, int], _FoundCuts | None]
+_OBJECTIVES: Mapping[str, _Objective] = {
     "sum": _sum,
     "weighted": _weighted,
     "max": _max,

@@ -21,7 +21,7 @@ from sfumato.tasks.partitions.ke.runs import (
 
 
 def minimum_max(
-    values: np.ndarray, counts: np.ndarray, k: int, e: int
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, worth: int | None = None
 ) -> tuple[np.ndarray, int] | None:
     """Cut a sorted multiset into runs of k distinct values spanning e, the largest range least.
 
@@ -32,6 +32,7 @@ def minimum_max(
         counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
+        worth: from how many points on compiled loops pay, where that is not the usual number.
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
@@ -47,8 +48,9 @@ def minimum_max(
         return None
     copies = np.minimum(counts, 2)  # where two runs part the copies makes no difference
     points = np.repeat(values - values[0], copies)
-    ends = first_ends(points, k, e)
-    if len(points) >= WORTH_COMPILING and points.dtype != object:
+    worth = WORTH_COMPILING if worth is None else worth
+    ends = first_ends(points, k, e, worth)
+    if len(points) >= worth and points.dtype != object:
         start, largest = _cut(points, ends, _compiled_largest(), _compiled_sum())
     else:
         start, largest = _cut(points.astype(object), ends, _least_largest, _least_sum)

@@ -16,21 +16,21 @@ def feasible(values: np.ndarray, k: int, e: int) -> bool:
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
 
 
-def first_ends(points: np.ndarray, k: int, e: int, worth: int = WORTH_COMPILING) -> np.ndarray:
+def first_ends(points: np.ndarray, k: int, e: int, worth: int | None = None) -> np.ndarray:
     """The first end of a run from each start, one more than there are points where there is none.
 
     Args:
         points: ascending, int64 or Python integers.
         k: smallest number of distinct points in a run.
         e: smallest range of a run.
-        worth: from how many points on compiled loops pay.
+        worth: from how many points on compiled loops pay, where that is not the usual number.
 
     Returns:
         int32, one for each start from 0 to the number of points; ascending.
     """
     n = len(points)
     ends = np.full(n + 1, n + 1, dtype=np.int32)
-    if n >= worth and points.dtype != object:
+    if n >= (WORTH_COMPILING if worth is None else worth) and points.dtype != object:
         _compiled()(points, k, e, ends)
     else:
         _fill(points.tolist(), k, e, ends)

@@ -24,7 +24,7 @@ _LOW = 2**31 - 1
 
 
 def minimum_weighted(
-    values: np.ndarray, counts: np.ndarray, k: int, e: int, worth: int = WORTH_COMPILING
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, worth: int | None = None
 ) -> tuple[np.ndarray, int] | None:
     """Cut a sorted multiset into runs of k distinct values spanning e, each weighed by its size.
 
@@ -35,7 +35,7 @@ def minimum_weighted(
         counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
-        worth: from how many points on compiled loops pay.
+        worth: from how many points on compiled loops pay, where that is not the usual number.
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
@@ -51,6 +51,7 @@ def minimum_weighted(
         return None
     points, before = _points(values, counts)
     n = len(points)
+    worth = WORTH_COMPILING if worth is None else worth
     ends = first_ends(points, k, e, worth)
     start = np.full(n + 1, -1, dtype=np.int32)
     start[0] = 0
