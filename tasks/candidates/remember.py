@@ -52,10 +52,10 @@ def write_slots(stage: Path, slots: SlotMap) -> None:
     write_stage_table(as_table(slots), stage / _MAP)
 
 
-def slots_in(stage: Path) -> pa.Table | None:
-    """The map of a candidate as a table, None where nobody is remembered."""
+def map_in(stage: Path) -> Path | None:
+    """The file of the map of a candidate, None where nobody is remembered."""
     place = stage / _MAP
-    return read_stage_table(place) if place.exists() else None
+    return place if place.exists() else None
 
 
 def map_sha256(stage: Path) -> str | None:

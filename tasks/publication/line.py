@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, InputError, SfumatoError
 from sfumato.tasks.authorship.keys import fingerprint
@@ -93,7 +92,8 @@ class Candidate:
         sha256: of each of its files when it was assessed, by its path from there.
         versions: whether people may be in several versions of the line.
         suppressed: which rows are not published, in canonical order (bool), None where all are.
-        map: who stands in which group, None where the line remembers nobody so.
+        map: the file that says who stands in which group (see `read_stage_table`), which is large
+            and read where it is needed; None where the line remembers nobody so.
         made_after: the digest of the line's last version when the map was made, where it goes on.
         followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
@@ -104,7 +104,7 @@ class Candidate:
     sha256: Mapping[str, str]
     versions: str
     suppressed: np.ndarray | None = None
-    map: pa.Table | None = None
+    map: Path | None = None
     made_after: str | None = None
     followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
+from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
@@ -114,11 +114,13 @@ def identity(deidentified: Path) -> Identity:
 
 
 def _hashed(deidentified: Path) -> pa.Table | RowsInFile | None:
-    """The hashed rows; in parts these are left out where nobody compares them."""
+    """The hashed rows, in their file unless it is encrypted; in parts only where some compare."""
     streamed, whole = deidentified / STREAMED, deidentified / _ROWS
     if streamed.exists():
         return RowsInFile(streamed)
-    return read_stage_table(whole) if whole.exists() else None
+    if not whole.exists():
+        return None
+    return read_stage_table(whole) if is_encrypted(whole) else RowsInFile(whole)
 
 
 def _read_array(path: Path) -> np.ndarray:

@@ -10,8 +10,8 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import examine, require
 from sfumato.tasks.candidates.remember import (
     map_followed,
+    map_in,
     map_sha256,
-    slots_in,
     version_before,
     whose_in,
 )
@@ -115,7 +115,7 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
         sha256=document["sha256"],
         versions=document["versions"],
         suppressed=np.load(path) if path.exists() else None,
-        map=slots_in(candidate),
+        map=map_in(candidate),
         made_after=version_before(candidate),
         followed=map_followed(candidate),
         counts=read_note(candidate, "counts"),

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import ResolvedRun
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
-from sfumato.tasks.candidates.remember import slots_in
+from sfumato.tasks.candidates.remember import map_in
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.tables import read_tables
@@ -90,9 +91,9 @@ def _drawn_twice(
 
 def _whose(candidate: Path) -> WhoseRows:
     """The group of each person of a candidate, by its private map."""
-    slots = slots_in(candidate)
+    slots = map_in(candidate)
     assert slots is not None, "a line with a unit remembers who stands where"
-    known = from_table(slots, candidate)
+    known = from_table(read_stage_table(slots), candidate)
     person = known.key.view(np.int64).reshape(len(known), -1)[:, 0]
     return WhoseRows(known.group, replace(known.rows, person=person))
 
