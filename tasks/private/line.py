@@ -20,7 +20,7 @@ from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.keys import HASH_BYTES, keyed_hashes, texts_of
+from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.workdir import private_directory
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def unit_hash(unit: str, secret: bytes) -> bytes:
 
 def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
     """The keyed hash of each distinct unit, sorted (S32, one per unit)."""
-    hashes = keyed_hashes(texts_of(unit.values, str), secret)
+    hashes = hashes_of(unit.values, str, secret)
     return np.sort(hashes.view(f"S{HASH_BYTES}").ravel())
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
-from sfumato.tasks.private.keys import keyed_hashes, texts_of
+from sfumato.tasks.private.keys import hashes_of, keyed_hashes
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 
@@ -119,9 +119,10 @@ def _hashes(rows: pa.Table | RowsInFile, names: Sequence[str]) -> np.ndarray:
 
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
-    texts = [*texts_of(column.values, text_of), _NULL]
-    hashes = np.ascontiguousarray(keyed_hashes(texts, secret)[:, :_BYTES]).view("<u8").ravel()
-    codes = np.where(column.codes < 0, len(texts) - 1, column.codes)
+    of_values = hashes_of(column.values, text_of, secret)
+    whole = np.concatenate([of_values, keyed_hashes([_NULL], secret)])
+    hashes = np.ascontiguousarray(whole[:, :_BYTES]).view("<u8").ravel()
+    codes = np.where(column.codes < 0, len(column.values), column.codes)
     return hashes.astype(np.uint64), codes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.private.keys import keyed_hashes, texts_of
+from sfumato.tasks.private.keys import hashes_of, keyed_hashes
 from sfumato.tasks.private.people.keys import text_of
 
 _WORDS = 1 << 64
@@ -14,7 +14,7 @@ def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
 
     They are a function of the unit and the key alone.
     """
-    hashes = keyed_hashes(texts_of(unit.values, text_of), secret)
+    hashes = hashes_of(unit.values, text_of, secret)
     drawn = draw_evenly(hashes, secret, 2 * days + 1).astype(np.int64) - days
     return np.asarray(drawn[unit.codes])
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.keys import HASH_BYTES, keyed_hashes, texts_of
+from sfumato.tasks.private.keys import HASH_BYTES, hashes_of
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 
@@ -26,7 +26,7 @@ def pseudonyms_of(identifier: Column, secret: bytes) -> pa.Array:
 
     Equal numbers have equal pseudonyms, whatever their type.
     """
-    hashes = keyed_hashes(texts_of(identifier.values, text_of), secret).tobytes()
+    hashes = hashes_of(identifier.values, text_of, secret).tobytes()
     places = range(0, len(hashes), HASH_BYTES)
     texts = pa.array([hashes[at : at + HASH_BYTES].hex() for at in places], pa.string())
     return texts.take(pa.array(identifier.codes, mask=identifier.codes < 0))

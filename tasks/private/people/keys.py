@@ -19,12 +19,12 @@ from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.keys import (
     KEY,
+    hashes_of,
     key_file,
     keyed_hashes,
     new_secret,
     rewrap,
     secret_in,
-    texts_of,
     unwrap_key,
 )
 from sfumato.tasks.private.workdir import private_directory
@@ -120,6 +120,6 @@ def text_of(value: Any) -> str:
 
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
     """The name of each row's unit (S16, one per row)."""
-    hashes = keyed_hashes(texts_of(unit.values, text_of), secret)
+    hashes = hashes_of(unit.values, text_of, secret)
     names = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
     return np.asarray(names[unit.codes])
