@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import count
+from sfumato.expectations.measures.emd import ordered_distance
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
@@ -32,8 +33,10 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.mondrian import spread as mondrian_spread
 from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, draw_leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.spread import spread_rule
 from sfumato.tasks.partitions.partition import by_stratum
 from sfumato.tasks.partitions.shared.thresholds import usual_rows
 
@@ -228,8 +231,11 @@ COUNTED = st.one_of(
     st.tuples(st.integers(1, 4), st.sampled_from(["0.5", "1", "2.5"])).map(
         lambda drawn: RecursiveLDiversity(l=drawn[0], c=Decimal(drawn[1]), sensitive="s")
     ),
-    st.sampled_from(["0.1", "0.25", "0.5"]).map(
-        lambda t: TCloseness(t=Decimal(t), distance="equal", sensitive="s")
+    st.tuples(st.sampled_from(["0.1", "0.25", "0.5"]), st.sampled_from(["equal", "ordered"])).map(
+        lambda drawn: TCloseness(t=Decimal(drawn[0]), distance=drawn[1], sensitive="s")
+    ),
+    st.sampled_from(["1", "1.4", "2", "3"]).map(
+        lambda l: EntropyLDiversity(l=Decimal(l), sensitive="s")
     ),
     st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
         lambda drawn: KEAnonymity(k=drawn[0], e=drawn[1], sensitive="s")
@@ -594,11 +600,28 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
         [RecursiveLDiversity(l=2, c=Decimal("1.5"), sensitive="s")],
         [KEAnonymity(k=2, e=2, sensitive="s")],
         [KAnonymity(k=2), TCloseness(t=Decimal("0.5"), distance="equal", sensitive="s")],
+        [KAnonymity(k=2), TCloseness(t=Decimal("0.1"), distance="ordered", sensitive="s")],
+        [KAnonymity(k=2), EntropyLDiversity(l=Decimal("2.5"), sensitive="s")],
     ):
         promises = named(promises, microdata)
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
         assert compiled.facts["groups"] > (100 if parameters.leave else 400)
         assert parts(compiled.group) == parts(plain.group)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40))
+def test_moves_by_ranks_are_those_of_the_ordered_distance(rows):
+    values, codes = np.unique([value for value, _ in rows], return_inverse=True)
+    part = np.array([within for _, within in rows])
+    if part.all() or not part.any():
+        return
+    s = encode("s", "sensitive", pa.array(values[codes]))
+    groups = count(part.astype(np.int64), 2, {"s": s.coded()})
+    expected = ordered_distance(groups.sensitive["s"], groups.sizes)
+    spread = spread_rule([TCloseness(t=1, distance="ordered", sensitive="s")], s.coded())
+    tally = np.bincount(codes[part], minlength=len(values))
+    moved = mondrian_spread._by_ranks(np.flatnonzero(tally)[::-1].copy(), part.sum(), spread, tally)
+    assert moved * (len(values) > 1) == expected.numerators[1]
 
 
 def test_what_compiled_code_finds_is_judged(monkeypatch):

@@ -66,8 +66,13 @@ class EntropyLDiversity(LDiversity):
             f"equally likely values{besides(self.dont_care)}"
         )
 
+    @property
+    def least_entropy(self) -> float:
+        """The entropy below which a group fails (nats)."""
+        return float(np.log(float(self.l)) - _LENIENT)
+
     def _below(self, found: np.ndarray) -> np.ndarray:
-        return np.asarray(~(found >= np.log(float(self.l)) - _LENIENT))
+        return np.asarray(~(found >= self.least_entropy))
 
     def _entropy(self, groups: Groups) -> np.ndarray:
         counts = self.counts_in(groups)

@@ -13,9 +13,21 @@ from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.l_diversity import DistinctLDiversity, RecursiveLDiversity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.partitions.mondrian.spread import LOOPS as SPREAD_LOOPS
+from sfumato.tasks.partitions.mondrian.spread import (
+    Spread,
+    fits,
+    is_near,
+    is_uncertain,
+    spread_rule,
+)
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.partitions.shared.thresholds import (
     largest_k,
@@ -34,7 +46,7 @@ class CountRule(NamedTuple):
     It has at least so many `rows` and different `values`; the most frequent value is a share of at
     most `numerator / denominator`. Where `rank` is not 0, that value is rarer than `more / less`
     times all from this rank on. Where `units` has numbers, the values are at least `gap` apart.
-    Where `totals` has the rows of all parts, the distance from them is at most `near / far`.
+    Beside those of all rows they keep `spread`.
     """
 
     rows: int
@@ -46,9 +58,7 @@ class CountRule(NamedTuple):
     less: int
     gap: int
     units: np.ndarray
-    near: int
-    far: int
-    totals: np.ndarray
+    spread: Spread
 
 
 def count_rule(judge: PartJudge) -> CountRule | None:
@@ -60,7 +70,9 @@ def count_rule(judge: PartJudge) -> CountRule | None:
     share = Fraction(smallest_alpha(promises))
     rank, more, less = _recursive(promises)
     k, gap, units = _apart(judge)
-    near, far, totals = _close(judge)
+    spread = spread_rule(promises, next(iter(judge.sensitive.values()), None))
+    if spread is None:
+        return None
     found = CountRule(
         rows=largest_k(promises),
         values=max(k, largest_l(promises)),
@@ -71,9 +83,7 @@ def count_rule(judge: PartJudge) -> CountRule | None:
         less=less,
         gap=gap,
         units=units,
-        near=near,
-        far=far,
-        totals=totals,
+        spread=spread,
     )
     return found if _fits(found, judge.rows) else None
 
@@ -83,13 +93,9 @@ def _is_counted(promise: PrivacyModel) -> bool:
     match promise:
         case AlphaK():
             return promise.values is None
-        case DistinctLDiversity():
-            return not promise.known
-        case RecursiveLDiversity():
-            return not (promise.known or promise.dont_care or promise.negative)
-        case TCloseness():
-            return promise.distance == "equal"
-    return isinstance(promise, KAnonymity | KEAnonymity)
+        case DistinctLDiversity() | RecursiveLDiversity() | EntropyLDiversity():
+            return promise.by_ranks
+    return isinstance(promise, KAnonymity | KEAnonymity | TCloseness)
 
 
 def _recursive(promises: Sequence[PrivacyModel]) -> tuple[int, int, int]:
@@ -113,20 +119,10 @@ def _apart(judge: PartJudge) -> tuple[int, int, np.ndarray]:
     return asked.k, numbers.at_least(asked.e), numbers.units
 
 
-def _close(judge: PartJudge) -> tuple[int, int, np.ndarray]:
-    """The largest distance from the values of all rows, and how often each occurs there."""
-    found = [promise for promise in judge.promises if isinstance(promise, TCloseness)]
-    if not found:
-        return 1, 1, np.zeros(0, dtype=np.int64)
-    t = min(Fraction(promise.t) for promise in found)
-    coded = judge.sensitive[str(found[0].sensitive)]
-    return t.numerator, t.denominator, np.bincount(coded.codes, minlength=coded.values)
-
-
 def _fits(rule: CountRule, rows: int) -> bool:
     """True where no product overflows."""
     small = max(rule.denominator, rule.more, rule.less) <= _INT32 and rule.rank <= _RANKS
-    whole = 2 * rows * rows * rule.far <= INT64_MAX and rule.gap <= INT64_MAX
+    whole = fits(rule.spread, rows) and rule.gap <= INT64_MAX
     return small and whole and rule.units.dtype == np.int64
 
 
@@ -145,8 +141,9 @@ def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
 
 def _enough(rule: CountRule) -> int:
     """The number of different values that suffices, -1 where something else is asked for."""
-    shares = rule.numerator < rule.denominator or rule.rank > 0
-    return -1 if shares or len(rule.units) > 0 or len(rule.totals) > 0 else rule.values
+    shares = rule.numerator < rule.denominator or rule.rank > 0 or rule.spread.uncertainty > 0
+    spread = len(rule.spread.totals) > 0 or len(rule.spread.below) > 0
+    return -1 if shares or spread or len(rule.units) > 0 else rule.values
 
 
 def _is_rare(most: Any, found: np.ndarray, rows: int, rule: CountRule, tally: np.ndarray) -> bool:
@@ -158,18 +155,6 @@ def _is_rare(most: Any, found: np.ndarray, rows: int, rule: CountRule, tally: np
                 found[at], found[rank] = found[rank], found[at]
         tail -= tally[found[rank]]
     return bool(rule.rank == 0 or most * rule.less < tail * rule.more)
-
-
-def _is_near(found: np.ndarray, rows: int, rule: CountRule, tally: np.ndarray) -> bool:
-    """True where the values are spread like those of all rows: Σ |N n_s - n N_s| is small."""
-    if len(rule.totals) == 0:
-        return True
-    whole = rule.totals.sum()
-    moved = whole * rows
-    for value in found:
-        expected = rule.totals[value] * rows
-        moved += abs(tally[value] * whole - expected) - expected
-    return bool(moved * rule.far <= 2 * whole * rows * rule.near)
 
 
 def _is_wide(found: np.ndarray, rule: CountRule) -> bool:
@@ -189,7 +174,8 @@ def _keeps(values: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
         distinct >= rule.values
         and most * rule.denominator <= rule.numerator * rows
         and _is_rare(most, found, rows, rule, tally)
-        and _is_near(found, rows, rule, tally)
+        and is_near(found, rows, rule.spread, tally)
+        and is_uncertain(found, rows, rule.spread, tally)
         and _is_wide(found, rule)
     )
     for value in found:
@@ -214,4 +200,4 @@ def all_keep(values: np.ndarray, ends: np.ndarray, rule: CountRule, tally: np.nd
     return True
 
 
-LOOPS = (_count, _enough, _is_rare, _is_near, _is_wide, _keeps, all_keep)
+LOOPS = (*SPREAD_LOOPS, _count, _enough, _is_rare, _is_wide, _keeps, all_keep)

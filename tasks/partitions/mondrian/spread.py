@@ -1,0 +1,136 @@
+"""How values of a part are spread beside those of all rows, in loops: distances, and uncertainty.
+
+`LOOPS` has the functions that are compiled, in the order in which they call one another.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.groups.counting import Coded
+from sfumato.expectations.models.l_diversity import EntropyLDiversity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.t_closeness import TCloseness
+
+
+class Spread(NamedTuple):
+    """What the spread of a part's values keeps.
+
+    The distance from all rows is at most `near / far`: where `totals` has the rows of each value
+    (int64, one per value), all values are equally far apart; where `below` has the rows up to each
+    rank (int64, one per rank), they are as far as their ranks. `rank` (int64, one per value) has
+    that of each value, and `sums` adds up `below` (int64, one more than ranks). Else these are
+    empty.
+    The entropy is at least `uncertainty` (nats).
+    """
+
+    near: int
+    far: int
+    totals: np.ndarray
+    rank: np.ndarray
+    below: np.ndarray
+    sums: np.ndarray
+    uncertainty: float
+
+
+def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread | None:
+    """What promises ask of the spread of a sensitive attribute; None where that is not counted.
+
+    `coded` is the attribute, None where no promise is about one.
+    """
+    close = [promise for promise in promises if isinstance(promise, TCloseness)]
+    entropies = [one.least_entropy for one in promises if isinstance(one, EntropyLDiversity)]
+    distances = {promise.distance for promise in close}
+    if len(distances) > 1 or "hierarchical" in distances:
+        return None
+    nothing = np.zeros(0, dtype=np.int64)
+    t = min((Fraction(promise.t) for promise in close), default=Fraction(1))
+    found = Spread(
+        near=t.numerator,
+        far=t.denominator,
+        totals=nothing,
+        rank=nothing,
+        below=nothing,
+        sums=nothing,
+        uncertainty=max(entropies, default=0.0),
+    )
+    if coded is None or not distances:
+        return found
+    totals = np.bincount(coded.codes, minlength=coded.values)
+    if distances == {"equal"}:
+        return found._replace(totals=totals)
+    if coded.numbers is None:
+        return None
+    below = np.cumsum(totals[totals > 0])
+    return found._replace(
+        rank=np.cumsum(totals > 0) - 1, below=below, sums=np.append(0, np.cumsum(below))
+    )
+
+
+def fits(spread: Spread, rows: int) -> bool:
+    """True where no product overflows; `rows` are all rows."""
+    return max(2, len(spread.below)) * rows * rows * spread.far <= INT64_MAX
+
+
+def _by_ranks(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> int:
+    """Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over values up to the rank; sorts `found`.
+
+    Between two values of the part the first sum stays, while the second rises.
+    """
+    found.sort()
+    whole, last = spread.below[-1], len(spread.below) - 1
+    moved, shown = rows * spread.sums[spread.rank[found[0]]], 0
+    for i in range(len(found)):
+        shown += tally[found[i]] * whole
+        begin = spread.rank[found[i]]
+        end = last if i + 1 == len(found) else spread.rank[found[i + 1]]
+        crossing, high = begin, end
+        while crossing < high:
+            middle = (crossing + high) // 2
+            if spread.below[middle] * rows > shown:
+                high = middle
+            else:
+                crossing = middle + 1
+        first = spread.sums[crossing] - spread.sums[begin]
+        then = spread.sums[end] - spread.sums[crossing]
+        moved += (2 * crossing - begin - end) * shown + rows * (then - first)
+    return int(moved)
+
+
+def is_near(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> bool:
+    """True where the values are spread like those of all rows; may sort `found`.
+
+    Args:
+        found: the different values of the part (int32).
+        rows: of the part.
+        spread: what is kept.
+        tally: how often each value occurs in the part (int32).
+    """
+    if len(spread.below) > 1:
+        limit = (len(spread.below) - 1) * spread.below[-1] * rows * spread.near
+        return bool(_by_ranks(found, rows, spread, tally) * spread.far <= limit)
+    if len(spread.totals) == 0:
+        return True
+    whole = spread.totals.sum()
+    moved = whole * rows
+    for value in found:
+        expected = spread.totals[value] * rows
+        moved += abs(tally[value] * whole - expected) - expected
+    return bool(moved * spread.far <= 2 * whole * rows * spread.near)
+
+
+def is_uncertain(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> bool:
+    """True where the entropy of the values is large enough; arguments are as for `is_near`."""
+    if spread.uncertainty <= 0:
+        return True
+    terms = 0.0
+    for value in found:
+        terms += tally[value] * log(tally[value])
+    return bool(log(rows) - terms / rows >= spread.uncertainty)
+
+
+LOOPS = (_by_ranks, is_near, is_uncertain)
