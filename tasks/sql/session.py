@@ -92,6 +92,17 @@ def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[t
     return _fetched(lambda: connection.execute(tree.sql("duckdb")).fetchall())
 
 
+def keep_rows(connection: duckdb.DuckDBPyConnection, name: str, query: exp.Query) -> None:
+    """Keep the rows of a query in a table of this connection alone.
+
+    Raises:
+        QueryError: where DuckDB cannot evaluate the query.
+    """
+    alone = exp.Properties(expressions=[exp.TemporaryProperty()])
+    table = exp.to_table(name)
+    fetch(connection, exp.Create(this=table, kind="TABLE", expression=query, properties=alone))
+
+
 def fetch_table(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> pa.Table:
     """The rows of a query as an Arrow table.
 

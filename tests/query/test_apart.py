@@ -18,6 +18,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
 from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
@@ -97,6 +98,31 @@ def test_cells_are_the_values_that_groups_admit():
     assert [(row["sex"], row["zip"]) for row in rows] == [("F", z) for z in (21000, 23000, 54000)]
     assert [row["n"].estimate for row in rows] == [pytest.approx(2 / 3)] * 3
     assert [(row["n"].lower, row["n"].upper) for row in rows] == [(0, 2)] * 3
+
+
+@pytest.mark.parametrize("estimator", ["weighted", "uniform"])
+def test_an_engine_that_is_asked_again_answers_as_a_new_one(estimator):
+    tables = published(PATIENTS, PEOPLE, GROUPS)
+    asked_again = [
+        read_question(f"SELECT COUNT(*) FROM microdata {rest}", PATIENTS)
+        for rest in (
+            "WHERE age >= 45",
+            "WHERE age >= 60 AND sex = 'M'",
+            "WHERE zip = 23000 AND disease = 'diabetes' GROUP BY sex",
+            "WHERE age >= 45",
+            "",
+        )
+    ]
+    with engine(tables, PATIENTS, estimator) as one:
+        found = [one.ask(question) for question in asked_again]
+        kept = one._tables
+    alone = []
+    for question in asked_again:
+        with engine(tables, PATIENTS, estimator) as another:
+            alone.append(another.ask(question))
+    assert found == alone
+    assert found[0] != found[1]
+    assert len(kept) == 4, "sizes, and what groups admit of three columns"
 
 
 def surjections(values, size):

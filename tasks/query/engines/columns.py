@@ -5,7 +5,7 @@ DuckDB runs the rewritten queries that analysts are given.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator, MarginalCounts
-from sfumato.tasks.sql.session import fetch, session
+from sfumato.tasks.sql.session import fetch, keep_rows, session
 
 
 @contextmanager
@@ -33,11 +33,16 @@ def open_columns(
 
 @dataclass(frozen=True)
 class CountsEngine:
-    """A session that sees the published tables."""
+    """A session that sees the published tables.
+
+    What every question has alike, it counts once: `_tables` has the names of tables by the queries
+    whose rows they keep.
+    """
 
     connection: duckdb.DuckDBPyConnection
     declared: Declared
     estimator: Estimator
+    _tables: dict[str, str] = field(default_factory=dict)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """The bounds of each count by the values of the group columns.
@@ -45,13 +50,22 @@ class CountsEngine:
         Raises:
             QueryError: where the query cannot be evaluated.
         """
-        query = MarginalCounts(question, self.declared, self.estimator).counts()
+        query = MarginalCounts(question, self.declared, self.estimator).counts(self._kept)
         answer = {}
         for *key, least, most, expected in fetch(self.connection, query):
             estimate = Fraction(float(expected)) if estimates else None
             bounds = Bounds(int(least), int(most), estimate)
             answer[tuple(key)] = dict.fromkeys(question.aggregates, bounds)
         return answer
+
+    def _kept(self, query: exp.Select) -> exp.Select:
+        """A query that reads the rows of another one, which are kept for as long as the session."""
+        asked = query.sql("duckdb")
+        if asked not in self._tables:
+            name = f"kept_{len(self._tables)}"
+            keep_rows(self.connection, name, query)
+            self._tables[asked] = name
+        return exp.select("*").from_(self._tables[asked])
 
     def starts(self, name: str) -> list[Any]:
         """The values of an ordered column that groups admit, ascending, without NaN."""

@@ -17,7 +17,7 @@ Source: Wang, Ambiguity: hide the presence of individuals and their privacy with
 loss; the bounds and the weights are this project's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +47,8 @@ from sfumato.tasks.query.sql.conditions.trees import (
 
 Estimator = Literal["weighted", "uniform"]
 """Values that a group admits are taken to occur as often as expected, or all equally often."""
+Kept = Callable[[exp.Select], exp.Select]
+"""What reads the rows of a query that every question about a release has alike."""
 
 
 @dataclass(frozen=True)
@@ -63,23 +65,23 @@ class MarginalCounts:
         for number in range(len(self.question.aggregates)):
             shown = zip(("least", "most", "expected"), "lue", strict=True)
             columns += [alias(own(of), f"{side}{number}") for of, side in shown]
-        return with_parts(self._parts(), select(columns, "counted"))
+        return with_parts(self._parts(lambda query: query), select(columns, "counted"))
 
-    def counts(self) -> exp.Select:
+    def counts(self, kept: Kept = lambda query: query) -> exp.Select:
         """The query that counts cells' rows: group columns, then least, most, expected number."""
         columns = [*keys_of(self.question), *trees("least", "most", "expected")]
-        return with_parts(self._parts(), select(columns, "counted"))
+        return with_parts(self._parts(kept), select(columns, "counted"))
 
     @property
     def surely_some(self) -> bool:
         """True where each cell surely has rows: admitted values occur, but maybe not together."""
         return len(self._terms()) < 2 and not self.declared.composed
 
-    def _parts(self) -> list[Part]:
+    def _parts(self, kept: Kept) -> list[Part]:
         terms = self._terms()
-        parts: list[Part] = [("sizes", self._sizes())]
+        parts: list[Part] = [("sizes", kept(self._sizes()))]
         for term in terms:
-            parts += term.parts()
+            parts += term.parts(kept)
         return [*parts, ("ranged", self._ranged(terms)), ("counted", self._counted())]
 
     def _sizes(self) -> exp.Select:
@@ -159,14 +161,14 @@ class _Term:
     name: str | None
     table: str
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self, kept: Kept) -> Iterator[Part]:
         """The parts that count the values each group admits, and those of them that are meant."""
         if self.name is None:
             yield self._meant, self._grouped(tree('SUM("count") AS l'), table=self.table)
             return
         table, expected = help_name(self.name), own(expected_name(self.name))
         admitted = [own(GROUP_ID), tree("COUNT(*) AS m")]
-        yield self._admitted, select(admitted, table, by=[own(GROUP_ID)])
+        yield self._admitted, kept(select(admitted, table, by=[own(GROUP_ID)]))
         if self.key.startswith("k"):
             key = alias(published_column(self.name), self.key)
             columns = [own(GROUP_ID), key, tree("1 AS l"), alias(expected, "n")]
