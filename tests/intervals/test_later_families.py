@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.tasks.candidates import calibrate as calibrating
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.calibrated.factors import FACTORS, freeze_factors, read_factors
@@ -57,9 +56,8 @@ def names(declared):
     return {one.family.partition("-")[0] for one in declared.intervals.families}
 
 
-def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkeypatch):
+def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkeypatch, few_queries):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    monkeypatch.setattr(calibrating, "QUERIES", 1_000)
     line = Small(tmp_path / "line").write(people(rows=240), evaluate={"intervals": 95})
     private = line.plan().line.private
     private.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -73,9 +71,8 @@ def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkey
     assert read_factors(private).stated == declared.intervals
 
 
-def test_a_frozen_line_goes_on_with_them(tmp_path, monkeypatch):
+def test_a_frozen_line_goes_on_with_them(tmp_path, monkeypatch, few_queries):
     """Version 0003 of a line of format 6: no factor falls, and those that came later are stated."""
-    monkeypatch.setattr(calibrating, "QUERIES", 1_000)
     line = FrozenLine(CORPUS / "format-6-people", "permuted").copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder / "private"))
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.tasks.candidates import calibrate as calibrating
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -231,9 +230,8 @@ VALUES = {"sum-by-one", "avg-by-one", "count-by-one", "spread-by-one", "median-b
     ],
 )
 def test_a_release_states_factors_of_columns_with_nulls(
-    form, partition, promise, wanted, small, monkeypatch
+    form, partition, promise, wanted, small, few_queries
 ):
-    monkeypatch.setattr(calibrating, "QUERIES", 1_000)
     rows = [
         row | ({"wage": ""} if number % 5 == 0 else {})
         for number, row in enumerate(people(rows=240))

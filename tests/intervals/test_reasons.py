@@ -2,7 +2,6 @@
 
 import pytest
 
-from sfumato.tasks.candidates import calibrate as calibrating
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.answer import document
@@ -26,9 +25,8 @@ ASKED = {
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path, monkeypatch):
+def work(tmp_path, monkeypatch, few_queries):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    monkeypatch.setattr(calibrating, "QUERIES", 1_000)
 
 
 def only(release, sql):
