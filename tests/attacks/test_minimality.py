@@ -146,23 +146,28 @@ def test_the_vectors_of_the_lattice(sizes, cases, beliefs, tmp_path):
         assert found[row].get(ill, 0) == pytest.approx(float(expected), abs=1e-12)
 
 
+def different_worlds(known, values):
+    """Every way to give the rows of each group its values; all are as likely."""
+    orders = [{*permutations(values[of] for of in rows)} for rows in every(known)]
+    for chosen in product(*orders):
+        world = list(values)
+        for rows, order in zip(every(known), chosen, strict=True):
+            for row, value in zip(rows, order, strict=True):
+                world[row] = value
+        yield world
+
+
 def worlds_made_anew(known, arrays, promises, partition):
     """By enumeration: all worlds with these values in these groups that are parted the same."""
     names = tuple(name for name in arrays if name != "s")
     promises = [replace(p, quasi_identifiers=names) for p in promises]
-    values = np.array(arrays["s"])
-    belief = [Counter() for _ in values]
+    belief = [Counter() for _ in arrays["s"]]
     total = 0
-    for orders in product(*(permutations(rows.tolist()) for rows in every(known))):
-        world = values.copy()
-        for rows, order in zip(every(known), orders, strict=True):
-            world[rows] = values[list(order)]
+    for world in different_worlds(known, arrays["s"]):
         try:
             group = (
                 ROOMS[partition.method]
-                .partition(
-                    table({**arrays, "s": world.tolist()}), [], promises, partition, seeded_keys(1)
-                )
+                .partition(table({**arrays, "s": world}), [], promises, partition, seeded_keys(1))
                 .group
             )
         except PromiseError:
@@ -173,7 +178,7 @@ def worlds_made_anew(known, arrays, promises, partition):
             == len({*group.tolist()})
         ):
             total += 1
-            for row, value in enumerate(world.tolist()):
+            for row, value in enumerate(world):
                 belief[row][value] += 1
     return [{v: Fraction(n, total) for v, n in sorted(of.items())} for of in belief]
 
@@ -250,17 +255,6 @@ def ways_to_be_left(run):
 
 def same_parts(one, other):
     return len({*zip(one.tolist(), other.tolist(), strict=True)}) == len({*one}) == len({*other})
-
-
-def different_worlds(known, values):
-    """Every way to give the rows of each group its values; all are as likely."""
-    orders = [{*permutations(values[of] for of in rows)} for rows in every(known)]
-    for chosen in product(*orders):
-        world = list(values)
-        for rows, order in zip(every(known), chosen, strict=True):
-            for row, value in zip(rows, order, strict=True):
-                world[row] = value
-        yield world
 
 
 @pytest.mark.parametrize(

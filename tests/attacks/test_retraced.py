@@ -145,10 +145,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_beliefs_are_those_of_all_worlds_and_orders(case, tmp_path):
+def test_beliefs_are_those_of_all_worlds_and_orders(case, tmp_path, monkeypatch):
     partition, arrays, promises, _ = CASES[case]
     release = released(tmp_path, arrays, promises, partition)
-    found = join_beliefs([of.beliefs() for of in retrace(release).groups])
+    told = retrace(release)
+    monkeypatch.setattr(minimality, "retrace", {release: told}.get)  # the attack does it anew
+    found = join_beliefs([of.beliefs() for of in told.groups])
     assert found.number == len(arrays["s"])
     group = retraced.group_of_people(release)
     expected = posterior(arrays, promises, partition, sorted(as_sets(group), key=min))

@@ -45,7 +45,7 @@ class RowCondition:
         asked, seen = 0, np.array([self.row])
         for step in steps(records.rows):
             asked += -(-records.rows // step)
-            new = np.setdiff1d(self._like_known(step), seen)
+            new = np.setdiff1d(self._like_known(step), seen, assume_unique=True)
             if self._meets(new, seen, records.shuffled, drawing):
                 return False, asked
             seen = np.union1d(seen, new)
