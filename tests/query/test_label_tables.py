@@ -4,6 +4,7 @@ import os
 import random
 from collections import Counter
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 import pytest
@@ -44,16 +45,46 @@ def filled(kind, directory, tables, declared):
         yield database
 
 
-def compared(database, release, query, reading, met):
-    """Hold what a database returns against the bounds here; `met` counts what became of it."""
-    kind, declared = database.dialect.name, release.declared
+@cache
+def asked(form):
+    """Releases of a form, and random queries on each: as they are rewritten, with their rows."""
+    found = []
+    for seed in range(SEEDS):
+        chance = random.Random(f"{form} {seed}")
+        with Release(chance, form, edges=0.0) as release:
+            drawn = [
+                (
+                    few_aggregates(queries(release, chance)[0], chance),
+                    chance.choice(["possible", "certain"]),
+                )
+                for _ in range(6)
+            ]
+            questions = [answered(release, query, reading) for query, reading in drawn]
+        found.append((release.tables, release.declared, questions))
+    return found
+
+
+def answered(release, query, reading):
+    """A query, as it is rewritten, and its rows; or why there is none."""
     try:
         answer = release.answer(query)
     except QueryError:
-        met["not answered"] += 1
+        return query, "not answered", None
+    try:
+        rewritten = rewrite(query, release.declared, reading)
+    except QueryError as error:
+        return query, str(error), None
+    return query, rewritten, returned(read_question(query, release.declared), answer, reading)
+
+
+def compared(database, query, rewritten, expected, met):
+    """Hold what a database returns against the bounds here; `met` counts what became of it."""
+    kind = database.dialect.name
+    if isinstance(rewritten, str):
+        met[rewritten[:60]] += 1
         return
     try:
-        text = rewrite(query, declared, reading).sql(kind)
+        text = rewritten.sql(kind)
     except QueryError as error:
         met[str(error)[:60]] += 1
         return
@@ -64,9 +95,7 @@ def compared(database, release, query, reading, met):
         if kind in ("postgres", "mariadb"):
             database.end(well=False)
         return
-    assert_same_rows(
-        found, returned(read_question(query, declared), answer, reading), (query, text)
-    )
+    assert_same_rows(found, expected, (query, text))
     met["compared"] += 1
 
 
@@ -74,16 +103,33 @@ def compared(database, release, query, reading, met):
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_random_queries(form, kind, tmp_path):
     met = Counter()
-    for seed in range(SEEDS):
-        chance = random.Random(f"{form} {seed}")
-        with (
-            Release(chance, form, edges=0.0) as release,
-            filled(kind, tmp_path / str(seed), release.tables, release.declared) as database,
-        ):
-            for _ in range(6):
-                query = few_aggregates(queries(release, chance)[0], chance)
-                compared(database, release, query, chance.choice(["possible", "certain"]), met)
+    for seed, (tables, declared, questions) in enumerate(asked(form)):
+        with filled(kind, tmp_path / str(seed), tables, declared) as database:
+            for query, rewritten, expected in questions:
+                compared(database, query, rewritten, expected, met)
     assert met["compared"] > SEEDS
+
+
+@cache
+def worlds_of(*names):
+    """A release of labels, and queries by some columns: where, as rewritten, extremes by cell."""
+    table, hidden = random_table(np.random.default_rng(0), 5)
+    places, found = [list(PETS.columns).index(name) for name in names], []
+    for where, holds in TIGHT[: None if not names else 9]:
+        query = f"SELECT {', '.join([*names, ALL])} FROM microdata WHERE {where}"
+        query += f" GROUP BY {', '.join(names)}" if names else ""
+        cells = {tuple(row[p] for p in places) for of in hidden for row in of if holds(row)}
+        expected = {}
+        for cell in {as_key(cell) for cell in cells or ([] if names else [()])}:
+            worlds = extremes(
+                hidden,
+                lambda r, cell=cell, holds=holds: (
+                    holds(r) and as_key([r[p] for p in places]) == cell
+                ),
+            )
+            expected[cell] = [end for function in FUNCTIONS for end in worlds[function][:2]]
+        found.append((where, rewrite(query, PETS), expected))
+    return table, found
 
 
 @pytest.mark.parametrize("kind", EACH)
@@ -93,50 +139,44 @@ def test_bounds_are_the_extremes_over_all_worlds(names, kind, tmp_path):
 
     Of groups, where no other part of the condition is on their columns.
     """
-    places = [list(PETS.columns).index(name) for name in names]
+    table, questions = worlds_of(*names)
     compared = 0
-    for seed in range(1):
-        table, hidden = random_table(np.random.default_rng(seed), 5)
-        with filled(kind, tmp_path / str(seed), {"microdata": table}, PETS) as database:
-            for where, holds in TIGHT[: None if not names else 9]:
-                query = f"SELECT {', '.join([*names, ALL])} FROM microdata WHERE {where}"
-                query += f" GROUP BY {', '.join(names)}" if names else ""
-                found = database.execute(rewrite(query, PETS).sql(kind))
-                told = {as_key(row[: len(names)]): row[len(names) :] for row in found}
-                cells = {tuple(row[p] for p in places) for of in hidden for row in of if holds(row)}
-                assert set(told) == {as_key(cell) for cell in cells or ([] if names else [()])}
-                for cell, row in told.items():
-                    worlds = extremes(
-                        hidden,
-                        lambda r, cell=cell, holds=holds: (
-                            holds(r) and as_key([r[p] for p in places]) == cell
-                        ),
-                    )
-                    expected = [end for function in FUNCTIONS for end in worlds[function][:2]]
-                    assert [number(of) for of in row] == [number(of) for of in expected], where
-                    compared += 1
+    with filled(kind, tmp_path / "database", {"microdata": table}, PETS) as database:
+        for where, rewritten, expected in questions:
+            found = database.execute(rewritten.sql(kind))
+            told = {as_key(row[: len(names)]): row[len(names) :] for row in found}
+            assert set(told) == set(expected)
+            for cell, row in told.items():
+                assert [number(of) for of in row] == [number(of) for of in expected[cell]], where
+                compared += 1
     assert compared > 8
+
+
+@cache
+def composed_of(seed, *names):
+    """A composed release, and queries by some columns: as they are rewritten, with their rows."""
+    declared, tables, _ = labelled(f"databases {seed}")
+    aggregates = "COUNT(*), COUNT(loss), SUM(loss), AVG(loss), MIN(loss), MAX(loss), MAX(word)"
+    found = []
+    for where, _ in LABELS:
+        query = f"SELECT {', '.join([*names, aggregates])} FROM microdata WHERE {where}"
+        query += f" GROUP BY {', '.join(names)}" if names else ""
+        answer = answer_on(tables, declared, query)
+        rows = returned(read_question(query, declared), answer, "possible")
+        found.append((query, rewrite(query, declared), rows))
+    return declared, tables, found
 
 
 @pytest.mark.parametrize("kind", EACH)
 @pytest.mark.parametrize("names", [[], ["age"], ["word"], ["sex", "word"]])
 def test_composed_releases(names, kind, tmp_path):
     """Some rows are of people who left, and nothing tells which."""
-    keys = ", ".join(names)
-    aggregates = "COUNT(*), COUNT(loss), SUM(loss), AVG(loss), MIN(loss), MAX(loss), MAX(word)"
     apart = 0
     for seed in range(2):
-        declared, tables, _ = labelled(f"databases {seed}")
+        declared, tables, questions = composed_of(seed, *names)
         with filled(kind, tmp_path / str(seed), tables, declared) as database:
-            for where, _ in LABELS:
-                query = f"SELECT {', '.join([*names, aggregates])} FROM microdata WHERE {where}"
-                query += f" GROUP BY {keys}" if names else ""
-                expected = returned(
-                    read_question(query, declared), answer_on(tables, declared, query), "possible"
-                )
-                assert_same_rows(
-                    database.execute(rewrite(query, declared).sql(kind)), expected, query
-                )
+            for query, rewritten, expected in questions:
+                assert_same_rows(database.execute(rewritten.sql(kind)), expected, query)
                 apart += sum(row[len(names)] < row[len(names) + 1] for row in expected)
     assert apart > 4
 
