@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
 
 import numpy as np
@@ -98,22 +99,62 @@ OF_SUBDOMAINS = {
 }
 
 
+@cache
+def tables_of_rows():
+    """Tables, and for each condition the losses that it means in every world."""
+    generator, found = np.random.default_rng(5), []
+    for _ in range(6):
+        table = random_rows(generator, generator.integers(1, 4, 2))
+        every_world = list(worlds(table, together=False))
+        meant = [
+            {tuple(sorted(row["loss"] for row in world if holds(row))) for world in every_world}
+            for _, holds in CONDITIONS
+        ]
+        found.append((table, meant))
+    return found
+
+
+@cache
+def tables_of_subdomains():
+    """Releases, and for each condition the losses that it means in every world."""
+    found = []
+    for seed in range(25):
+        tables, _, copies = small(seed)
+        rows, meant = tables["qit"].to_pylist(), {}
+        for where, wanted in OF_SUBDOMAINS.items():
+            chosen = [row for row in rows if "age" not in where or row["age"] < 2]
+            hits = Counter(row["group_id"] for row in chosen)
+            meant[where] = outcomes(copies, hits, wanted)
+        found.append((tables, meant))
+    return found
+
+
+@cache
+def tables_of_labels():
+    """A table and a condition each, and the losses that it means in every world."""
+    generator, found = np.random.default_rng(3), []
+    for where, holds in TIGHT:
+        table, hidden = random_table(generator, 5)
+        statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
+        losses = [rows[0][4] for rows in hidden]
+        meant = {
+            tuple(sorted(loss for loss, is_meant in zip(losses, world, strict=True) if is_meant))
+            for world in itertools.product(*statuses)
+        }
+        found.append((where, table, meant))
+    return found
+
+
 class AggregateLaws:
     """The laws, of the aggregate `name`, whose truth is in `ORACLES`."""
 
     @pytest.mark.parametrize("form", ["permuted", "split"])
     def test_the_truth_of_every_world_is_within_the_bounds(self, name, form):
-        declared, generator = declare(form), np.random.default_rng(5)
+        declared = declare(form)
         queries = [f"SELECT {call(name)} AS x FROM microdata WHERE {of}" for of, _ in CONDITIONS]
-        for _ in range(6):
-            table = random_rows(generator, generator.integers(1, 4, 2))
-            every_world = list(worlds(table, together=False))
+        for table, meant in tables_of_rows():
             answers = answers_on(in_form(table, declared), declared, queries)
-            for (_, holds), answer in zip(CONDITIONS, answers, strict=True):
-                chosen = {
-                    tuple(sorted(row["loss"] for row in world if holds(row)))
-                    for world in every_world
-                }
+            for chosen, answer in zip(meant, answers, strict=True):
                 assert_within(
                     name, answer.rows[0]["x"], [ORACLES[name](values) for values in chosen]
                 )
@@ -125,31 +166,18 @@ class AggregateLaws:
             with pytest.raises(QueryError, match=f"{name.upper()} has no bounds where ranges"):
                 answers_on(small(0)[0], SMALL, queries)
             return
-        for seed in range(25):
-            tables, _, copies = small(seed)
-            rows = tables["qit"].to_pylist()
+        for tables, meant in tables_of_subdomains():
             answers = answers_on(tables, SMALL, queries)
-            for (where, wanted), answer in zip(OF_SUBDOMAINS.items(), answers, strict=True):
-                chosen = [row for row in rows if "age" not in where or row["age"] < 2]
-                hits = Counter(row["group_id"] for row in chosen)
-                truths = [ORACLES[name](values) for values in outcomes(copies, hits, wanted)]
+            for (where, chosen), answer in zip(meant.items(), answers, strict=True):
+                truths = [ORACLES[name](values) for values in chosen]
                 checked[where] += assert_within(name, answer.rows[0]["x"], truths) is not None
         assert min(checked[where] for where in OF_SUBDOMAINS) > 5
 
     def test_the_truth_is_within_the_bounds_where_labels_stand_for_values(self, name):
-        generator, checked = np.random.default_rng(3), 0
-        for where, holds in TIGHT:
-            table, hidden = random_table(generator, 5)
+        checked = 0
+        for where, table, meant in tables_of_labels():
             query = f"SELECT {call(name)} AS x FROM microdata WHERE {where}"
             (row,) = answer_on({"microdata": table}, PETS, query).rows
-            statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
-            losses = [rows[0][4] for rows in hidden]
-            chosen = [
-                [loss for loss, meant in zip(losses, world, strict=True) if meant]
-                for world in itertools.product(*statuses)
-            ]
-            checked += (
-                assert_within(name, row["x"], [ORACLES[name](values) for values in chosen])
-                is not None
-            )
+            truths = [ORACLES[name](values) for values in meant]
+            checked += assert_within(name, row["x"], truths) is not None
         assert checked > 5

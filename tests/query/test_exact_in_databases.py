@@ -1,6 +1,7 @@
 """What is exact of published rows, in databases: the same rows as the engine's, in its order."""
 
 import random
+from functools import cache
 
 import pytest
 
@@ -52,19 +53,29 @@ def near(value):
     return pytest.approx(float(value), rel=1e-9) if numeric else value
 
 
+@cache
+def asked(form, sensitive):
+    """A release, and each query: as it is rewritten, and the engine's rows."""
+    declared = declare(form, sensitive)
+    tables = in_form(microdata(random.Random(f"{form} {sensitive}")), declared)
+    questions = [
+        (query, rewrite(query, declared), sides(answer_on(tables, declared, query)))
+        for query in QUERIES
+    ]
+    return declared, tables, questions
+
+
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_databases_answer_as_the_engine_does(form, sensitive, kind, tmp_path):
-    declared = declare(form, sensitive)
-    tables = in_form(microdata(random.Random(f"{form} {sensitive}")), declared)
+    declared, tables, questions = asked(form, sensitive)
     url, rows = address(kind, tmp_path), 0
     load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
     with target(url) as database:
-        for query in QUERIES:
-            expected = sides(answer_on(tables, declared, query))
+        for query, rewritten, expected in questions:
             found = [
                 [comparable(value) for value in row]
-                for row in database.execute(rewrite(query, declared).sql(kind))
+                for row in database.execute(rewritten.sql(kind))
             ]
             if "ORDER BY" not in query:
                 found, expected = (sorted(of, key=str) for of in (found, expected))

@@ -38,7 +38,10 @@ QUERIES = (
 
 @cache
 def asked(form, sensitive, missing):
-    """A release, and each query in each reading: as it is rewritten, and the engine's rows."""
+    """A release, and each query in each reading: as it is rewritten, and the engine's rows.
+
+    Where both readings are rewritten alike, and have the same rows, there is one.
+    """
     declared, found = declare(form, sensitive, missing=missing), {}
     rng = random.Random(f"{form} {sensitive} {missing}")
     tables = in_form(microdata(rng, missing=missing), declared)
@@ -47,7 +50,9 @@ def asked(form, sensitive, missing):
         rows = list(zip(sides(answer), answer.certain, strict=True))
         for reading in ("possible", "certain"):
             expected = [row for row, certain in rows if certain or reading == "possible"]
-            found[query, reading] = rewrite(query, declared, reading), expected
+            rewritten = rewrite(query, declared, reading)
+            if (rewritten, expected) != found.get((query, "possible")):
+                found[query, reading] = rewritten, expected
     return declared, tables, found
 
 
@@ -69,7 +74,7 @@ def test_databases_answer_as_the_engine_does(form, sensitive, missing, kind, tmp
                 found, expected = (sorted(of, key=str) for of in (found, expected))
             assert found == [[near(value) for value in row] for row in expected], (query, reading)
             compared += 1
-    assert compared == 2 * len(QUERIES)
+    assert compared > len(QUERIES)
 
 
 def test_a_sum_by_the_number_of_its_values_is_their_mean():
