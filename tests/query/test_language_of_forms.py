@@ -130,7 +130,7 @@ OF_CALCULATIONS = (
     (1, "SELECT word, COUNT(*), SUM(loss) FROM microdata GROUP BY word"),
     (1, "SELECT sex, COUNT(*) FROM microdata WHERE UPPER(word) = 'A' OR age = 1 GROUP BY sex"),
 )
-MOST = 300  # worlds that are gone through
+MOST = 300  # worlds that are gone through; those of the same rows in another order are one
 OF_DIFFERENT = (
     (0, "SELECT COUNT(DISTINCT loss) FROM microdata"),
     (0, "SELECT COUNT(DISTINCT loss), COUNT(DISTINCT ABS(loss)) FROM microdata WHERE age > 0"),
@@ -153,10 +153,14 @@ def test_answers_hold_those_of_every_world(form, seed):
     answers = [answer_on(tables, declared, query) for _, query in queries]
     seen = [defaultdict(list) for _ in queries]
     number = 0
-    with duckdb.connect() as connection:
-        for world in itertools.islice(worlds, MOST):
+    first = itertools.islice(worlds, MOST)
+    different = {tuple(sorted(map(repr, world))): world for world in first}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
+        for world in different.values():
             number += 1
-            connection.register("microdata", in_columns(world, declared))
+            connection.register("known", in_columns(world, declared))
+            connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
             for found, (keys, query) in zip(seen, queries, strict=True):
                 for row in connection.execute(query).fetchall():
                     found[row[:keys]].append(row[keys:])

@@ -44,6 +44,7 @@ class AllWorlds:
         different = {as_rows(world): world for world in worlds(self.table, sensitive == "together")}
         self.number = len(different)
         self.connection = duckdb.connect(config={"threads": 1})
+        self.connection.execute("PRAGMA disable_optimizer")  # planning takes longer than few rows
         for number, world in enumerate(different.values()):
             self._create(f"w{number}", world)
 
