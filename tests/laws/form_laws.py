@@ -22,8 +22,8 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
-from tests.laws.partition_laws import PartitionCase
-from tests.laws.tables import QUASI, SCHEMA, table_of_people
+from tests.laws.partition_laws import PartitionCase, partition_of_people, people
+from tests.laws.tables import QUASI, SCHEMA
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,20 @@ class FormLaws:
     """Subclasses give the `case`."""
 
     @pytest.fixture(params=range(3))
-    def microdata(self, request: Any) -> Microdata:
-        """People of a few towns."""
-        return table_of_people(np.random.default_rng(request.param), 48)
+    def number(self, request: Any) -> int:
+        """Of the people."""
+        found: int = request.param
+        return found
 
     @pytest.fixture
-    def partition(self, case: FormCase, microdata: Microdata) -> Partition:
+    def microdata(self, number: int) -> Microdata:
+        """People of a few towns."""
+        return people(number)
+
+    @pytest.fixture
+    def partition(self, case: FormCase, number: int) -> Partition:
         """A partition that the form can show."""
-        return case.partition.made(microdata, [])
+        return partition_of_people(case.partition, number)
 
     def test_its_parameters_are_registered_under_its_name(self, case):
         kind = FORM_PARAMETERS[case.parameters.method]
