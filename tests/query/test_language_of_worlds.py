@@ -44,9 +44,9 @@ class AllWorlds:
         different = {as_rows(world): world for world in worlds(self.table, sensitive == "together")}
         self.number = len(different)
         self.connection = duckdb.connect(config={"threads": 1})
-        self.connection.execute("PRAGMA disable_optimizer")  # planning takes longer than few rows
         for number, world in enumerate(different.values()):
             self._create(f"w{number}", world)
+        self.worlds = [self._of(f"w{number}") for number in range(self.number)]
 
     def _create(self, name, world):
         """A schema with a world's microdata."""
@@ -59,9 +59,15 @@ class AllWorlds:
 
     def answers(self, query):
         """The rows of each world's answer."""
-        for number in range(self.number):
-            self.connection.execute(f"SET search_path = 'w{number},main'")
-            yield self.connection.execute(query).fetchall()
+        for world in self.worlds:
+            yield world.execute(query).fetchall()
+
+    def _of(self, name):
+        """A connection that sees a world."""
+        connection = self.connection.cursor()
+        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
+        connection.execute(f"SET search_path = '{name},main'")
+        return connection
 
 
 def as_rows(world):
