@@ -78,6 +78,8 @@ def _numbers(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
 def _at(counting: Counting, place: np.ndarray, added: np.ndarray) -> np.ndarray:
     """The position of the value at a place, where so many of the first possible values count."""
     sure, maybe = np.cumsum(counting.sure), np.cumsum(counting.maybe)
+    if not counting.maybe.any():  # it is known which values count
+        return np.minimum(np.searchsorted(sure, place, side="right"), len(sure) - 1)
     low = np.zeros(len(place), dtype=np.int64)
     high = np.full(len(place), len(sure) - 1)
     while bool((low < high).any()):

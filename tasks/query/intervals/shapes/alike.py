@@ -5,7 +5,7 @@ number of rows tells: their intervals miss together. Quantiles are alike where t
 below them could have been drawn; half of the values is what is asked most, and stands by itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -63,10 +63,18 @@ ALIKE: Mapping[str, AlikeAggregates] = {
 }
 """By the name that they have in common; an aggregate is of the first that has it."""
 
+_NAMES: Mapping[str, Sequence[str]] = {
+    function: [name for name, alike in ALIKE.items() if function in alike.functions]
+    for alike in ALIKE.values()
+    for function in alike.functions
+}
+
 
 def name_of(aggregate: Aggregate) -> str | None:
     """What aggregates like this one are called; None of others."""
-    return next((name for name, alike in ALIKE.items() if alike.has(aggregate)), None)
+    return next(
+        (name for name in _NAMES.get(aggregate.function, ()) if ALIKE[name].has(aggregate)), None
+    )
 
 
 def _any(some: tuple[Drawn, ...], below: Callable[[int], int]) -> Drawn:

@@ -26,12 +26,6 @@ class Family:
     matching: bool
     words: str
 
-    def has(self, aggregate: Aggregate, shape: QueryShape) -> bool:
-        """Decide whether an aggregate over rows selected so is of this family."""
-        several, matching = shape.columns > 1, shape.selected_by(aggregate) is not None
-        asked = name_of(aggregate), several, matching
-        return asked == (self.aggregates, self.several, self.matching)
-
 
 _ONE = "by one column"
 _SEVERAL = "by two or three columns"
@@ -56,6 +50,10 @@ FAMILIES: Mapping[str, Family] = {
     "median-by-several": Family("median", True, False, f"MEDIAN, {_SEVERAL}"),
     "quantile-by-one": Family("quantile", False, False, f"{_QUANTILE}, {_ONE}"),
     "quantile-by-several": Family("quantile", True, False, f"{_QUANTILE}, {_SEVERAL}"),
+}
+
+_NAMES: Mapping[tuple[str | None, bool, bool], str] = {
+    (one.aggregates, one.several, one.matching): name for name, one in FAMILIES.items()
 }
 
 
@@ -83,10 +81,9 @@ def family_of(shape: QueryShape | None, aggregate: Aggregate) -> tuple[str, str]
     """
     if shape is None or aggregate.distinct:
         return None
-    name = next((name for name, one in FAMILIES.items() if one.has(aggregate, shape)), None)
-    return (
-        None if name is None else (name, aggregate.sensitive or shape.selected_by(aggregate) or "")
-    )
+    by = shape.selected_by(aggregate)
+    name = _NAMES.get((name_of(aggregate), shape.columns > 1, by is not None))
+    return None if name is None else (name, aggregate.sensitive or by or "")
 
 
 def families_in_words(stated: CalibratedIntervals) -> str:
