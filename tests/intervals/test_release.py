@@ -8,7 +8,6 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.candidates import calibrate as calibrating
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.private.backup import backup, unpack
@@ -45,9 +44,8 @@ ASKED = "SELECT COUNT(*) FROM microdata WHERE age < 40 AND illness = 'gout'"
 
 
 @pytest.fixture
-def line(tmp_path, monkeypatch):
+def line(tmp_path, monkeypatch, few_queries):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    monkeypatch.setattr(calibrating, "QUERIES", 1_000)
     return Small(tmp_path / "line").write(people(), **SPEC)
 
 

@@ -32,11 +32,11 @@ def _table(generator, sizes):
 
 def _extremes(table, chosen):
     """Per function the least and greatest answer over the chosen rows in every world."""
-    found = {function: [] for function in FUNCTIONS}
-    for world in worlds(table["group_id"].to_pylist(), table["loss"].to_pylist()):
-        values = [world[i] for i in chosen]
-        for function in FUNCTIONS:
-            found[function].append(aggregate(function, values))
+    every_world = worlds(table["group_id"].to_pylist(), table["loss"].to_pylist())
+    different = {tuple(sorted(world[i] for i in chosen)) for world in every_world}
+    found = {
+        function: [aggregate(function, values) for values in different] for function in FUNCTIONS
+    }
     empty = not chosen
     return {
         function: (None, None) if empty and function != "count" else (min(seen), max(seen))

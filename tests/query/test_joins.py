@@ -1,5 +1,7 @@
 """Joins with an analyst's own tables: as a database would have them, in every world."""
 
+from itertools import product
+
 import pyarrow as pa
 import pytest
 
@@ -45,8 +47,8 @@ JOINS = (
 @pytest.fixture(scope="module", params=FORMS, ids=str)
 def all_worlds(request):
     known = AllWorlds(*request.param, 3)
-    for name, table in OWN.items():
-        known.connection.register(name, table)
+    for world, (name, table) in product(known.worlds, OWN.items()):
+        world.register(name, table)
     return known
 
 

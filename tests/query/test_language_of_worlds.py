@@ -6,6 +6,7 @@ certain is in the answer of every world, and what is attained is the extreme ove
 
 import math
 from collections import defaultdict
+from functools import cached_property
 
 import duckdb
 import numpy as np
@@ -41,30 +42,39 @@ class AllWorlds:
         if nulls:
             self.table = some_missing(generator, self.table)
         self.tables = in_form(self.table, self.declared)
-        different = {as_rows(world): world for world in worlds(self.table, sensitive == "together")}
-        self.number = len(different)
-        self.connection = duckdb.connect(config={"threads": 1})
-        for number, world in enumerate(different.values()):
-            self._create(f"w{number}", world)
-        self.worlds = [self._of(f"w{number}") for number in range(self.number)]
+        self.together = sensitive == "together"
 
-    def _create(self, name, world):
+    @cached_property
+    def worlds(self):
+        """A connection to each."""
+        different = {as_rows(world): world for world in worlds(self.table, self.together)}
+        database = duckdb.connect(config={"threads": 1})
+        for number, world in enumerate(different.values()):
+            self._create(database, f"w{number}", world)
+        return [self._of(database, f"w{number}") for number in range(len(different))]
+
+    @property
+    def number(self):
+        """How many there are."""
+        return len(self.worlds)
+
+    def _create(self, database, name, world):
         """A schema with a world's microdata."""
         columns = {column: [row[column] for row in world] for column in self.table.column_names}
         known = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
-        self.connection.register("known", known)
-        self.connection.execute(f"CREATE SCHEMA {name}")
-        self.connection.execute(f"CREATE TABLE {name}.microdata AS FROM known")
-        self.connection.unregister("known")
+        database.register("known", known)
+        database.execute(f"CREATE SCHEMA {name}")
+        database.execute(f"CREATE TABLE {name}.microdata AS FROM known")
+        database.unregister("known")
 
     def answers(self, query):
         """The rows of each world's answer."""
         for world in self.worlds:
             yield world.execute(query).fetchall()
 
-    def _of(self, name):
+    def _of(self, database, name):
         """A connection that sees a world."""
-        connection = self.connection.cursor()
+        connection = database.cursor()
         connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
         connection.execute(f"SET search_path = '{name},main'")
         return connection

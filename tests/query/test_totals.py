@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
+from itertools import islice
 
 import duckdb
 import pyarrow as pa
@@ -117,17 +118,18 @@ COUNTS = (
 def test_answers_on_other_forms_hold_those_of_every_world(form):
     tables, declared, worlds = OTHER_FORMS[form][0](3)
     answers = [answer_on(tables, declared, query) for _, query in COUNTS]
-    found, number = [defaultdict(list) for _ in COUNTS], 0
-    with duckdb.connect() as connection:
-        for number, world in enumerate(worlds, 1):
-            connection.register("microdata", in_columns(world, declared))
+    found = [defaultdict(list) for _ in COUNTS]
+    different = {tuple(sorted(map(repr, world))): world for world in islice(worlds, 200)}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
+        for world in different.values():
+            connection.register("known", in_columns(world, declared))
+            connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
             for seen, (keys, query) in zip(found, COUNTS, strict=True):
                 for row in connection.execute(query).fetchall():
                     seen[row[:keys]].append(row[keys:])
-            if number == 200:
-                break
     for answer, seen, (keys, query) in zip(answers, found, COUNTS, strict=True):
-        assert outside(answer, seen, keys, number) == [], query
+        assert outside(answer, seen, keys, len(different)) == [], query
     assert all(row["part"].upper <= 1 for row in answers[0].rows)
 
 
