@@ -68,10 +68,11 @@ def posterior_of_ambiguity(arrays, group):
     return [{v: of[v] / total for v in of} for of in belief]
 
 
-def test_ambiguity_is_believed_as_all_worlds_tell(tmp_path):
+def test_ambiguity_is_believed_as_all_worlds_tell(tmp_path, monkeypatch):
     release = replace(released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=800)
     expected = posterior_of_ambiguity(FOUR, grouping(release))
     retold = retrace(release)
+    monkeypatch.setattr(minimality, "retrace", {release: retold}.get)  # the attack does it anew
     own = sorted(float(of[value]) for of, value in zip(expected, FOUR["s"], strict=True))
     found = [of.beliefs() for of in retold.groups]
     believed = np.sort(np.concatenate([np.repeat(of.belief, of.people) for of in found]))
