@@ -47,12 +47,14 @@ def enumerated(boxes):
     """The sum of presences of every vector there is."""
     width = len(boxes[0][1])
     domains = [sorted(set().union(*(box[i] for _, box in boxes))) for i in range(width)]
-    return {
-        vector: min(
-            Fraction(1), sum(presence(rows, box) for rows, box in boxes if covers(box, vector))
-        )
-        for vector in itertools.product(*domains)
-    }
+    shares = [presence(rows, box) for rows, box in boxes]
+    parts = math.lcm(*(share.denominator for share in shares))
+    sums = dict.fromkeys(itertools.product(*domains), 0)
+    for share, (_, box) in zip(shares, boxes, strict=True):
+        number = int(share * parts)
+        for vector in itertools.product(*box):
+            sums[vector] += number
+    return {vector: Fraction(min(parts, number), parts) for vector, number in sums.items()}
 
 
 def is_attained(boxes, found):

@@ -45,10 +45,12 @@ class RowCondition:
         asked, seen = 0, np.array([self.row])
         for step in steps(records.rows):
             asked += -(-records.rows // step)
-            new = np.setdiff1d(self._like_known(step), seen, assume_unique=True)
+            like = self._like_known(step)
+            new = like[like != self.row] if len(seen) == 1 else np.setdiff1d(like, seen, True)
             if self._meets(new, seen, records.shuffled, drawing):
                 return False, asked
-            seen = np.union1d(seen, new)
+            if step > 1:
+                seen = np.union1d(seen, new)
         return True, asked
 
     def is_one_person(self, records: ComparedRecords) -> tuple[bool, int]:
