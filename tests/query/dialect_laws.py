@@ -56,6 +56,17 @@ def returned(question, answer, reading):
     return rows
 
 
+def written(query, declared, havings):
+    """A query with each clause, rewritten for DuckDB: one text for each reading of it."""
+    return {
+        having: {
+            reading: rewrite(f"{query} HAVING {having}", declared, reading).sql()
+            for reading in ("possible", "certain")
+        }
+        for having in havings
+    }
+
+
 def comparable(value):
     """A value as every database can give it."""
     if isinstance(value, datetime.datetime):
