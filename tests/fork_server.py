@@ -152,11 +152,12 @@ def _import_everything() -> None:
     import sfumato.flows.cli.main
     import sfumato.flows.release  # noqa: F401
     from sfumato.flows.cli.registry import MODULES
-    from tests.made_once import make_once
+    from tests.made_once import make_once, make_ready
 
     for module in MODULES.values():
         import_module(module)
     make_once()
+    make_ready()
 
 
 def _require_one_thread() -> None:

@@ -53,7 +53,7 @@ def import_everything() -> None:
     import sfumato.flows
     import sfumato.tasks
     from tests.flow_here import leave_prefect_out
-    from tests.made_once import make_once
+    from tests.made_once import make_once, make_ready
 
     for package in (sfumato.expectations, sfumato.tasks, sfumato.flows):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
@@ -61,6 +61,7 @@ def import_everything() -> None:
     make_once()
     warnings.simplefilter("default")
     leave_prefect_out(_Patch)
+    make_ready()
     threads = list(Path("/proc/self/task").iterdir())
     if len(threads) != 1:
         raise RuntimeError(f"the process that forks has {len(threads)} threads")

@@ -1,5 +1,8 @@
 """What every process makes at its first use: made by a process that forks, no child has to."""
 
+import gc
+import mimetypes
+import os
 from pathlib import Path
 
 
@@ -11,9 +14,20 @@ def make_once() -> None:
     from sfumato.tasks.report.rendering import environment
 
     json_schema()
+    mimetypes.init()
     ours = Path(report.__path__[0]) / "templates"
     for path in ours.rglob("*.j2"):
         environment().get_template(path.relative_to(ours).as_posix())
     theirs = PageView().env
     for name in theirs.list_templates(extensions=["j2"]):
         theirs.get_template(name)
+
+
+def make_ready() -> None:
+    """Sync files at once in every child, as in tests, and copy no more of the parent than need be.
+
+    A child's garbage collector would pass over all that the parent has, and so copy it.
+    """
+    os.fsync = os.fstat
+    gc.collect()
+    gc.freeze()
