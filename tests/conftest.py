@@ -159,6 +159,18 @@ def start(forks, prefect_api, tmp_path):
     return partial(start_apart, forks, prefect_api, tmp_path)
 
 
+@pytest.fixture(scope="session")
+def guide(tmp_path_factory):
+    """Where the run's one site of the guide is, and what its builder said."""
+    from tests.guide.site import build
+
+    place = tmp_path_factory.mktemp("site")
+    done = build(place)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    return place, said
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cheap_passphrases():
     """Passphrases are stretched as little as can be; what users get is yielded."""

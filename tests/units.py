@@ -28,9 +28,10 @@ SHARED = {
         "tests/api/test_notebooks.py",
         "tests/approval/test_two_users.py",
     ],
+    "guide": ["tests/browser/test_guide.py", "tests/guide/test_site.py"],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
 }
-"""One server of each kind, and loops that are compiled once."""
+"""One server of each kind, one site of the guide, and loops that are compiled once."""
 
 LONG = [
     "tests/harness/test_operation.py",
