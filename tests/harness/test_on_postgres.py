@@ -17,14 +17,14 @@ HARD = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory):
+def machine(forks, tmp_path_factory):
     address = postgres()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE DATABASE prefect")
     own = address.replace("postgresql://", "postgresql+asyncpg://").replace(
         "/postgres?", "/prefect?"
     )
-    made = Machine(tmp_path_factory.mktemp("machine"), database=own)
+    made = Machine(tmp_path_factory.mktemp("machine"), forks, database=own)
     write_lines(made, {"manual": {}, "hard": {"promises": HARD}})
     made.start()
     try:

@@ -1,14 +1,14 @@
 """A server, a worker and four lines: what is scheduled, started, refused, cancelled and killed."""
 
 import json
-import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import ClassVar
 
 import httpx
 import pytest
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.outcomes import identify
@@ -61,19 +61,14 @@ def receiver():
 def save_block(machine, address):
     """Save a notification block, as `prefect block create` or the server's pages do."""
     said = {"said": "{{subject}}: {{body}}"}
-    code = (
-        "from prefect.blocks.notifications import CustomWebhookNotificationBlock as Block\n"
-        f"Block(name='on-call', url={address!r}, json_data={said!r}).save('on-call')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=machine.environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    block = CustomWebhookNotificationBlock(name="on-call", url=address, json_data=said)
+    with temporary_settings({PREFECT_API_URL: machine.api}):
+        block.save("on-call")
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory):
-    made = Machine(tmp_path_factory.mktemp("machine"))
+def machine(forks, tmp_path_factory):
+    made = Machine(tmp_path_factory.mktemp("machine"), forks)
     write_lines(made, LINES)
     made.start()
     try:
@@ -113,19 +108,20 @@ def begun(machine, receiver):
     runs["refused"] = begin(machine, "hard")
     ended["refused"] = machine.wait(runs["refused"], "Refused", "Crashed")
     said_of_refusal = machine.log("worker")[before:]
-    runs |= {name: machine.run("manual") for name in ("first", "second")}
-    for name in ("first", "second"):
-        ended[name] = machine.wait(runs[name], "Published", "Stands", "Crashed")
     wait_for(lambda: ended_well(machine), "a scheduled run that ended well")
     write_line(machine, "timed", {"schedule": EVERY_YEAR})  # a slow machine would do nothing else
     assert machine.sfumato("deploy", "timed").stderr == "release/timed: 0 0 1 1 * UTC\n"
+    runs |= {name: machine.run("manual") for name in ("first", "second")}
+    runs["pending"] = machine.run("reviewed")
+    for name in ("first", "second"):
+        ended[name] = machine.wait(runs[name], "Published", "Stands", "Crashed")
     return runs, ended, said_of_refusal
 
 
 @pytest.fixture(scope="module")
 def reviewed(machine, begun):
     """Runs of a line that has to be approved, their ends, and the digest of its candidate."""
-    runs = {"pending": machine.run("reviewed")}
+    runs = {"pending": begun[0]["pending"]}
     ended = {"pending": machine.wait(runs["pending"], "Pending approval", "Crashed")}
     (one,) = json.loads(machine.sfumato("review", "list", "--json").stdout)["candidates"]
     machine.start_worker("publisher", "sfumato-publication")
