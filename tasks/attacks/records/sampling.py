@@ -4,7 +4,6 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from scipy.stats import beta
 
 ATTEMPTS = 500
 
@@ -21,5 +20,7 @@ def most_likely(found: Fraction | int, of: int) -> float:
         found: how many of the tries succeed; expected numbers are rounded up.
         of: how many tries there were.
     """
+    from scipy.stats import beta  # imported where it is used: it takes long
+
     whole = ceil(found)
     return 1.0 if whole >= of else float(beta.ppf(0.95, whole + 1, of - whole))
