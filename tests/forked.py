@@ -8,13 +8,13 @@ import resource
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from select import POLLIN, poll
 
 _THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 _WALL_SECONDS, _CPU_SECONDS, _BYTES = 60.0, 20, 6 << 30
@@ -113,12 +113,11 @@ def _resident() -> int:
 
 
 def _wait(child: int) -> tuple[int | None, resource.struct_rusage]:
-    end = time.monotonic() + _WALL_SECONDS
-    while time.monotonic() < end:
-        done, status, used = os.wait4(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status), used
-        time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
-    _, _, used = os.wait4(child, 0)
-    return None, used
+    descriptor, polled = os.pidfd_open(child), poll()
+    polled.register(descriptor, POLLIN)
+    ended = polled.poll(1000 * _WALL_SECONDS)
+    os.close(descriptor)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    _, status, used = os.wait4(child, 0)
+    return os.waitstatus_to_exitcode(status) if ended else None, used
