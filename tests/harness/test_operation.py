@@ -56,6 +56,7 @@ def receiver():
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
+    server.server_close()
 
 
 def save_block(machine, address):
