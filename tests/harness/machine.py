@@ -23,7 +23,7 @@ from tests.fork_server import ROOT, ForkServer
 from tests.prefect_server import free_port
 
 Found = TypeVar("Found")
-PATIENCE = 150.0  # seconds
+PATIENCE = 300.0  # seconds
 _OURS = ("PREFECT_", "SFUMATO_")
 
 
