@@ -22,7 +22,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.partitions.mondrian.spread import LOOPS as SPREAD_LOOPS
 from sfumato.tasks.partitions.mondrian.spread import (
-    Spread,
+    SpreadRule,
     fits,
     is_near,
     is_uncertain,
@@ -58,7 +58,7 @@ class CountRule(NamedTuple):
     less: int
     gap: int
     units: np.ndarray
-    spread: Spread
+    spread: SpreadRule
 
 
 def count_rule(judge: PartJudge) -> CountRule | None:

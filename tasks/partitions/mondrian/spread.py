@@ -17,7 +17,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
 
 
-class Spread(NamedTuple):
+class SpreadRule(NamedTuple):
     """What the spread of a part's values keeps.
 
     The distance from all rows is at most `near / far`: where `totals` has the rows of each value
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
     uncertainty: float
 
 
-def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread | None:
+def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> SpreadRule | None:
     """What promises ask of the spread of a sensitive attribute; None where that is not counted.
 
     `coded` is the attribute, None where no promise is about one.
@@ -49,7 +49,7 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
         return None
     nothing = np.zeros(0, dtype=np.int64)
     t = min((Fraction(promise.t) for promise in close), default=Fraction(1))
-    found = Spread(
+    found = SpreadRule(
         near=t.numerator,
         far=t.denominator,
         totals=nothing,
@@ -71,12 +71,12 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
     )
 
 
-def fits(spread: Spread, rows: int) -> bool:
+def fits(spread: SpreadRule, rows: int) -> bool:
     """True where no product overflows; `rows` are all rows."""
     return max(2, len(spread.below)) * rows * rows * spread.far <= INT64_MAX
 
 
-def _by_ranks(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> int:
+def _by_ranks(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> int:
     """Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over values up to the rank; sorts `found`.
 
     Between two values of the part the first sum stays, while the second rises.
@@ -101,7 +101,7 @@ def _by_ranks(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -
     return int(moved)
 
 
-def is_near(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> bool:
+def is_near(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> bool:
     """True where the values are spread like those of all rows; may sort `found`.
 
     Args:
@@ -123,7 +123,7 @@ def is_near(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> 
     return bool(moved * spread.far <= 2 * whole * rows * spread.near)
 
 
-def is_uncertain(found: np.ndarray, rows: int, spread: Spread, tally: np.ndarray) -> bool:
+def is_uncertain(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> bool:
     """True where the entropy of the values is large enough; arguments are as for `is_near`."""
     if spread.uncertainty <= 0:
         return True
