@@ -54,6 +54,15 @@ def earlier_objects_apart():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def rare_collections():
+    """The garbage collector looks for cycles a tenth as often: it took one second in twelve."""
+    threshold = gc.get_threshold()
+    gc.set_threshold(20_000, 20, 20)
+    yield
+    gc.set_threshold(*threshold)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def readers_home(tmp_path_factory):
     """The home of what commands remember and trust, and of private work, away from the user's."""
     home = tmp_path_factory.mktemp("reader")
@@ -95,6 +104,26 @@ def one_database():
 def own_databases(one_database, monkeypatch):
     """Each session opens a database of its own, as for users."""
     monkeypatch.setattr("sfumato.tasks.sql.session._opened", one_database)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_plots_of_scores():
+    """Reports of accuracy without their plots, which take half a second; what draws them.
+
+    Those of `drawn` have them, and all that is made by processes of their own.
+    """
+    from sfumato.tasks.report import accuracy
+
+    draw = accuracy.draw_scores
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accuracy, "draw_scores", lambda *_: "")
+        yield draw
+
+
+@pytest.fixture
+def drawn(no_plots_of_scores, monkeypatch):
+    """Reports of accuracy have their plots, as for users."""
+    monkeypatch.setattr("sfumato.tasks.report.accuracy.draw_scores", no_plots_of_scores)
 
 
 @pytest.fixture

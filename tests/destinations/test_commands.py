@@ -1,6 +1,8 @@
 """Destinations as stewards meet them: runs, commands, lists, and what is said and left unsaid."""
 
 import json
+import os
+import shutil
 
 import pytest
 import yaml
@@ -9,7 +11,7 @@ from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.publication.destinations.bucket import Bucket
 from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.line import Line
-from tests.destinations.places import PREFIX
+from tests.destinations.places import PREFIX, bring
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.small import Small, people
 from tests.sources.simulator import SECRET
@@ -38,12 +40,24 @@ def known(small):
     return found
 
 
-@pytest.fixture
-def published(line, monkeypatch):
-    """The same, with a version that was delivered."""
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The folder of a line that a run has published and measured; it has no destination."""
+    folder = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
         leave_prefect_out(patch)
-        release_here(line.spec)
+        release_here(Small(folder / "line").write(people()).spec)
+    return folder
+
+
+@pytest.fixture
+def published(measured, line, store, tmp_path):
+    """The line with a destination, with a version that was delivered."""
+    shutil.copytree(measured, tmp_path, symlinks=True, dirs_exist_ok=True)
+    known = declared(line, store).plan().line
+    (known.private / "published-in").write_bytes(os.fsencode(known.public))
+    assert bring(known, store).copied == ("0001",)
     return line
 
 
@@ -300,10 +314,13 @@ def test_a_backup_has_no_addresses_and_a_restored_line_keeps_them(published, cal
     assert known(published).behind is None
 
 
-def test_no_secret_is_in_any_file_or_object(published, store, call, monkeypatch):
+def test_no_secret_is_in_any_file_or_object(line, store, call, monkeypatch):
+    with monkeypatch.context() as patch:
+        leave_prefect_out(patch)
+        release_here(line.spec)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", f"{SECRET}-of-nobody")
-    call("deliver", published.spec)
-    folder = published.plan().line.work.parent
+    call("deliver", line.spec)
+    folder = line.plan().line.work.parent
     contents = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert contents
     assert not [one for one in [*contents, *store.objects().values()] if SECRET.encode() in one]

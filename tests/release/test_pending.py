@@ -145,7 +145,7 @@ def test_a_goal_that_refuses_is_judged_before_anything_appears(small):
     assert not list(line.public.glob("[0-9]*"))
 
 
-def test_what_was_measured_before_is_not_measured_again(small, monkeypatch):
+def test_what_was_measured_before_is_not_measured_again(small, drawn, monkeypatch):
     small.write(people(), evaluate=goal(2, "refuse"))
     monkeypatch.setattr(tasks, "evaluate_release", None)
     version = release_here(small.spec)
@@ -153,7 +153,7 @@ def test_what_was_measured_before_is_not_measured_again(small, monkeypatch):
     assert (known.goal, known.status) == ("met", "published")
     assert known.accuracy
     reports = resolve_run(small.spec).line.reports(version.name)
-    assert (reports / "accuracy.html").is_file()
+    assert (reports / "accuracy.html").read_text(encoding="utf-8").count("<svg") == 4
 
 
 def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed):

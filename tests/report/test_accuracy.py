@@ -11,6 +11,8 @@ from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.report.accuracy_summary import summarize
 from tests.report.html import Read
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 @dataclass(frozen=True)
 class Query:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from sfumato.expectations.errors import InputError
@@ -60,7 +61,17 @@ def _session_without_files() -> Any:
 
     file = (None, None, os.devnull, None)
     unset = {"config_file": file, "credentials_file": file, "profile": (None, None, None, None)}
-    return botocore.session.Session(session_vars=unset)
+    session = botocore.session.Session(session_vars=unset)
+    session.register_component("data_loader", _models(session.get_config_variable("data_path")))
+    return session
+
+
+@cache
+def _models(path: str | None) -> Any:
+    """What reads the descriptions of services, each once: parsing them takes longest of all."""
+    from botocore.loaders import create_loader
+
+    return create_loader(path)
 
 
 def _config(endpoint: str | None) -> Any:
