@@ -6,7 +6,7 @@ from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.line import Line
-from tests.corpus.lines import frozen_lines
+from tests.corpus.lines import FORMATS, frozen_lines
 from tests.destinations.places import bring
 from tests.parts.divided import Divided, visits
 
@@ -20,9 +20,9 @@ def test_frozen_lines(line, kind, tmp_path, request):
     known = Line(copy.name, copy.public, private_directory(copy.private))
     assert bring(known, place).behind is None
     place.require_as(known)
-    if kind == "store":
+    if kind == "store" and line.folder.name == FORMATS[-1]:
         downloaded = place.download(tmp_path / "download") / copy.name
-        assert run(["check", str(downloaded / "0002")]) == 0
+        assert run(["check", str(downloaded / "0002")]) == 0  # others: tests/corpus/test_corpus.py
 
 
 @pytest.mark.parametrize("kind", KINDS)
