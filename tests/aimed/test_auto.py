@@ -2,6 +2,8 @@
 
 import copy
 import json
+import os
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +15,7 @@ from sfumato.flows.rules import candidates
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.private.coded.choices import CHOICES, keep_choice, read_choice
+from sfumato.tasks.publication.publish import Published
 from tests.release.small import SPEC, Small, people
 
 AUTO = {"version": 2, "partition": {"method": "auto"}}
@@ -30,6 +33,25 @@ def small(tmp_path):
     return Small(tmp_path / "line").write(people(rows=120), **AUTO)
 
 
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """The folder of such a line whose first version was chosen and published."""
+    folder = tmp_path_factory.mktemp("chosen")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
+        Small(folder / "line").write(people(rows=120), **AUTO).publish("first")
+    return folder
+
+
+@pytest.fixture
+def first(chosen, small, tmp_path):
+    """The first version of a copy of it."""
+    shutil.copytree(chosen, tmp_path, symlinks=True, dirs_exist_ok=True)
+    line = small.plan().line
+    (line.private / "published-in").write_bytes(os.fsencode(line.public))
+    return Published(line.public / "0001", existed=False)
+
+
 def spec_of(tmp_path, **changes):
     path = tmp_path / "wages.yaml"
     path.write_text(yaml.safe_dump({**copy.deepcopy(SPEC), **AUTO, **changes}), encoding="utf-8")
@@ -41,33 +63,30 @@ def declared(published):
     return manifest["sfumato"]
 
 
-def test_what_is_chosen_is_published_as_if_the_spec_had_said_it(small, capsys):
-    published = small.publish("first")
-    said = declared(published)
+def test_what_is_chosen_is_published_as_if_the_spec_had_said_it(small, first, capsys):
+    said = declared(first)
     private = small.plan().line.private
     ((_, kept),) = json.loads((private / CHOICES).read_text())["chosen"].items()
     assert said["partition"] == kept["partition"]
     assert said["partition"]["method"] != "auto"
-    assert run(["check", str(published.directory)]) == 0
+    assert run(["check", str(first.directory)]) == 0
     capsys.readouterr()
-    for file in published.directory.rglob("*"):
+    for file in first.directory.rglob("*"):
         assert not file.is_file() or b'"auto"' not in file.read_bytes()
     assert (private / CHOICES).stat().st_mode & 0o777 == 0o600
 
 
-def test_scores_are_in_the_private_report_alone(small):
-    published = small.publish("first")
-    report = small.plan().line.reports(published.directory.name) / "partition.json"
+def test_scores_are_in_the_private_report_alone(small, first):
+    report = small.plan().line.reports(first.directory.name) / "partition.json"
     tried = json.loads(report.read_text())["choice"]
     assert {one["partition"]["method"] for one in tried} >= {"ke", "hybrid", "contiguous"}
     scores = [one["score"] for one in tried if one["score"] is not None]
     assert len(scores) > 3
-    public = b"".join(f.read_bytes() for f in published.directory.rglob("*") if f.is_file())
+    public = b"".join(f.read_bytes() for f in first.directory.rglob("*") if f.is_file())
     assert not any(str(score).encode() in public for score in scores)
 
 
-def test_the_same_source_and_spec_stand_and_later_versions_use_what_was_chosen(small):
-    first = small.publish("first")
+def test_the_same_source_and_spec_stand_and_later_versions_use_what_was_chosen(small, first):
     assert isinstance(spec_terms(small), WishedTerms)
     again = small.publish("again")
     assert (again.existed, again.directory) == (True, first.directory)
@@ -83,8 +102,7 @@ def spec_terms(small):
     return read_spec(small.spec).terms(small.folder)
 
 
-def test_another_workload_to_evaluate_does_not_choose_again(small):
-    first = small.publish("first")
+def test_another_workload_to_evaluate_does_not_choose_again(small, first):
     workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [30], "queries": 3}
     small.write(people(rows=120), **AUTO, evaluate={"workloads": [workload]})
     assert small.publish("again").directory == first.directory
@@ -97,8 +115,7 @@ def test_another_workload_to_evaluate_does_not_choose_again(small):
         {"publish": {"uri": "public", "formats": ["parquet", "csv"]}},
     ],
 )
-def test_words_that_decide_nothing_do_not_choose_again(small, words):
-    first = small.publish("first")
+def test_words_that_decide_nothing_do_not_choose_again(small, first, words):
     small.write(people(first=500, rows=90, seed=5), **{**AUTO, **words})
     assert not isinstance(small.plan().terms, WishedTerms)
     second = small.publish("second")
@@ -128,8 +145,7 @@ def test_what_earlier_software_chose_is_used(small):
     assert declared(small.publish("first"))["partition"]["objective"] == "max"
 
 
-def test_other_promises_choose_again(small):
-    small.publish("first")
+def test_other_promises_choose_again(small, first):
     other = {"promises": [{"model": "ke-anonymity", "k": 4, "e": 10.5}]}
     small.write(people(first=900, rows=90, seed=8), **AUTO, **other)
     small.publish("second")
@@ -137,8 +153,7 @@ def test_other_promises_choose_again(small):
     assert len(json.loads((private / CHOICES).read_text())["chosen"]) == 2
 
 
-def test_a_backup_has_what_was_chosen(small, tmp_path, capsys):
-    small.publish("first")
+def test_a_backup_has_what_was_chosen(small, first, tmp_path, capsys):
     private, kept = small.plan().line.private, tmp_path / "kept"
     assert run(["line", "backup", str(small.spec), str(kept)]) == 0
     before = (private / CHOICES).read_bytes()
