@@ -1,8 +1,16 @@
+import gc
 import shutil
 
 import pytest
 
 from tests.parts.divided import Divided, visits
+
+
+@pytest.fixture(autouse=True)
+def earlier_tests_apart():
+    """Parts are collected after each of them: let that pass over what the room has imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from importlib import import_module
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,12 @@ class Killed(BaseException):
     """What a process that is killed would have raised."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def gate():
+    """What judges is there before parts are collected one by one: its objects are passed over."""
+    return import_module("sfumato.expectations.suites.gate")
+
+
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     leave_prefect_out(monkeypatch)
@@ -49,12 +56,12 @@ def alone(monkeypatch):
 
 @pytest.fixture
 def measured(divided):
-    """Writes a line with workloads."""
+    """Writes a line with workloads, by default in two parts: each is judged and asked."""
 
     def write(rows=None, require=None, **changes):
         asked = ASKED[2:] if "form" in changes else ASKED  # ambiguous releases answer counts
         evaluation = {"workloads": asked, **({"require": require} if require else {})}
-        return divided.write(visits() if rows is None else rows, evaluate=evaluation, **changes)
+        return divided.write(visits(200) if rows is None else rows, evaluate=evaluation, **changes)
 
     return write
 
@@ -64,10 +71,11 @@ def record_of(line):
 
 
 def test_a_release_is_measured_before_its_rows_go(measured, divided):
-    line = measured()
+    line = measured(visits())
     version = release_here(line.spec)
     record = record_of(line).versions["0001"]
     assert record.status == "published"
+    assert len(open_release(version).declared.made_of) > 3
     assert [one["queries"] for one in record.accuracy] == [6, 6, 6]
     assert all(one["median"] >= 0 for one in record.accuracy)
     reports = line.plan().line.reports(version.name)
@@ -104,7 +112,7 @@ def test_another_source_says_which_version_is_pending(measured, monkeypatch):
         patch.setattr(tasks, "evaluate_release", kill)
         release_here(line.spec)
     said = []
-    measured(visits(seed=2), versions="accepted-risk")
+    measured(visits(200, seed=2), versions="accepted-risk")
     with listening(lambda told, event, _: said.append(told) if event == "said" else None):
         assert release_here(line.spec).name == "0002"
     assert any("version 0001 is pending" in told for told in said)
@@ -169,7 +177,7 @@ def test_nothing_is_measured_where_nobody_knows_who_was_left_out(measured):
 
 
 def test_without_workloads_nothing_is_pending(divided):
-    line = divided.write(visits())
+    line = divided.write(visits(200))
     release_here(line.spec)
     record = record_of(line)
     assert (record.current, record.versions["0001"].accuracy) == ("0001", None)
