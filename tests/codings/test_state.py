@@ -1,5 +1,6 @@
 """What is computed once and kept: by versions, backups, other keys and lost files."""
 
+import os
 import shutil
 from collections import Counter
 from datetime import date
@@ -15,7 +16,7 @@ from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state
-from tests.codings.stays import COLUMNS, EXACT, jobs_of, stays
+from tests.codings.stays import COLUMNS, EXACT, Stays, jobs_of, stays
 from tests.codings.test_release import expected, shift_key, shown, threshold
 from tests.lines import publish_prepared
 from tests.release.small import people
@@ -23,11 +24,23 @@ from tests.release.small import people
 LATER = stays(first=1000, seed=2)
 
 
+@pytest.fixture(scope="module")
+def first_version(tmp_path_factory):
+    """The folder of a line with one version, to be copied."""
+    folder = tmp_path_factory.mktemp("first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
+        Stays(folder / "line").write(stays()).publish("one")
+    return folder
+
+
 @pytest.fixture
-def published(line):
+def published(line, first_version, tmp_path):
     """The line with one version; its private directory."""
-    line.publish("one")
-    return line.plan().line.private
+    shutil.copytree(first_version, tmp_path, symlinks=True, dirs_exist_ok=True)
+    known = line.plan().line
+    (known.private / "published-in").write_bytes(os.fsencode(known.public))
+    return known.private
 
 
 def test_later_versions_are_coded_by_what_was_found_of_the_first(line, published):
