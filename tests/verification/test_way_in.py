@@ -19,15 +19,24 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.verification import integrity, record
 from sfumato.tasks.verification.way_in import WayIn
 from tests.release.forge import reseal
+from tests.release.small import Small, people
 
 AVERAGE = "SELECT AVG(wage) FROM microdata"
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A published version of the small line."""
+    folder = tmp_path_factory.mktemp("published")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
+        return Small(folder / "line").write(people()).publish("one").directory
+
+
 @pytest.fixture
-def release(small, tmp_path):
-    """A published version that may be changed."""
+def release(published, tmp_path):
+    """A copy of it that may be changed."""
     copy = tmp_path / "copy"
-    published = small.publish("one").directory
     shutil.copytree(published, copy, copy_function=shutil.copyfile)
     return copy
 
