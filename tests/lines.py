@@ -7,7 +7,8 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.publication.publish import Published, publish
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.publication.publish import Published, existing_version, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
@@ -27,15 +28,29 @@ def prepare(
     spec: Path, run: Path, draw: Randomness, overrides: Overrides | None = None
 ) -> ResolvedRun:
     """Leave a judged candidate in `run`, ready to be published."""
+    resolved, deidentified = deidentify(spec, run, overrides)
+    return anonymize(resolved, deidentified, run, draw)
+
+
+def deidentify(
+    spec: Path, run: Path, overrides: Overrides | None = None
+) -> tuple[ResolvedRun, Path]:
+    """Leave the rows that would be published in `run`."""
     resolved = with_references(resolve_run(spec, overrides))
     run.mkdir(parents=True)
     parts, line = resolved.spec, resolved.line.private
     whole = write_source(parts.source, parts.columns, resolved.base, run)
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
     remember = resolved.spec.remember
-    deidentified = write_deidentified(
-        ingested, resolved.terms, resolved.identifiers, line, run, remember
-    )
+    identifiers = resolved.identifiers
+    return resolved, write_deidentified(ingested, resolved.terms, identifiers, line, run, remember)
+
+
+def anonymize(
+    resolved: ResolvedRun, deidentified: Path, run: Path, draw: Randomness
+) -> ResolvedRun:
+    """Leave a candidate of these rows in `run`."""
+    parts, line = resolved.spec, resolved.line.private
     terms = choose_terms(deidentified, resolved.terms, parts.choosing, line, draw)
     resolved = replace(resolved, terms=terms)
     measure_feasibility(deidentified, resolved.terms, resolved.references)
@@ -44,6 +59,13 @@ def prepare(
         deidentified, resolved.terms, run, draw, continuing, resolved.line, intervals=intervals
     )
     return resolved
+
+
+def standing(resolved: ResolvedRun, deidentified: Path) -> Published | None:
+    """The version of these rows that stands, as a run finds it before it draws anything."""
+    rule = rule_of(resolved.terms.versions)
+    version = existing_version(resolved.line, identity(deidentified), rule)
+    return None if version is None else Published(version, existed=True)
 
 
 def publish_prepared(resolved: ResolvedRun, run: Path) -> Published:

@@ -44,9 +44,10 @@ SHARED = {
     ],
     "guide": ["tests/browser/test_guide.py", "tests/guide/test_site.py"],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
+    "parts": ["tests/parts/test_answers.py", "tests/parts/test_accuracy.py"],
 }
 """One database server of each kind, two Prefect servers and processes that fork, one site of the
-guide, and loops that are compiled once."""
+guide, loops that are compiled once, and releases in parts of every form."""
 
 LONG = [
     *SHARED["prefect"],

@@ -16,7 +16,7 @@ from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.publication.publish import Published
-from tests.lines import evaluate_prepared, prepare, publish_prepared
+from tests.lines import anonymize, deidentify, evaluate_prepared, publish_prepared, standing
 from tests.parts.divided import publish_in_parts
 
 CORPUS = Path(__file__).parent
@@ -106,10 +106,12 @@ class FrozenLine:
         if self.in_parts:
             place.mkdir(parents=True, mode=0o700)
             return publish_in_parts(resolve_run(self.spec, overrides), place, draw)
-        plan = prepare(self.spec, place, draw, overrides)
+        plan, deidentified = deidentify(self.spec, place, overrides)
+        if (found := standing(plan, deidentified)) is not None:
+            return found
+        plan = anonymize(plan, deidentified, place, draw)
         published = publish_prepared(plan, place)
-        if not published.existed:
-            evaluate_prepared(plan, place, published.directory, draw)
+        evaluate_prepared(plan, place, published.directory, draw)
         return published
 
 

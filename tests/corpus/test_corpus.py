@@ -29,7 +29,7 @@ pytestmark = pytest.mark.parametrize(
 
 @cache
 def checked(line, number):
-    """What a check finds of a version under its announced digest; nothing here changes its files."""
+    """What a check finds of a version under its announced digest: no test changes its files."""
     return check(line.public / number, read_record(line.public).versions[number].digest)
 
 

@@ -30,6 +30,23 @@ def published(tmp_path_factory):
         return line.publish("one").directory, line
 
 
+@pytest.fixture(scope="session")
+def published_as(tmp_path_factory):
+    """Gives the version of such a line with some changes to its spec, made once, and the line."""
+    made = {}
+
+    def of(name, changes):
+        if name not in made:
+            place = tmp_path_factory.mktemp("parts")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("SFUMATO_WORK", str(place / "work"))
+                line = Divided(place / "line").write(visits(), **changes)
+                made[name] = line.publish("one").directory, line
+        return made[name]
+
+    return of
+
+
 @pytest.fixture
 def release(published):
     """A version that nothing changes."""

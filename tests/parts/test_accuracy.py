@@ -30,7 +30,7 @@ from sfumato.tasks.query.engines.in_parts.engine import EngineInParts
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.conditions import question_of
-from tests.parts.divided import divide, visits
+from tests.parts.divided import divide
 from tests.parts.test_answers import FORMS, as_one
 
 RANGES = [
@@ -78,9 +78,8 @@ def guess(query):
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_figures_are_those_of_one_table(divided, tmp_path, kind):
-    line = divided.write(visits(), **FORMS[kind])
-    release = line.publish("one").directory
+def test_figures_are_those_of_one_table(published_as, tmp_path, kind):
+    release, line = published_as(kind, FORMS[kind])
     resolved, stage = line.divide("again")
     opened = open_release(release)
     assert len(opened.declared.made_of) == 6

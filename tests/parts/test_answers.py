@@ -94,8 +94,8 @@ def as_one(release) -> tuple[Tables, object]:
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_answers_are_those_of_one_table(divided, kind):
-    release = divided.write(visits(), **FORMS[kind]).publish("one").directory
+def test_answers_are_those_of_one_table(published_as, kind):
+    release, _ = published_as(kind, FORMS[kind])
     opened = replace(open_release(release), verified=True)
     assert len(opened.declared.made_of) == 6
     tables, declared = as_one(release)

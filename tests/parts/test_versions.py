@@ -71,7 +71,7 @@ def test_the_rows_of_another_line_are_known_again(divided, tmp_path):
 
 @pytest.mark.parametrize("step", ["stage", "_intend", "appear", "_record"])
 def test_a_run_that_dies_leaves_all_or_nothing(divided, monkeypatch, step):
-    divided.write(visits())
+    divided.write(visits(200))
     real, calls = getattr(publication, step), []
 
     def dying(*arguments, **named):
@@ -96,13 +96,13 @@ def test_a_run_that_dies_leaves_all_or_nothing(divided, monkeypatch, step):
 
 
 def test_public_files_have_no_other_name_in_private(divided):
-    release = divided.write(visits()).publish("one").directory
+    release = divided.write(visits(200)).publish("one").directory
     files = [path.stat() for path in release.rglob("*") if path.is_file()]
     assert {(file.st_nlink, file.st_mode & 0o777) for file in files} == {(1, 0o444)}
 
 
 def test_a_candidate_changed_after_its_judgement_is_refused(divided, monkeypatch):
-    divided.write(visits())
+    divided.write(visits(200))
     real = shutil.copytree
 
     def altered(source, *arguments, **named):
@@ -117,7 +117,7 @@ def test_a_candidate_changed_after_its_judgement_is_refused(divided, monkeypatch
 
 
 def test_nothing_of_a_person_is_in_public_files(divided):
-    release = divided.write(visits(), **PEOPLE).publish("one").directory
+    release = divided.write(visits(200), **PEOPLE).publish("one").directory
     for path in release.rglob("*"):
         if path.is_file():
             assert b"IDENT" not in path.read_bytes()
@@ -129,7 +129,7 @@ def test_a_fault_is_no_release(divided, monkeypatch):
         raise Fault("the disk is gone")
 
     monkeypatch.setattr("sfumato.tasks.parts.anonymize.write_candidate_of_part", broken)
-    divided.write(visits())
+    divided.write(visits(200))
     with pytest.raises(Fault):
         divided.publish("one")
     assert not (divided.folder / "public" / "visits").exists() or not list(
