@@ -75,23 +75,19 @@ def test_the_announced_digest_is_that_of_the_manifest(release):
     assert document["sfumato"]["digest"] == expected == digest(document)
 
 
-@pytest.mark.parametrize("resealed", [False, True])
-def test_any_byte_of_any_file(forged, resealed):
+def test_any_byte_of_any_file(forged):
+    """Where nothing else is changed; test_forgeries.py seals each anew."""
     refused = 0
     for path in files(forged):
         original = path.read_bytes()
-        seal = (forged / "datapackage.json").read_bytes()
         step = max(1, len(original) // 6)
         for offset in {0, len(original) - 1, *range(0, len(original), step)}:
             changed = bytearray(original)
             changed[offset] ^= 1
             path.write_bytes(changed)
-            if resealed and path.name != "datapackage.json":
-                reseal(forged)
             with pytest.raises(PromiseError):
                 check(forged)
             refused += 1
-            (forged / "datapackage.json").write_bytes(seal)
             path.write_bytes(original)
     assert refused > 40
     assert check(forged).verdicts
