@@ -3,6 +3,7 @@ from functools import cache
 
 import pytest
 
+from sfumato.tasks.publication.publish import Published
 from tests.release.small import Small, people
 
 
@@ -35,6 +36,12 @@ def with_versions(small, versions_of_small, tmp_path):
         return line
 
     return copied
+
+
+@pytest.fixture
+def first(with_versions):
+    """What became of the first candidate of the small line."""
+    return Published(with_versions(1).public / "0001", existed=False)
 
 
 @pytest.fixture

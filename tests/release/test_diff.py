@@ -55,21 +55,19 @@ def test_versions_further_apart_are_told_without_groups(versions):
     assert found["groups"] is None
 
 
-def test_versions_that_were_not_made_to_be_combined(small, tmp_path):
-    first = small.publish("one").directory
+def test_versions_that_were_not_made_to_be_combined(small, release, tmp_path):
     small.write(people(first=1_000, rows=80, seed=3))
     second = small.publish("two").directory
-    found = between(first, second)
+    found = between(release, second)
     assert found["rows"]["published"]["now"] > found["rows"]["published"]["before"]
     assert "vacant" not in found["rows"]
     assert found["groups"] is None
 
 
-def test_a_promise_of_one_of_them_has_one_side(small):
-    first = small.publish("one").directory
+def test_a_promise_of_one_of_them_has_one_side(small, release):
     promises = [{"model": "ke-anonymity", "k": 4, "e": 10.5}]
     small.write(people(first=1_000, rows=80, seed=3), promises=promises)
-    was, is_ = between(first, small.publish("two").directory)["promises"]
+    was, is_ = between(release, small.publish("two").directory)["promises"]
     assert (was["promise"]["k"], was["groups"]["now"]) == (3, None)
     assert (is_["promise"]["k"], is_["observed"]["k"]["before"]) == (4, None)
 

@@ -105,8 +105,8 @@ def test_other_statements_make_no_other_version(stated):
     assert document["stated"]["purpose"] == "Another."
 
 
-def test_nothing_stated(small):
-    version = small.publish("one").directory
+def test_nothing_stated(small, first):
+    version = first.directory
     page, document = dossier_of(version, small.spec)
     wanted = [field.alias or name for name, field in DossierStatements.model_fields.items()]
     assert document["not_stated"] == wanted
@@ -145,8 +145,7 @@ def test_a_dossier_that_cannot_be_written_stops_no_withdrawal(stated, call):
     assert (code, "warning: dossier: " in said) == (0, True)
 
 
-def test_of_versions_of_the_line_alone(small, tmp_path):
-    small.publish("one")
+def test_of_versions_of_the_line_alone(small, first, tmp_path):
     with pytest.raises(InputError, match="is no version of the spec's line"):
         dossier_of(tmp_path, small.spec)
 

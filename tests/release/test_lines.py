@@ -38,27 +38,24 @@ def kill(*_):
     raise Killed
 
 
-def test_another_draw_of_the_same_rows_never_appears(small, line):
-    first = small.publish("one").directory
-    before, stamp = content(line), (first / "index.html").stat().st_mtime_ns
+def test_another_draw_of_the_same_rows_never_appears(small, release, line):
+    before, stamp = content(line), (release / "index.html").stat().st_mtime_ns
     _, run = small.prepared("another draw")
     drawn = (run / "candidate" / "release" / "data" / "microdata.parquet").read_bytes()
-    assert drawn != (first / "data" / "microdata.parquet").read_bytes()
+    assert drawn != (release / "data" / "microdata.parquet").read_bytes()
     again = small.publish("yet another draw")
-    assert (again.existed, again.directory) == (True, first)
+    assert (again.existed, again.directory) == (True, release)
     assert content(line) == before
-    assert (first / "index.html").stat().st_mtime_ns == stamp
+    assert (release / "index.html").stat().st_mtime_ns == stamp
 
 
-def test_a_changed_promise_is_another_spec(small):
-    small.publish("one")
+def test_a_changed_promise_is_another_spec(small, first):
     small.write(people(), promises=[{"model": "ke-anonymity", "k": 4, "e": 10.5}])
     with pytest.raises(PromiseError, match="60 units are in an earlier version"):
         small.publish("two")
 
 
-def test_a_refusal_leaves_the_line_as_it_was(small, line):
-    small.publish("one")
+def test_a_refusal_leaves_the_line_as_it_was(small, first, line):
     before = content(line)
     small.write([*people(first=1000, seed=2), people()[7]])
     with pytest.raises(PromiseError) as refused:
@@ -80,8 +77,7 @@ def test_accepted_risk_is_recorded(small, line):
     assert (third.directory.name, third.existed) == ("0001", True)
 
 
-def test_after_a_withdrawal_the_one_before_is_current(small, line):
-    small.publish("one")
+def test_after_a_withdrawal_the_one_before_is_current(small, first, line):
     small.write(people(first=1000, seed=2)).publish("two")
     plan, _ = small.prepared("three")
     withdraw(plan.line, "0002", "a test")
@@ -95,14 +91,13 @@ def test_after_a_withdrawal_the_one_before_is_current(small, line):
     assert read_record(line).versions["0003"].predecessor == record.versions["0001"].digest
 
 
-def test_a_deleted_version_is_not_drawn_again(small):
-    shutil.rmtree(small.publish("one").directory)
+def test_a_deleted_version_is_not_drawn_again(small, first):
+    shutil.rmtree(first.directory)
     with pytest.raises(PromiseError, match="is gone"):
         small.publish("another")
 
 
-def test_units_of_a_deleted_or_withdrawn_version_still_count(small, line):
-    small.publish("one")
+def test_units_of_a_deleted_or_withdrawn_version_still_count(small, first, line):
     plan, _ = small.prepared("two")
     withdraw(plan.line, "0001", "a test")
     shutil.rmtree(line / "0001")
@@ -136,8 +131,9 @@ def test_killed_before_the_record_its_units_count(small, line, monkeypatch):
     assert read_record(line).current == "0001"
 
 
-def test_a_version_that_nobody_recorded_is_known_to_be_there(small, line, monkeypatch, tmp_path):
-    small.publish("one")
+def test_a_version_that_nobody_recorded_is_known_to_be_there(
+    small, first, line, monkeypatch, tmp_path
+):
     (line / RECORD).unlink()
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
     small.write(people(seed=5))
@@ -167,8 +163,7 @@ def test_what_killed_runs_staged_is_swept(small, line):
     assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", *about]
 
 
-def test_nothing_published_says_who_a_row_is_about(small, line):
-    small.publish("one")
+def test_nothing_published_says_who_a_row_is_about(small, first, line):
     for path in line.rglob("*"):
         if path.is_file():
             raw = path.read_bytes()

@@ -186,8 +186,8 @@ def test_every_directory_that_is_made_is_private_and_durable(tmp_path, monkeypat
     assert synced == [path.parent for path in made]
 
 
-def test_a_half_written_record_is_swept(small):
-    line = small.publish("one").directory.parent
+def test_a_half_written_record_is_swept(small, first):
+    line = first.directory.parent
     (line / ".releases.json.4194305.tmp").write_bytes(b"half")
     small.publish("two")
     assert not list(line.glob(".*.tmp"))

@@ -43,8 +43,7 @@ def test_a_record_says_as_little_as_it_can():
     assert set(said) == {"accuracy", "approver", "digest", "predecessor", "status", "time"}
 
 
-def test_same_source_and_spec_is_the_version_that_stands(small):
-    first = small.publish("one")
+def test_same_source_and_spec_is_the_version_that_stands(small, first):
     before = content(first.directory)
     again = small.publish("two")
     assert (first.existed, again.existed) == (False, True)
@@ -52,26 +51,23 @@ def test_same_source_and_spec_is_the_version_that_stands(small):
     assert content(first.directory) == before
 
 
-def test_shuffled_rows_are_the_same_source(small):
-    first = small.publish("one")
+def test_shuffled_rows_are_the_same_source(small, first):
     again = small.write(people()[::-1]).publish("two")
     assert again.directory == first.directory
 
 
-def test_disjoint_units_make_a_new_version(small):
-    first = small.publish("one").directory
+def test_disjoint_units_make_a_new_version(small, release):
     second = small.write(people(first=1000, seed=2)).publish("two").directory
-    assert (first.name, second.name) == ("0001", "0002")
-    record = read_record(first.parent)
+    assert (release.name, second.name) == ("0001", "0002")
+    record = read_record(release.parent)
     assert record.current == "0002"
     assert record.versions["0001"].status == "superseded"
     assert record.versions["0002"].predecessor == record.versions["0001"].digest
-    assert check(first).verdicts
+    assert check(release).verdicts
     assert check(second).verdicts
 
 
-def test_overlapping_units_are_refused(small):
-    small.publish("one")
+def test_overlapping_units_are_refused(small, first):
     small.write([*people(first=1000, seed=2), people()[0]])
     with pytest.raises(PromiseError, match="1 units are in an earlier version"):
         small.publish("two")
@@ -91,20 +87,18 @@ def test_accepted_risk_is_a_new_version(small):
     assert small.publish("two").directory.name == "0002"
 
 
-def test_withdrawn_or_gone_versions_are_not_drawn_again(small):
-    first = small.publish("one").directory
+def test_withdrawn_or_gone_versions_are_not_drawn_again(small, release):
     plan, _ = small.prepared("two")
     withdraw(plan.line, "0001", "a test")
-    assert read_record(first.parent).current is None
+    assert read_record(release.parent).current is None
     with pytest.raises(PromiseError, match="was withdrawn"):
         small.publish("three")
-    shutil.rmtree(first.parent)
+    shutil.rmtree(release.parent)
     with pytest.raises(PromiseError, match="is gone"):
         small.publish("four")
 
 
-def test_without_the_private_state_nothing_new_is_drawn(small, tmp_path, monkeypatch):
-    small.publish("one")
+def test_without_the_private_state_nothing_new_is_drawn(small, first, tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
     with pytest.raises(PromiseError, match="the private state of another work directory"):
         small.publish("two")
@@ -219,8 +213,7 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
         partial(record_accuracy, measured=MeasuredBounds([])),
     ],
 )
-def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
-    small.publish("one")
+def test_nobody_publishes_while_the_record_changes(small, first, monkeypatch, change):
     line, held = small.plan().line, []
 
     def replace(*_):
@@ -233,8 +226,8 @@ def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
     assert held == [True]
 
 
-def test_accuracy_stands_beside_its_version(small):
-    public = small.publish("one").directory.parent
+def test_accuracy_stands_beside_its_version(small, first):
+    public = first.directory.parent
     small.write(people(first=1000, seed=2)).publish("two")
     record_accuracy(small.plan().line, "0001", MeasuredBounds([{"queries": 5}]))
     versions = read_record(public).versions
