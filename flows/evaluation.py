@@ -23,6 +23,7 @@ from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.attack import attack_all_parts
@@ -113,7 +114,9 @@ def attack_again(
     with sanitised("attack"):
         if resolved.terms.parts is not None or resolved.terms.composed:
             asked = {"--register": register, "--also": others, "--runs": runs}
-            _require_nothing_more(directory, [option for option, of in asked.items() if of])
+            more = next((option for option, of in asked.items() if of), None)
+            if more is not None:
+                _refuse_option(directory, resolved.terms, more)
         if resolved.terms.parts is not None:
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
             return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
@@ -127,10 +130,10 @@ def attack_again(
         return scores, judge_bars(bars.root, targets)
 
 
-def _require_nothing_more(directory: Path, options: Sequence[str]) -> None:
+def _refuse_option(directory: Path, terms: Terms, option: str) -> None:
     """Refuse to look for people in a version in which nobody is looked for."""
-    if options:
-        raise InputError(f"{directory}: in parts, or composed: {options[0]} is not asked of it")
+    why = "in parts" if terms.parts is not None else "composed"
+    raise InputError(f"{directory}: is {why}, where {option} cannot be asked: leave it out")
 
 
 def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
@@ -144,7 +147,7 @@ def _targets(
     """A version as a target, once for each sensitive column; its people may be followed."""
     release = open_release(directory.resolve())
     if followed and (release.declared.parts is not None or release.declared.composed):
-        raise InputError(f"{directory}: in parts, or composed: --also is not asked of it")
+        _refuse_option(directory, release.declared, "--also")
     original = _original(directory, resolved, followed)
     people = represented_rows(release, resolved.line, original)
     tables = read_tables(release.declared, release.directory / "data")
@@ -154,6 +157,9 @@ def _targets(
 
 def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:
     """What versions tell together, by the sensitive columns that all of them have."""
+    places = [directory.resolve() for directory, _ in versions]
+    if len({*places}) < len(places):
+        raise InputError("--also: names a version twice: what versions tell together is of several")
     found = [_targets(*version, followed=True) for version in versions]
     targets = [{one.sensitive: one for one in of if one.sensitive} for of in found]
     named = set.intersection(*({*of} for of in targets))
@@ -166,9 +172,16 @@ def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Sc
 
 def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> ResolvedRun:
     resolved = resolve_run(spec, overrides)
+    if not directory.is_dir():
+        raise InputError(f"{directory}: there is no such directory")
     if directory.resolve().parent != resolved.line.public.resolve():
         raise InputError(
             f"{directory}: is not a version of the spec's line, {resolved.line.public}"
+        )
+    if directory.resolve().name not in read_state(resolved.line.private).versions:
+        raise InputError(
+            f"{directory}: the work directory {resolved.line.work} knows no such version of the "
+            "line: set SFUMATO_WORK to the one that it was released with"
         )
     return resolved
 

@@ -38,11 +38,11 @@ class BarNeeds:
     by_groups: bool = False
 
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
-        """Why nothing can be learned from a release, None where something can."""
-        if shows not in self.shows:
-            return "learns nothing from this form"
+        """Why a release is not judged by it, None where it is."""
         if self.partitions and partition not in self.partitions:
-            return "learns nothing from this partition: leave it out"
+            return f"is judged of {' and '.join(self.partitions)} alone: leave it out"
+        if shows not in self.shows:
+            return "is not judged of this form: leave it out"
         if self.several_rows and not several_rows:
             return "is about people with several rows, and each has one here: leave it out"
         return None

@@ -291,6 +291,24 @@ def test_two_lines_of_a_source_together(lines, capsys):
     assert "own value the only one that all of them allow" in capsys.readouterr().out
 
 
+def test_what_is_no_version_of_the_line_is_said(lines, capsys, tmp_path, monkeypatch):
+    ages, _ = lines
+    first = ages.publish("one").directory
+    asked = ["attack", str(first), "--truth", str(ages.spec)]
+
+    def refused(*asked):
+        assert run([*asked]) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        return said
+
+    assert "names a version twice" in refused(*asked, "--also", str(first), str(ages.spec))
+    nowhere = tmp_path / "nowhere"
+    assert "no such directory" in refused("attack", str(nowhere), "--truth", str(ages.spec))
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
+    assert "knows no such version of the line: set SFUMATO_WORK" in refused(*asked)
+    assert not [*tmp_path.glob("another/**/key")], "who reads makes no key"
+
+
 def test_without_a_unit_nobody_is_followed(lines, capsys):
     ages, towns = lines
     columns = {**COLUMNS, "person": {"role": "drop"}}

@@ -31,7 +31,7 @@ from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain import full_domain
@@ -51,6 +51,7 @@ FORMS = {
     "generalized": GeneralizedParameters(method="generalized"),
 }
 APART = AmbiguousParameters(method="ambiguous")
+STARRED = SuppressedParameters(method="suppressed")
 
 
 TWO_GROUPS = {
@@ -95,7 +96,7 @@ def released(folder, arrays, promises, partition, form="permuted", seed=1):
         strata=(),
         promises=tuple(replace(p, quasi_identifiers=names) for p in promises),
         partition=partition,
-        form=APART if form == "ambiguous" else FORMS[form],
+        form={**FORMS, "ambiguous": APART, "suppressed": STARRED}[form],
         formats=("parquet",),
     )
     trial = run_trial(people, terms, folder, seeded_keys(seed)).require_kept()

@@ -21,6 +21,7 @@ from sfumato.tasks.attacks.beliefs import join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, retraced
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
+from sfumato.tasks.attacks.minimal.redrawn import redraw
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import Retraced, retrace, worlds_within
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -64,7 +65,17 @@ def as_sets(group):
     return {frozenset(of) for of in found.values()}
 
 
-def posterior(arrays, promises, partition, groups):
+def as_suppressed(group, arrays):
+    """Groups that look alike are one: what all their people share of a column is shown."""
+    found = defaultdict(set)
+    for of in as_sets(group):
+        shared = [{values[row] for row in of} for name, values in arrays.items() if name != "s"]
+        label = tuple(min(values) if len(values) == 1 else "*" for values in shared)
+        found[label] |= of
+    return {frozenset(of) for of in found.values()}
+
+
+def posterior(arrays, promises, partition, groups, shown=as_sets):
     """By brute force: the share of all worlds and orders with these groups, per row and value."""
     names = tuple(name for name in arrays if name != "s")
     promises = [replace(p, quasi_identifiers=names) for p in promises]
@@ -84,7 +95,7 @@ def posterior(arrays, promises, partition, groups):
             except PromiseError:
                 return np.array([0])
 
-        found = [as_sets(group) == {*groups} for group in orders_drawn(run)]
+        found = [shown(of) == {*groups} for of in orders_drawn(run)]
         likely = Fraction(sum(found), len(found))
         total += likely
         for row, value in enumerate(world):
@@ -169,6 +180,29 @@ def test_beliefs_are_those_of_all_worlds_and_orders(case, tmp_path, monkeypatch)
     assert (own != pytest.approx(sorted(plain.tolist()))) is CASES[case][3], "more than groups tell"
 
 
+def test_groups_that_look_alike_are_one(tmp_path):
+    """The forest has three trees here, two of which show the same labels."""
+    arrays = {
+        "a": [6, 6, 6, 4, 3, 8, 8, 7],
+        "b": [0, 1, 1, 0, 1, 0, 1, 0],
+        "s": [7, 8, 8, 8, 7, 7, 7, 9],
+    }
+    promises = [KAnonymity(k=2), diverse(2)]
+    release = released(tmp_path, arrays, promises, FOREST, "suppressed")
+    groups = sorted(as_sets(retraced.group_of_people(release)), key=min)
+    assert list(map(len, groups)) == [4, 4]
+    found = join_beliefs([of.beliefs() for of in retrace(release).groups])
+    expected = posterior(
+        arrays, promises, FOREST, groups, lambda group: as_suppressed(group, arrays)
+    )
+    own = sorted(float(of[value]) for of, value in zip(expected, arrays["s"], strict=True))
+    assert sorted(np.repeat(found.belief, found.people).tolist()) == pytest.approx(own)
+    drawn = retrace(replace(release, runs=300))
+    assert drawn.by == "", "all worlds can be gone through"
+    kept = redraw(replace(release, runs=300), retraced.group_of_people(release))
+    assert kept.are_known
+
+
 def test_two_who_are_ill_are_found_out(tmp_path):
     """One node up, though a row might have been suppressed: both are of one kind, surely."""
     partition, arrays, promises, _ = CASES["suppression"]
@@ -202,7 +236,7 @@ def test_groups_of_values_alone_tell_nothing_more(values, objective, t):
 
 def terms_of(partition, promises):
     """As much of a declaration as a partition is run by."""
-    form = SimpleNamespace(grouped_by=lambda promises, _: promises)
+    form = SimpleNamespace(grouped_by=lambda promises, _: promises, shows="rows")
     return SimpleNamespace(
         partition=partition, promises=promises, form=form, strata=(), named=lambda _: ["a"]
     )

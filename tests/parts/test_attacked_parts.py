@@ -129,7 +129,7 @@ def test_the_command_attacks_parts(divided, tmp_path, capsys):
     assert "own value guessed from the group alone (without the release: " in told
     assert "bar       attacks.background.max-share-above: 0 of 'cost': not kept" in told
     assert run([*asked, "--register", str(tmp_path / "any.csv")]) == 2
-    assert "--register is not asked of it" in capsys.readouterr().err
+    assert "is in parts, where --register cannot be asked: leave it out" in capsys.readouterr().err
 
 
 def test_a_score_that_fails_is_said_once(divided):

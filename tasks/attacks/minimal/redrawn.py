@@ -19,7 +19,6 @@ from sfumato.tasks.attacks.minimal.rerun import (
     NotRetracedError,
     Rerun,
     Retold,
-    are_the_same,
 )
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds
@@ -29,9 +28,11 @@ from sfumato.tasks.partitions.strata import with_strata
 Same = Callable[[np.ndarray, Partition], bool]
 """Whether people with these values (int64), in this partition, are shown as they were."""
 _VALUES = 100_000_000  # of the people of all drawn worlds together
-_TOO_MUCH = f"more than {_VALUES:,} values of people in all worlds: draw fewer (--runs)"
+_TOO_MUCH = "more values of people in all worlds than can be held: draw at most {runs:,} (--runs)"
 _BY = "Hoeffding's limits, {kept:,} of {runs:,} drawn worlds"
-_NONE_KEPT = "in none of {runs:,} drawn worlds would the same have been published"
+_MORE = ": draw more (--runs)"
+_NEVER = "in {runs:,} runs on the values as they are these groups never came out" + _MORE
+_NONE_KEPT = "in none of {runs:,} drawn worlds would the same have been published" + _MORE
 
 
 def redraw(target: AttackedRelease, group: np.ndarray | None) -> Retold:
@@ -46,7 +47,8 @@ def redraw(target: AttackedRelease, group: np.ndarray | None) -> Retold:
         NotRetracedError: where no world is kept, or they would need too much memory.
     """
     if target.runs * target.people.rows > _VALUES:
-        raise NotRetracedError(_TOO_MUCH)
+        most = _VALUES // target.people.rows
+        raise NotRetracedError(_TOO_MUCH.format(runs=most))
     again = Redrawn(
         target.declared,
         target.people,
@@ -138,9 +140,10 @@ def _sameness(target: AttackedRelease, again: Redrawn, group: np.ndarray | None)
         return lambda world, found: shown.are_those_of(world, found.group)
     for _ in range(again.runs):
         made = again.once()
-        if made is not None and are_the_same(made, group, made):
-            return lambda _, found: are_the_same(found, group, made)
-    raise NotRetracedError(OTHERWISE)
+        if made is not None and again.has_groups(made, group):
+            as_it_is = again.shown(made)
+            return lambda _, found: again.shown(found) == as_it_is
+    raise NotRetracedError(_NEVER.format(runs=again.runs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,24 @@
 """A partition that is run again, with other values of the same people."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
+
+Hashables = tuple[Hashable, ...]
+_ROW = "\0row"  # a name that no column has
 
 
 class NotRetracedError(Exception):
@@ -38,6 +43,11 @@ class Rerun:
     sensitive: str
 
     @cached_property
+    def _labels(self) -> dict[Hashables, Hashables]:
+        """By partition, what it shows."""
+        return {}
+
+    @cached_property
     def codes(self) -> np.ndarray:
         """The sensitive value that each of them has (int64)."""
         return self.people[self.sensitive].codes.astype(np.int64)
@@ -47,6 +57,39 @@ class Rerun:
         """The quasi-identifiers of each of them, as numbers (int64)."""
         names = self.declared.named("quasi-identifier")
         return key([self.people[name] for name in names], self.people.rows)[0]
+
+    def shown(self, found: Partition) -> Hashables | None:
+        """What each person is shown by, the same for those who look alike; None where some are not.
+
+        Labels, or in other forms the number of a group.
+        """
+        if (found.group < 0).any():
+            return None
+        groups = _numbered(found.group.tolist())
+        if self.declared.form.shows != "labels":
+            return tuple(groups.tolist())
+        levels = ((name, of[found.group].tobytes()) for name, of in found.recoding.items())
+        known = (groups.tobytes(), *sorted(levels))
+        if known not in self._labels:
+            self._labels[known] = self._labels_of(found)
+        return self._labels[known]
+
+    def has_groups(self, found: Partition, group: np.ndarray) -> bool:
+        """Whether those who are shown alike are those of a group (int64, one per person)."""
+        shown = self.shown(found)
+        return shown is not None and bool((_numbered(shown) == _numbered(group.tolist())).all())
+
+    def _labels_of(self, found: Partition) -> Hashables:
+        """The labels of each person, in the order of the people."""
+        quasi_identifiers = self.people.with_roles("quasi-identifier")
+        rows = encode(_ROW, "insensitive", pa.array(np.arange(self.people.rows)))
+        form = form_of(self.declared)
+        tables = form.publish(
+            self.people.keep((*quasi_identifiers, rows)), found, self.declared.form, _no_chance
+        )
+        (table,) = tables.values()
+        ordered = table.sort_by(_ROW).select([column.name for column in quasi_identifiers])
+        return tuple(zip(*(column.to_pylist() for column in ordered.columns), strict=True))
 
     def partition(self, codes: np.ndarray, randomness: Randomness) -> Partition | None:
         """The partition of the world with these values; None where promises cannot be kept."""
@@ -69,23 +112,15 @@ class Rerun:
         return self.people.keep(columns)
 
 
-def are_the_same(found: Partition, group: np.ndarray, shown: Partition) -> bool:
-    """Whether a partition has some groups, and shows them at the levels of another that has them.
+def _no_chance(_: int) -> np.ndarray:
+    """What forms of labels do not draw from."""
+    raise Fault("labels are drawn by chance")
 
-    Args:
-        found: the partition.
-        group: of each person (int64; 0, 1, …).
-        shown: that other one.
-    """
-    if (found.group < 0).any():
-        return False
-    pairs = {*zip(found.group.tolist(), group.tolist(), strict=True)}
-    if not len(pairs) == len({*found.group.tolist()}) == len({*group.tolist()}):
-        return False
-    levels = ((found.recoding.get(name), of) for name, of in shown.recoding.items())
-    return all(
-        one is not None and (one[found.group] == of[shown.group]).all() for one, of in levels
-    )
+
+def _numbered(rows: Hashables) -> np.ndarray:
+    """The number of what each row has (int64), in the order in which they are met."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
 from sfumato.tasks.attacks.minimal.redrawn import redraw
 from sfumato.tasks.attacks.minimal.rerun import (
     OTHERWISE,
+    Hashables,
     NotRetracedError,
     Rerun,
     Retold,
-    are_the_same,
 )
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds, arrangements
@@ -87,20 +87,20 @@ class Retraced(Rerun):
             likely = Fraction(0)
             for found, chance in self._partitions(world, left):
                 left -= 1
-                if found is not None and are_the_same(found, self.group, shown):
+                if found is not None and self.shown(found) == shown:
                     likely += chance
             if likely:
                 yield world, likely
 
-    def _shown(self) -> Partition:
-        """The partition as it came out, by some order of chance.
+    def _shown(self) -> Hashables:
+        """What is shown of everybody, by some order of chance.
 
         Raises:
             NotRetracedError: where it never does.
         """
         for found, _ in self._partitions(self.codes, _RUNS):
-            if found is not None and are_the_same(found, self.group, found):
-                return found
+            if found is not None and self.has_groups(found, self.group):
+                return self.shown(found) or ()
         raise NotRetracedError(OTHERWISE)
 
     def _partitions(
