@@ -124,3 +124,12 @@ def test_limits_of_drawn_groups_hold_what_all_tell(telling):
         drawn = SampledGroups(of[some], of)
         held += abs(drawn.ratio(found[some]) - exact) <= drawn.error(found[some])
     assert held >= binom.ppf(1e-4, 300, 0.95)
+
+
+def test_where_values_may_be_as_likely_the_group_decides():
+    own, belief = np.array([[2, 0], [0, 1]]), np.array([[0.4, 0.6], [0.45, 0.55]])
+    assert WeighedGroup(own, belief, 0.0).hits_by_group()[0] == 1, "who is believed likeliest"
+    assert WeighedGroup(own, belief, 0.06).hits_by_group()[0] == 0, "of the second kind alone"
+    assert WeighedGroup(own, belief, 0.2).hits_by_group()[0] == 2, "what two of three have"
+    tied = np.array([[1, 0], [0, 1]])
+    assert WeighedGroup(tied, belief, 0.2).hits_by_group()[0] == 1, "by a coin"

@@ -143,6 +143,6 @@ class Retold:
         (float64, two each).
         """
         people = sum(int(of.own.sum()) for of in self.groups)
-        told = [(of.hits_by_coin(), of.hits_at_least(), of.hits_at_most()) for of in self.groups]
+        told = [(of.hits_by_group(), of.hits_at_least(), of.hits_at_most()) for of in self.groups]
         found, least, most = np.sum(told, axis=0) / people
         return found, least, most

@@ -72,11 +72,15 @@ class WeighedGroup:
         """How many people are guessed, and how many as good as known (float64)."""
         return self._people(top_guesses(self.belief), self._above(0))
 
-    def hits_by_coin(self) -> np.ndarray:
-        """The same, where a coin decides between beliefs that may be equal, by their error."""
+    def hits_by_group(self) -> np.ndarray:
+        """The same, where between beliefs that may be equal, by their error, the group decides.
+
+        What most of it have is guessed then, and a coin decides where as many have several.
+        """
         largest = self.belief.max(axis=1, keepdims=True)
         near = self.belief >= largest - 2 * self.error
-        return self._people(near / near.sum(axis=1, keepdims=True), self._above(0))
+        many = np.where(near, self.own.sum(axis=0) if self.error else 1, 0)
+        return self._people(top_guesses(many), self._above(0))
 
     def hits_at_least(self) -> np.ndarray:
         """The same, of those whose belief is so whatever the error is."""
