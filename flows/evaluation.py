@@ -40,6 +40,7 @@ from sfumato.tasks.query.accuracy.original import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
+from sfumato.tasks.verification.integrity import require_intact
 from sfumato.tasks.workers.workers import InTurn
 
 REGISTER = "register"
@@ -146,6 +147,7 @@ def _targets(
 ) -> tuple[AttackedRelease, ...]:
     """A version as a target, once for each sensitive column; its people may be followed."""
     release = open_release(directory.resolve())
+    require_intact(release)
     if followed and (release.declared.parts is not None or release.declared.composed):
         _refuse_option(directory, release.declared, "--also")
     original = _original(directory, resolved, followed)

@@ -309,6 +309,16 @@ def test_what_is_no_version_of_the_line_is_said(lines, capsys, tmp_path, monkeyp
     assert not [*tmp_path.glob("another/**/key")], "who reads makes no key"
 
 
+def test_a_version_that_was_changed_is_not_attacked(lines, capsys):
+    ages, _ = lines
+    first = ages.publish("one").directory
+    table = first / "data" / "microdata.csv"
+    table.chmod(0o644)
+    table.write_bytes(table.read_bytes() + b"\n")
+    assert run(["attack", str(first), "--truth", str(ages.spec)]) == 3
+    assert "data/microdata.csv: its SHA-256 is not the one" in capsys.readouterr().err
+
+
 def test_without_a_unit_nobody_is_followed(lines, capsys):
     ages, towns = lines
     columns = {**COLUMNS, "person": {"role": "drop"}}
