@@ -119,6 +119,7 @@ def attack_again(
             if more is not None:
                 _refuse_option(directory, resolved.terms, more)
         if resolved.terms.parts is not None:
+            require_intact(open_release(directory.resolve()))
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
             return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
         targets = [replace(one, runs=runs) for one in _targets(directory, resolved)]

@@ -10,8 +10,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from sfumato.expectations.errors import Fault, InputError, SfumatoError
+from sfumato.expectations.errors import Fault, InputError, PromiseError, SfumatoError
+from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import public_key
 from sfumato.tasks.private.durable import locked, sync_directory
@@ -19,6 +21,7 @@ from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.verification.integrity import sha256_of
 
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
@@ -83,6 +86,31 @@ class Line:
         return private_directory(private_directory(self.private / "reports") / version)
 
 
+@dataclass(frozen=True)
+class CandidateMap:
+    """Who stands in which group of a candidate, in a file, which is large and read where needed.
+
+    Attributes:
+        path: of the file, in its stage.
+        sha256: of its content, when the candidate was assessed.
+    """
+
+    path: Path
+    sha256: str
+
+    def read(self) -> pa.Table:
+        """The map.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
+        if sha256_of(self.path) != self.sha256:
+            raise PromiseError(
+                "the candidate's map was changed after validation: validate it again"
+            )
+        return read_stage_table(self.path)
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A candidate for a version: files that were assessed.
@@ -92,8 +120,7 @@ class Candidate:
         sha256: of each of its files when it was assessed, by its path from there.
         versions: whether people may be in several versions of the line.
         suppressed: which rows are not published, in canonical order (bool), None where all are.
-        map: the file that says who stands in which group (see `read_stage_table`), which is large
-            and read where it is needed; None where the line remembers nobody so.
+        map: who stands in which group, None where the line remembers nobody so.
         made_after: the digest of the line's last version when the map was made, where it goes on.
         followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
@@ -104,7 +131,7 @@ class Candidate:
     sha256: Mapping[str, str]
     versions: str
     suppressed: np.ndarray | None = None
-    map: Path | None = None
+    map: CandidateMap | None = None
     made_after: str | None = None
     followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.private.calibrated.factors import freeze_factors
 from sfumato.tasks.private.coded.frozen import freeze
@@ -182,7 +181,7 @@ def _intend(
     stated = open_release(staging).declared.intervals
     if stated is not None:
         freeze_factors(line.private, stated)
-    map_ = None if candidate.map is None else read_stage_table(candidate.map)
+    map_ = None if candidate.map is None else candidate.map.read()
     known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,

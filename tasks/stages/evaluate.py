@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
-from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
@@ -109,7 +108,7 @@ def keep_represented(candidate: Path, original: Microdata) -> Microdata:
     """The rows that a validated candidate represents, of those that were to be published."""
     sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
     if opened.declared.composed and sealed.map is not None:
-        return from_table(read_stage_table(sealed.map), candidate).shown_rows
+        return from_table(sealed.map.read(), candidate).shown_rows
     if sealed.suppressed is not None:
         return without_suppressed(original, sealed.suppressed)
     return original

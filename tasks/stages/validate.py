@@ -20,7 +20,7 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.files import complete_release
-from sfumato.tasks.publication.line import Candidate
+from sfumato.tasks.publication.line import Candidate, CandidateMap
 from sfumato.tasks.publication.seal import require_sealed, seal
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
@@ -107,6 +107,7 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
         raise PromiseError(f"{candidate.name}: was not validated") from None
     if document["suppressed"] != _suppressed_sha256(candidate):
         raise PromiseError(f"{SUPPRESSED}: was changed after validation: validate it again")
+    place = map_in(candidate)
     if document["map"] != map_sha256(candidate):
         raise PromiseError("the candidate's map was changed after validation: validate it again")
     path = candidate / SUPPRESSED
@@ -115,7 +116,7 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
         sha256=document["sha256"],
         versions=document["versions"],
         suppressed=np.load(path) if path.exists() else None,
-        map=map_in(candidate),
+        map=None if place is None else CandidateMap(place, document["map"]),
         made_after=version_before(candidate),
         followed=map_followed(candidate),
         counts=read_note(candidate, "counts"),

@@ -22,7 +22,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
-from tests.laws.partition_laws import PartitionCase, partition_of_people, people
+from tests.laws.partition_laws import LawsOfPeople, PartitionCase, partition_of_people
 from tests.laws.tables import QUASI, SCHEMA
 
 
@@ -55,19 +55,8 @@ def _as_lists(tables: Mapping[str, pa.Table]) -> Mapping[str, list[Any]]:
     return {name: table.to_pylist() for name, table in sorted(tables.items())}
 
 
-class FormLaws:
+class FormLaws(LawsOfPeople):
     """Subclasses give the `case`."""
-
-    @pytest.fixture(params=range(3))
-    def number(self, request: Any) -> int:
-        """Of the people."""
-        found: int = request.param
-        return found
-
-    @pytest.fixture
-    def microdata(self, number: int) -> Microdata:
-        """People of a few towns."""
-        return people(number)
 
     @pytest.fixture
     def partition(self, case: FormCase, number: int) -> Partition:

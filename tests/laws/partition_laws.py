@@ -52,8 +52,8 @@ def partition_of_people(case: PartitionCase, number: int) -> Partition:
     return case.made(people(number), [])
 
 
-class PartitionLaws:
-    """Subclasses give the `case`."""
+class LawsOfPeople:
+    """Three tables of people, of which laws are tried."""
 
     @pytest.fixture(params=range(3))
     def number(self, request: Any) -> int:
@@ -65,6 +65,10 @@ class PartitionLaws:
     def microdata(self, number: int) -> Microdata:
         """People of a few towns."""
         return people(number)
+
+
+class PartitionLaws(LawsOfPeople):
+    """Subclasses give the `case`."""
 
     @pytest.fixture
     def partition(self, case: PartitionCase, number: int) -> Partition:

@@ -287,6 +287,24 @@ def hard(sensitive):
     return declared, table, published(declared, columns, table["group_id"].to_pylist())
 
 
+def counts_answered(declared, tables, rng, number):
+    """Of so many random queries of counts those that are answered: rewritten, with their rows."""
+    found = []
+    for _ in range(number):
+        query, keys, _ = random_query(rng, together=False)
+        try:
+            rows = answer_on(tables, declared, query).rows
+            rewritten = rewrite(query, declared)
+        except QueryError:
+            continue
+        expected = [
+            [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
+            for row in rows
+        ]
+        found.append((query, rewritten, expected))
+    return found
+
+
 def random_query(rng, together):
     queries = asked.Queries(rng, together)
     keys = rng.sample(list(asked.EXACT), rng.choice([0, 0, 1, 2]))
@@ -380,20 +398,7 @@ def test_estimates_multiply_shares(estimator):
 def questions():
     """Random queries that are answered: as they are rewritten, and the rows of their answers."""
     declared, _, tables = hard("independent")
-    rng, found = random.Random(2), []
-    for _ in range(25):
-        query, keys, _ = random_query(rng, together=False)
-        try:
-            rows = answer_on(tables, declared, query).rows
-            rewritten = rewrite(query, declared)
-        except QueryError:
-            continue
-        expected = [
-            [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
-            for row in rows
-        ]
-        found.append((query, rewritten, expected))
-    return found
+    return counts_answered(declared, tables, random.Random(2), 25)
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])

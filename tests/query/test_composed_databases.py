@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.ask import answer_on, engine
+from sfumato.tasks.query.ask import engine
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
@@ -20,7 +20,7 @@ from sfumato.tasks.sql.target import target
 from tests.query import asked
 from tests.query.composed import composed, published
 from tests.query.dialect_laws import LOCAL, SERVERS, address, answered, assert_same_rows
-from tests.query.test_apart import random_query
+from tests.query.test_apart import counts_answered
 from tests.query.test_dialects import TYPES, agree_on_groups
 from tests.query.worlds import column, declare
 
@@ -96,19 +96,7 @@ def test_exact_rows(form, sensitive, kind, tmp_path):
 def counted():
     """A release of counts, its people, and random queries: as they are rewritten, their rows."""
     declared, tables, people, _ = of_rows(asked.declare("ambiguous", "independent"), "counts")
-    rng, found = random.Random(4), []
-    for _ in range(QUERIES):
-        query, keys, _ = random_query(rng, together=False)
-        try:
-            rows = answer_on(tables, declared, query).rows
-            rewritten = rewrite(query, declared)
-        except QueryError:
-            continue
-        wanted = [
-            [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
-            for row in rows
-        ]
-        found.append((query, rewritten, wanted))
+    found = counts_answered(declared, tables, random.Random(4), QUERIES)
     return declared, tables, people, found
 
 

@@ -131,7 +131,7 @@ def test_what_a_line_remembers_goes_with_the_candidate(sealed):
     write_map_followed(candidate, "a digest")
     write_version_before(candidate, "another")
     found = sealed_candidate(candidate)
-    assert found.map == map_in(candidate) is not None
+    assert found.map.path == map_in(candidate) is not None
     assert found.counts == {"entered": 3}
     assert (found.followed, found.made_after) == ("a digest", "another")
 
@@ -166,3 +166,12 @@ def test_a_broken_promise_is_not_sealed(prepared):
         seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
     with pytest.raises(PromiseError, match="was not validated"):
         publish_candidate(plan, candidate)
+
+
+def test_a_map_that_is_changed_once_it_was_found_is_not_read(sealed):
+    _, candidate = sealed
+    known = sealed_candidate(candidate).map
+    assert known.read().num_rows > 0
+    known.path.write_bytes(known.path.read_bytes() + b"0")
+    with pytest.raises(PromiseError, match="map was changed after validation"):
+        known.read()

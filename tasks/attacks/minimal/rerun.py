@@ -19,6 +19,7 @@ from sfumato.tasks.partitions.strata import with_strata
 
 Hashables = tuple[Hashable, ...]
 _ROW = "\0row"  # a name that no column has
+_KNOWN = 1_000  # partitions whose labels are remembered
 
 
 class NotRetracedError(Exception):
@@ -71,6 +72,8 @@ class Rerun:
         levels = ((name, of[found.group].tobytes()) for name, of in found.recoding.items())
         known = (groups.tobytes(), *sorted(levels))
         if known not in self._labels:
+            if len(self._labels) == _KNOWN:
+                self._labels.clear()
             self._labels[known] = self._labels_of(found)
         return self._labels[known]
 

@@ -148,7 +148,7 @@ def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any
 
 
 def minimum_sum(
-    values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int = 0
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, worth: int | None = None
 ) -> tuple[np.ndarray, int] | None:
     """Cut a sorted multiset into runs of k distinct values spanning e, at the least sum of ranges.
 
@@ -159,7 +159,7 @@ def minimum_sum(
         counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
-        all_rows: of all multisets that are cut one after the other, where there are several.
+        worth: from how many points on compiled loops pay, where that is not the usual number.
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
@@ -181,7 +181,8 @@ def minimum_sum(
     cost = np.empty(len(points) + 1, dtype=points.dtype)
     cost[0] = 0
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
-    large = max(len(points), all_rows) >= _WORTH_COMPILING and points.dtype != object
+    worth = _WORTH_COMPILING if worth is None else worth
+    large = len(points) >= worth and points.dtype != object
     choose_loop(large, _scan, _compiled)(points, k, e, cost, runs, start)
     return bounds_of(starts_of(start), copies, counts), int(cost[-1])
 
@@ -223,14 +224,14 @@ def _compiled() -> Loop:
 def _sum(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
-    cut = minimum_sum(values, counts, k, e, all_rows)
+    cut = minimum_sum(values, counts, k, e, _worth(all_rows, _WORTH_COMPILING))
     return None if cut is None else _FoundCuts(cut[0], None, {"least_sum_of_ranges": cut[1]})
 
 
 def _weighted(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
-    cut = minimum_weighted(values, counts, k, e, _worth(all_rows))
+    cut = minimum_weighted(values, counts, k, e, _worth(all_rows, WORTH_COMPILING))
     proven = "least_weighted_sum_of_ranges_of_runs"
     return None if cut is None else _FoundCuts(cut[0], None, {proven: cut[1]})
 
@@ -238,7 +239,7 @@ def _weighted(
 def _max(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
-    cut = minimum_max(values, counts, k, e, _worth(all_rows))
+    cut = minimum_max(values, counts, k, e, _worth(all_rows, WORTH_COMPILING))
     return (
         None if cut is None else _FoundCuts(cut[0], None, {"least_largest_range_of_runs": cut[1]})
     )
@@ -258,9 +259,9 @@ def _max_overlapping(
     return _FoundCuts(found.bounds, found.group, proven)
 
 
-def _worth(all_rows: int) -> int:
+def _worth(all_rows: int, usual: int) -> int:
     """From how many points of one stratum on compiled loops pay; all strata share their cost."""
-    return 0 if all_rows >= WORTH_COMPILING else WORTH_COMPILING
+    return 0 if all_rows >= usual else usual
 
 
 _Objective = Callable[[np.ndarray, np.ndarray, int, int, int], _FoundCuts | None]

@@ -21,7 +21,6 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import read_tables
@@ -65,7 +64,7 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
     tables = read_tables(declared, staging / "data")
     before, now = (
         slots_so_far(line.private, state),
-        from_table(read_stage_table(candidate.map), "the candidate's map"),
+        from_table(candidate.map.read(), "the candidate's map"),
     )
     verdict = _judged(before, now, declared, tables)
     if isinstance(verdict, Refused):

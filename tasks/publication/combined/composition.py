@@ -14,7 +14,6 @@ import numpy as np
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, require
-from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.partitions.continued.parameters import rule_of
@@ -153,7 +152,7 @@ def require_combinable(
         passed = require_composed(line, candidate, staging)
     if candidate.map is None:
         return None
-    now = from_table(read_stage_table(candidate.map), "the map")
+    now = from_table(candidate.map.read(), "the map")
     if passed is not None and judge is not None:
         require(judge(passed, judged_promises(declared.promises)))
     if candidate.versions == "composed":
