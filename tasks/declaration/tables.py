@@ -4,7 +4,7 @@ Parquet holds neither Arrow nor pandas metadata, and its dictionaries and statis
 the published values. Equal tables give equal bytes, under one version of PyArrow.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +18,8 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared, Format
 from sfumato.tasks.forms.form import Tables
 
+TABLES: Format = "parquet"
+"""The format that every release has, and that is read back."""
 _ROWS_PER_GROUP = 1 << 20
 FORMULA = r"^[=+\-@\t\r]"
 """How texts begin that a spreadsheet would run."""
@@ -71,18 +73,20 @@ def write_table(table: pa.Table, path: Path) -> None:
     )
 
 
-def write_tables(tables: Tables, declared: Declared, directory: Path) -> None:
-    """Write every published table in every format into `directory`."""
+def write_tables(
+    tables: Tables, declared: Declared, directory: Path, formats: Sequence[Format] | None = None
+) -> None:
+    """Write every published table into `directory`, in every format unless some are named."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas(declared).items():
-        for format_ in declared.formats:
+        for format_ in declared.formats if formats is None else formats:
             table = tables[name].cast(schema)
             if format_ == "csv" and declared.csv.formulas == "quote":
                 table = _with_quoted_formulas(table)
             write_table(table, directory / f"{name}.{format_}")
 
 
-def read_tables(declared: Declared, directory: Path, format_: Format = "parquet") -> Tables:
+def read_tables(declared: Declared, directory: Path, format_: Format = TABLES) -> Tables:
     """Read every published table back.
 
     Raises:

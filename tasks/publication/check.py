@@ -19,6 +19,7 @@ from sfumato.tasks.declaration.opened import (
     Release,
 )
 from sfumato.tasks.declaration.references.stated import with_statements
+from sfumato.tasks.declaration.software import other_software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.private.references.reference import (
     NO_REFERENCES,
@@ -33,6 +34,7 @@ from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
 from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
 from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.verification.integrity import require_intact
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
 
@@ -41,6 +43,8 @@ def check(
     announced: str | None = None,
     limits: ReadLimits | None = None,
     given: Sequence[Path] = (),
+    *,
+    made_again: bool = False,
 ) -> Checked:
     """Verify a release directory.
 
@@ -50,6 +54,8 @@ def check(
         limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
         given: the references that promises speak of, in their order; without any, these promises
             are taken as they are stated.
+        made_again: whether its files are known to be, byte for byte, what this software gave when
+            it made them of the tables as they are read back; they are not made once more.
 
     Raises:
         InputError: where there is no release, it was made by newer software, or is larger than
@@ -63,8 +69,8 @@ def check(
         vouched = announced is not None
         references = given_references(release.declared.promises, given)
         if release.declared.parts is not None or release.declared.made_of:
-            return _of_parts(release, vouched=vouched)
-        return _verified(release, references, vouched=vouched)[0]
+            return _of_parts(release, vouched=vouched, made_again=made_again)
+        return _verified(release, references, vouched=vouched, made_again=made_again)[0]
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
@@ -72,14 +78,35 @@ def check(
 
 
 def _verified(
-    release: Release, references: References = NO_REFERENCES, *, vouched: bool
+    release: Release,
+    references: References = NO_REFERENCES,
+    *,
+    vouched: bool,
+    made_again: bool,
 ) -> tuple[Checked, Assessment]:
-    declared, directory = release.declared, release.directory
-    tables = read_tables(declared, directory / "data")
+    declared = release.declared
+    tables = read_tables(declared, release.directory / "data")
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
     require(assessment.findings)
     require_agreement(declared, tables)
+    checked = replace(
+        _derived(release, assessment, vouched=vouched, made_again=made_again),
+        stated=stated,
+        over_people=assessment.over_people,
+        over=declared.counted,
+    )
+    return checked, assessment
+
+
+def _derived(
+    release: Release, assessment: Assessment, *, vouched: bool, made_again: bool
+) -> Checked:
+    """Hold everything but the tables against what these give, unless it is known to be that."""
+    declared, directory = release.declared, release.directory
+    if made_again and not other_software(declared.software):
+        require_intact(release)
+        return Checked(assessment.verdicts, "equal")
     derived = compare_made_again(
         release,
         assessment.verdicts,
@@ -89,19 +116,14 @@ def _verified(
     )
     if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    checked = replace(
-        derived,
-        stated=stated,
-        over_people=assessment.over_people,
-        over=declared.counted,
-    )
-    return checked, assessment
+    return derived
 
 
-def _of_parts(release: Release, *, vouched: bool) -> Checked:
+def _of_parts(release: Release, *, vouched: bool, made_again: bool) -> Checked:
     """Verify every part as a release of its own, and then what is said of all of them."""
     seen, made = read_whole(
-        release, lambda part: _verified(open_sealed(part, None), vouched=vouched)
+        release,
+        lambda part: _verified(open_sealed(part, None), vouched=vouched, made_again=made_again),
     )
     declared, verdicts = release.declared, seen.all_verdicts()
     require(findings_of(verdicts))

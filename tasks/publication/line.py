@@ -125,6 +125,8 @@ class Candidate:
         followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
         digest: of the manifest that was approved, None where nobody was asked.
+        made_again: whether its files are those that its tables, read back, gave when it was
+            assessed; not of candidates that earlier software assessed.
     """
 
     release: Path
@@ -136,6 +138,7 @@ class Candidate:
     followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     digest: str | None = None
+    made_again: bool = False
 
 
 @contextmanager

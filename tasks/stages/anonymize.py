@@ -18,7 +18,7 @@ from sfumato.tasks.candidates.remember import (
 )
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.tables import write_tables
+from sfumato.tasks.declaration.tables import TABLES, write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
 from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
@@ -146,7 +146,8 @@ def _write(
     followed: FollowedLine | None = None,
 ) -> Path:
     stage = new_stage(run, "candidate")
-    write_tables(made.tables, declared, stage / RELEASE / "data")
+    # Other formats are made of what is read back.
+    write_tables(made.tables, declared, stage / RELEASE / "data", (TABLES,))
     write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     write_note(stage, "counts", dict(made.counts))
     write_note(stage, "facts", {**made.partition.facts, **made.counts, **_lost(made, declared)})

@@ -16,9 +16,10 @@ from sfumato.tasks.candidates.remember import (
     whose_in,
 )
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
-from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.tables import TABLES, read_tables, write_tables
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate, CandidateMap
 from sfumato.tasks.publication.seal import require_sealed, seal
@@ -54,19 +55,42 @@ def assess_candidate(
 def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     """Write all else of the release beside its data, and which files were assessed.
 
+    Everything is made of the tables as they were read back, as every later check makes it.
+
     Raises:
         PromiseError: where the assessment found that anything is broken, or a data file is not as
-            it was read.
+            it was read, or not what its tables give.
     """
     require(assessment.findings)
     release = candidate / RELEASE
     judged = read_note(candidate, _JUDGED)
     require_sealed(release / "data", judged)
     _keep_only_data(release)
+    data = _complete_data(release / "data", assessment, judged)
     complete_release(release, assessment)
-    sealed = {**seal(release), **{f"data/{name}": judged[name] for name in judged}}
+    sealed = {**seal(release), **{f"data/{name}": sha256 for name, sha256 in data.items()}}
     found = documents(assessment.findings)
     write_assessment(candidate, rule_of(assessment.declared.versions), sealed, found)
+
+
+def _complete_data(data: Path, assessment: Assessment, judged: Mapping[str, str]) -> dict[str, str]:
+    """Hold the tables to what they give when they are read back, and write their other formats.
+
+    Returns:
+        The SHA-256 of every data file.
+    """
+    tables, declared = assessment.tables, assessment.declared
+    with scratch_directory() as scratch:
+        write_tables(tables, declared, scratch / "data", (TABLES,))
+        for name, sha256 in seal(scratch / "data").items():
+            if judged.get(name) != sha256:
+                raise PromiseError(f"{name}: is not what its rows give when they are read back")
+    others = [one for one in declared.formats if one != TABLES]
+    write_tables(tables, declared, data, others)
+    known = {f"{name}.{one}" for name in tables for one in declared.formats}
+    if extra := sorted(judged.keys() - known):
+        raise PromiseError(f"{extra[0]}: does not belong to the release")
+    return seal(data)
 
 
 def write_assessment(
@@ -89,6 +113,7 @@ def write_assessment(
         "suppressed": _suppressed_sha256(candidate),
         "map": map_sha256(candidate),
         "findings": list(findings),
+        "made-again": True,
     }
     write_note(candidate, _ASSESSMENT, document)
 
@@ -121,6 +146,7 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
         followed=map_followed(candidate),
         counts=read_note(candidate, "counts"),
         digest=digest,
+        made_again=document.get("made-again", False),
     )
 
 

@@ -1,5 +1,8 @@
 """What was validated is what is published: a candidate that changed since is refused."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -9,11 +12,13 @@ from sfumato.tasks.candidates.remember import map_in, write_map_followed, write_
 from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part
+from sfumato.tasks.publication import check
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.stage import write_note
+from sfumato.tasks.stages.stage import read_note, write_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.verification.integrity import sha256_of
 from tests.lines import TIME
 
 
@@ -60,17 +65,85 @@ def test_what_was_not_validated_is_not_published(prepared):
     assert nothing_is_published(plan)
 
 
-@pytest.mark.parametrize("format_", ["parquet", "csv"])
-def test_a_change_of_data_before_they_are_sealed_is_refused(prepared, format_):
+def test_a_change_of_data_before_they_are_sealed_is_refused(prepared):
     plan, candidate = prepared
     assessment = assess_candidate(candidate, plan.withheld)
-    (table,) = (candidate / "release" / "data").glob(f"*.{format_}")
+    (table,) = (candidate / "release" / "data").iterdir()
     table.write_bytes(table.read_bytes() + b"\n")
     with pytest.raises(PromiseError, match=f"{table.name}: was changed after validation"):
         seal_candidate(candidate, assessment)
     with pytest.raises(PromiseError, match="was not validated"):
         publish_candidate(plan, candidate)
     assert nothing_is_published(plan)
+
+
+def test_data_that_read_back_as_other_bytes_are_not_sealed(prepared):
+    """What everyone's check makes of the tables must be what is published."""
+    plan, candidate = prepared
+    (table,) = (candidate / "release" / "data").iterdir()
+    pq.write_table(pq.read_table(table), table, compression="gzip", store_schema=False)
+    assessment = assess_candidate(candidate, plan.withheld)
+    with pytest.raises(PromiseError, match=f"{table.name}: is not what its rows give"):
+        seal_candidate(candidate, assessment)
+
+
+def test_a_file_beside_the_data_is_not_sealed(prepared):
+    plan, candidate = prepared
+    (candidate / "release" / "data" / "extra.csv").write_text("a\n1\n")
+    assessment = assess_candidate(candidate, plan.withheld)
+    with pytest.raises(PromiseError, match=r"extra\.csv: does not belong to the release"):
+        seal_candidate(candidate, assessment)
+
+
+@pytest.fixture
+def forged(sealed):
+    """A sealed candidate whose CSV file, and the seal, somebody changed together."""
+    plan, candidate = sealed
+    path = candidate / "release" / "data" / "microdata.csv"
+    path.write_bytes(path.read_bytes() + b"\n")
+    document = read_note(candidate, "assessment")
+    document["sha256"]["data/microdata.csv"] = sha256_of(path)
+    write_note(candidate, "assessment", document)
+    return plan, candidate
+
+
+def publish_forged(plan, candidate, **changed):
+    known = identity(candidate.parent / "deidentified")
+    return publish(plan.line, replace(sealed_candidate(candidate), **changed), known, TIME)
+
+
+def test_what_validation_made_of_the_tables_read_back_is_not_made_once_more(sealed, monkeypatch):
+    monkeypatch.delattr(check, "compare_made_again")
+    assert not publish_candidate(*sealed).existed
+
+
+def test_files_are_those_that_the_manifest_lists(forged):
+    with pytest.raises(PromiseError, match=r"microdata\.csv: its SHA-256 is not the one"):
+        publish_forged(*forged)
+
+
+def test_what_reviewers_approved_is_made_once_more(forged):
+    """Whoever builds it need not be trusted with the public place."""
+    plan, candidate = forged
+    document = json.loads((candidate / "release" / "datapackage.json").read_bytes())
+    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+        publish_forged(plan, candidate, digest=document["sfumato"]["digest"])
+    assert nothing_is_published(plan)
+
+
+def test_what_earlier_software_validated_is_made_once_more(forged):
+    plan, candidate = forged
+    document = read_note(candidate, "assessment")
+    del document["made-again"]
+    write_note(candidate, "assessment", document)
+    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+        publish_forged(plan, candidate)
+
+
+def test_what_other_software_validated_is_made_once_more(forged, monkeypatch):
+    monkeypatch.setattr(check, "other_software", lambda _: {"pyarrow": "1"})
+    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+        publish_forged(*forged)
 
 
 def test_a_change_of_any_file_after_validation_is_refused(sealed):
