@@ -44,6 +44,17 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return np.asarray(ordered[starts(ordered)])
 
 
+def in_common(one: np.ndarray, other: np.ndarray) -> int:
+    """How many values two arrays have in common that ascend and have each value once.
+
+    >>> in_common(np.array([1, 3, 4]), np.array([0, 3, 4, 6]))
+    2
+    """
+    both = np.concatenate([one, other])
+    both.sort(kind="stable")  # which merges what is in order
+    return len(both) - len(starts(both))
+
+
 def positions(ordered: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Where numbers stand, or would stand first, among ascending ones (int64), as `searchsorted`.
 

@@ -35,14 +35,14 @@ def is_encrypted(path: Path) -> bool:
     return _key_of(path) is not None
 
 
-def write_stage_table(table: pa.Table, path: Path) -> None:
+def write_stage_table(table: pa.Table, path: Path, compression: str = "snappy") -> None:
     """Write a table of a stage, encrypted where its run is."""
-    key = _key_of(path)
+    key, how = _key_of(path), {"compression": compression, **_encodings(table)}
     if key is None:
-        pq.write_table(table, path, **_encodings(table))
+        pq.write_table(table, path, **how)
         return
     content = pa.BufferOutputStream()
-    pq.write_table(table, content, **_encodings(table))
+    pq.write_table(table, content, **how)
     with path.open("wb") as file:
         for piece in _encrypted(key, memoryview(content.getvalue()), path.name):
             file.write(piece)

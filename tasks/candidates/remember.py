@@ -48,8 +48,8 @@ def names_in(stage: Path) -> np.ndarray | None:
 
 
 def write_slots(stage: Path, slots: SlotMap) -> None:
-    """Leave the map of a candidate in its stage."""
-    write_stage_table(as_table(slots), stage / _MAP)
+    """Leave the map of a candidate in its stage, as the line will keep it."""
+    write_stage_table(as_table(slots), stage / _MAP, compression="zstd")
 
 
 def map_in(stage: Path) -> Path | None:

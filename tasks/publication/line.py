@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError, SfumatoError
-from sfumato.tasks.arrays.at_rest import read_stage_table
+from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import public_key
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
+from sfumato.tasks.private.people.store import copy_map, write_map
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
@@ -104,11 +105,26 @@ class CandidateMap:
         Raises:
             PromiseError: where it was changed since.
         """
-        if sha256_of(self.path) != self.sha256:
+        self._require_same(sha256_of(self.path))
+        return read_stage_table(self.path)
+
+    def keep(self, line: Path, version: str) -> str:
+        """Keep the map in a line's private directory as that of a version; its SHA-256 there.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
+        if is_encrypted(self.path):
+            return write_map(line, version, self.read())
+        kept = copy_map(line, version, self.path)
+        self._require_same(kept)
+        return kept
+
+    def _require_same(self, sha256: str) -> None:
+        if sha256 != self.sha256:
             raise PromiseError(
                 "the candidate's map was changed after validation: validate it again"
             )
-        return read_stage_table(self.path)
 
 
 @dataclass(frozen=True, eq=False)

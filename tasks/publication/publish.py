@@ -25,7 +25,7 @@ from sfumato.tasks.private.line import (
     write_units,
 )
 from sfumato.tasks.private.people.lines import forget_line, write_line
-from sfumato.tasks.private.people.store import prune_maps, write_map
+from sfumato.tasks.private.people.store import prune_maps
 from sfumato.tasks.private.source_rows import write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.combined.composition import (
@@ -181,13 +181,12 @@ def _intend(
     stated = open_release(staging).declared.intervals
     if stated is not None:
         freeze_factors(line.private, stated)
-    map_ = None if candidate.map is None else candidate.map.read()
     known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
         digest=digest_in(staging),
         units=identity.units is not None,
-        map=None if map_ is None else write_map(line.private, number, map_),
+        map=None if candidate.map is None else candidate.map.keep(line.private, number),
         composed=candidate.versions == "composed",
         as_of=line.as_of,
         unmeasured=pending,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from sfumato.expectations.sorting import distinct, positions, stable_order
+from sfumato.expectations.sorting import distinct, in_common, positions, stable_order
 
 KEYS = st.one_of(
     npst.arrays(np.int64, st.integers(0, 30), elements=st.integers(-5, 5)),
@@ -27,6 +27,15 @@ def test_the_order_is_that_of_a_stable_sort(keys):
 @given(KEYS)
 def test_distinct_values_are_those_of_unique(keys):
     assert distinct(keys).tolist() == np.unique(keys).tolist()
+
+
+NAMES = st.lists(st.sampled_from([b"", b"a", b"ab", b"b", b"b" * 16]), max_size=8)
+
+
+@given(NAMES, NAMES)
+def test_what_names_have_in_common_is_counted_once(one, other):
+    both = [distinct(np.array(names, dtype="S16")) for names in (one, other)]
+    assert in_common(*both) == len({*one} & {*other})
 
 
 @pytest.mark.parametrize("names", [[], [b"b", b"a", b"b", b""]])

@@ -248,3 +248,5 @@ def test_a_map_that_is_changed_once_it_was_found_is_not_read(sealed):
     known.path.write_bytes(known.path.read_bytes() + b"0")
     with pytest.raises(PromiseError, match="map was changed after validation"):
         known.read()
+    with pytest.raises(PromiseError, match="map was changed after validation"):
+        known.keep(candidate.parent, "0001")

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.promises import Promise
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.sorting import distinct, in_common
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.keys import line_key
@@ -164,15 +164,16 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
         unit: of each row.
         names: of each row's person (S16).
     """
-    found = {}
-    for other in other_lines(work, name):
-        known = np.isin(np.unique(names), people_of(other)).sum()
+    found, others = {}, other_lines(work, name)
+    met = distinct(names) if others else names
+    for other in others:
+        known = in_common(met, people_of(other))
         versions = [n for n, of in state_of(other).versions.items() if of.units and not of.map]
         if versions:
             hashes = unit_hashes(unit, line_key(other))
-            known = max(known, np.isin(hashes, read_units(other, versions)).sum())
+            known = max(known, int(np.isin(hashes, read_units(other, versions)).sum()))
         if known:
-            found[other.name] = int(known)
+            found[other.name] = known
     return found
 
 

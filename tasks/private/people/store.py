@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, from_table
 from sfumato.tasks.private.state import LineState, PublishedVersion
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.verification.integrity import sha256_of
 
 _KEPT = 2
 
@@ -35,6 +36,13 @@ def write_map(line: Path, version: str, table: pa.Table) -> str:
     pq.write_table(table, content, compression="zstd")
     write_atomically(private_directory(line / MAP) / version, content.getvalue())
     return hashlib.sha256(content.getvalue()).hexdigest()
+
+
+def copy_map(line: Path, version: str, file: Path) -> str:
+    """Keep a map that is in a file as it is to be kept; the SHA-256 of what is kept."""
+    place = private_directory(line / MAP) / version
+    copy_atomically(file, place)
+    return sha256_of(place)
 
 
 def read_map(line: Path, version: str, sha256: str) -> SlotMap:

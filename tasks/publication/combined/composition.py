@@ -158,7 +158,7 @@ def require_combinable(
     if candidate.versions == "composed":
         _require_theorem(line, now, declared)
     require_followed(line, candidate)
-    met = list(meetings(line, now.names))
+    met = list(meetings(line, now))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)
     ours, same = description_of(line, declared), [one for one in met if same_people(line, one)]

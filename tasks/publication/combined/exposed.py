@@ -128,7 +128,7 @@ def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExp
     if now is None or not accepts_exposure(line, terms):
         return None
     with lock_of_lines(line.work):
-        found = exposure_of(line, now, terms, list(meetings(line, now.names)))
+        found = exposure_of(line, now, terms, list(meetings(line, now)))
     return found.counts if found.tells else None
 
 

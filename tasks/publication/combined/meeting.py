@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.sorting import in_common
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.partitions.of_line import line_of
@@ -56,12 +57,12 @@ class Meeting:
         return people is not None and self.known is not None and self.known.people == people
 
 
-def meetings(line: Line, names: np.ndarray) -> Iterator[Meeting]:
-    """The lines of the work directory that have slots for some of these people (S16)."""
-    work = line.private.parent
-    for other in other_lines(work, line.name):
-        common = int(np.isin(np.unique(names), people_of(other)).sum())
-        if common:
+def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
+    """The lines of the work directory that have slots for some of the people of a map."""
+    work, others = line.private.parent, other_lines(line.private.parent, line.name)
+    names = slots.names if others else np.array([])
+    for other in others:
+        if common := in_common(names, people_of(other)):
             yield Meeting(other, common, read_line(work, other.name))
 
 
