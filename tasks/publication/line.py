@@ -116,7 +116,7 @@ class CandidateMap:
         """
         if is_encrypted(self.path):
             return write_map(line, version, self.read())
-        kept = copy_map(line, version, self.path)
+        kept = sha256_of(copy_map(line, version, self.path))
         self._require_same(kept)
         return kept
 

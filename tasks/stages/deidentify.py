@@ -20,7 +20,7 @@ from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, people_key
-from sfumato.tasks.private.people.lines import units_met
+from sfumato.tasks.private.people.lines import other_lines, units_met
 from sfumato.tasks.private.source_rows import RowsInFile, hashed_rows
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
@@ -60,8 +60,9 @@ def write_deidentified(
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
-    as_read = microdata.keep(microdata[name] for name in terms.columns)
-    write_stage_table(hashed_rows(as_read, people_key(line.parent)), stage / _ROWS)
+    if unit is None or other_lines(line.parent, line.name):
+        as_read = microdata.keep(microdata[name] for name in terms.columns)
+        write_stage_table(hashed_rows(as_read, people_key(line.parent)), stage / _ROWS)
     if unit is not None:
         np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
         names = names_of(microdata[unit], people_key(line.parent))
@@ -114,7 +115,7 @@ def identity(deidentified: Path) -> Identity:
 
 
 def _hashed(deidentified: Path) -> pa.Table | RowsInFile | None:
-    """The hashed rows, in their file unless it is encrypted; in parts only where some compare."""
+    """The hashed rows, in their file unless it is encrypted; None where none compare them."""
     streamed, whole = deidentified / STREAMED, deidentified / _ROWS
     if streamed.exists():
         return RowsInFile(streamed)

@@ -7,12 +7,14 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.resolved import resolve_run
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.backup import state_files
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.source_rows import hashed_rows, read_rows, rows_in_common
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
+from tests.lines import prepare, publish_prepared
 from tests.release.evolving import Evolving, spec
 
 ALONE = {"versions": "disjoint", "unit": "row", "people": None}
@@ -86,6 +88,18 @@ def test_a_line_that_knows_its_people_beside_rows(first):
     second = Evolving(first.folder.parent / "second", "permuted", "second")
     with pytest.raises(PromiseError, match="72 rows are those of line first"):
         second.publish()
+
+
+def test_a_line_that_came_after_the_source_was_read_is_not_passed_over(first):
+    """What a line that knows its people publishes alone is not hashed row by row."""
+    run = first.folder / "early"
+    early = prepare(first.write(), run, seeded_keys(1))
+    beside(first)
+    assert identity(run / "deidentified").hashed is None
+    with pytest.raises(PromiseError, match="line second, which knows nobody, was published since"):
+        publish_prepared(early, run)
+    with pytest.raises(PromiseError, match="72 rows are those of line second"):
+        first.publish()
 
 
 def test_the_risk_may_be_accepted_or_the_people_be_others(first):

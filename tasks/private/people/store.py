@@ -25,7 +25,6 @@ from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, from_table
 from sfumato.tasks.private.state import LineState, PublishedVersion
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.verification.integrity import sha256_of
 
 _KEPT = 2
 
@@ -38,11 +37,11 @@ def write_map(line: Path, version: str, table: pa.Table) -> str:
     return hashlib.sha256(content.getvalue()).hexdigest()
 
 
-def copy_map(line: Path, version: str, file: Path) -> str:
-    """Keep a map that is in a file as it is to be kept; the SHA-256 of what is kept."""
+def copy_map(line: Path, version: str, file: Path) -> Path:
+    """Keep a map that is in a file as it is to be kept; where it is now."""
     place = private_directory(line / MAP) / version
     copy_atomically(file, place)
-    return sha256_of(place)
+    return place
 
 
 def read_map(line: Path, version: str, sha256: str) -> SlotMap:

@@ -29,7 +29,8 @@ def require_other_rows(line: Line, identity: Identity) -> list[str]:
         What a run says of lines whose rows are said to be other people's.
 
     Raises:
-        PromiseError: with counts of rows.
+        PromiseError: with counts of rows; or where a line to compare with came after the source
+            was read.
     """
     notices = []
     for other in other_lines(line.work, line.name):
@@ -51,9 +52,12 @@ def require_other_rows(line: Line, identity: Identity) -> list[str]:
 
 def _rows_met(line: Line, identity: Identity, other: Path) -> Iterator[int]:
     """The rows that versions of another line share, where they are more than half."""
-    if identity.hashed is None:
-        return
     for theirs in _sources(line, other, knows_people=identity.units is not None):
+        if identity.hashed is None:
+            raise PromiseError(
+                f"line {other.name}, which knows nobody, was published since this run read its "
+                "source: run it again, so that their rows are compared"
+            )
         common = rows_in_common(identity.hashed, theirs)
         if 2 * common > min(identity.hashed.num_rows, theirs.num_rows):
             yield common
