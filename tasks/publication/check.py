@@ -6,7 +6,7 @@ compares byte by byte; where other software made the release, it compares what t
 cannot be verified is not kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from sfumato.expectations.errors import PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, assess
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
     Release,
@@ -34,7 +35,7 @@ from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
 from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.verification.integrity import require_intact
+from sfumato.tasks.verification.integrity import listed_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
 
@@ -44,7 +45,7 @@ def check(
     limits: ReadLimits | None = None,
     given: Sequence[Path] = (),
     *,
-    made_again: bool = False,
+    made_again: Mapping[str, str] | None = None,
 ) -> Checked:
     """Verify a release directory.
 
@@ -54,8 +55,9 @@ def check(
         limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
         given: the references that promises speak of, in their order; without any, these promises
             are taken as they are stated.
-        made_again: whether its files are known to be, byte for byte, what this software gave when
-            it made them of the tables as they are read back; they are not made once more.
+        made_again: the SHA-256 of its files, by their paths, where these were just held to them and
+            are known to be what this software made of the tables as they are read back: they are
+            not made once more.
 
     Raises:
         InputError: where there is no release, it was made by newer software, or is larger than
@@ -82,7 +84,7 @@ def _verified(
     references: References = NO_REFERENCES,
     *,
     vouched: bool,
-    made_again: bool,
+    made_again: Mapping[str, str] | None,
 ) -> tuple[Checked, Assessment]:
     declared = release.declared
     tables = read_tables(declared, release.directory / "data")
@@ -100,12 +102,12 @@ def _verified(
 
 
 def _derived(
-    release: Release, assessment: Assessment, *, vouched: bool, made_again: bool
+    release: Release, assessment: Assessment, *, vouched: bool, made_again: Mapping[str, str] | None
 ) -> Checked:
     """Hold everything but the tables against what these give, unless it is known to be that."""
     declared, directory = release.declared, release.directory
-    if made_again and not other_software(declared.software):
-        require_intact(release)
+    if made_again is not None and not other_software(declared.software):
+        _require_listed(release, made_again)
         return Checked(assessment.verdicts, "equal")
     derived = compare_made_again(
         release,
@@ -119,11 +121,29 @@ def _derived(
     return derived
 
 
-def _of_parts(release: Release, *, vouched: bool, made_again: bool) -> Checked:
+def _require_listed(release: Release, files: Mapping[str, str]) -> None:
+    """Hold the hashes that a manifest lists to those that files have."""
+    listed = listed_files(release)
+    for path in sorted(listed.keys() | files.keys() - {MANIFEST}):
+        if listed.get(path) != f"sha256:{files.get(path)}":
+            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
+
+
+def _of_part(files: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
+    """The hashes of the files of a part, by their paths from there."""
+    below = f"{PARTS}/{name}/"
+    if files is None:
+        return None
+    return {path[len(below) :]: of for path, of in files.items() if path.startswith(below)}
+
+
+def _of_parts(release: Release, *, vouched: bool, made_again: Mapping[str, str] | None) -> Checked:
     """Verify every part as a release of its own, and then what is said of all of them."""
     seen, made = read_whole(
         release,
-        lambda part: _verified(open_sealed(part, None), vouched=vouched, made_again=made_again),
+        lambda part: _verified(
+            open_sealed(part, None), vouched=vouched, made_again=_of_part(made_again, part.name)
+        ),
     )
     declared, verdicts = release.declared, seen.all_verdicts()
     require(findings_of(verdicts))

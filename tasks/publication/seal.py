@@ -5,13 +5,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.verification.integrity import sha256_of
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.verification.integrity import listed_files, sha256_of
 
 
 def seal(directory: Path) -> dict[str, str]:
     """The SHA-256 of every file below a directory, by its path from there."""
     files = sorted(path for path in directory.rglob("*") if not path.is_dir())
     return {path.relative_to(directory).as_posix(): sha256_of(path) for path in files}
+
+
+def seal_of(release: Path) -> dict[str, str]:
+    """The same of a release that was just made, whose manifest has them."""
+    listed = listed_files(open_release(release)).items()
+    of_files = {path: hash_.removeprefix("sha256:") for path, hash_ in listed}
+    return {MANIFEST: sha256_of(release / MANIFEST), **of_files}
 
 
 def require_sealed(directory: Path, sealed: Mapping[str, str]) -> None:

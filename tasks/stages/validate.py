@@ -22,7 +22,7 @@ from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate, CandidateMap
-from sfumato.tasks.publication.seal import require_sealed, seal
+from sfumato.tasks.publication.seal import require_sealed, seal, seal_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
 from sfumato.tasks.verification.integrity import sha256_of
@@ -66,31 +66,28 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     judged = read_note(candidate, _JUDGED)
     require_sealed(release / "data", judged)
     _keep_only_data(release)
-    data = _complete_data(release / "data", assessment, judged)
+    _complete_data(release / "data", assessment, judged)
     complete_release(release, assessment)
-    sealed = {**seal(release), **{f"data/{name}": sha256 for name, sha256 in data.items()}}
+    sealed = seal_of(release)
+    for name, sha256 in judged.items():
+        if Path(name).suffix == f".{TABLES}" and sealed[f"data/{name}"] != sha256:
+            raise PromiseError(f"{name}: was changed after validation: validate it again")
     found = documents(assessment.findings)
     write_assessment(candidate, rule_of(assessment.declared.versions), sealed, found)
 
 
-def _complete_data(data: Path, assessment: Assessment, judged: Mapping[str, str]) -> dict[str, str]:
-    """Hold the tables to what they give when they are read back, and write their other formats.
-
-    Returns:
-        The SHA-256 of every data file.
-    """
+def _complete_data(data: Path, assessment: Assessment, judged: Mapping[str, str]) -> None:
+    """Hold the tables to what they give when they are read back, and write their other formats."""
     tables, declared = assessment.tables, assessment.declared
     with scratch_directory() as scratch:
         write_tables(tables, declared, scratch / "data", (TABLES,))
         for name, sha256 in seal(scratch / "data").items():
             if judged.get(name) != sha256:
                 raise PromiseError(f"{name}: is not what its rows give when they are read back")
-    others = [one for one in declared.formats if one != TABLES]
-    write_tables(tables, declared, data, others)
     known = {f"{name}.{one}" for name in tables for one in declared.formats}
     if extra := sorted(judged.keys() - known):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
-    return seal(data)
+    write_tables(tables, declared, data, [one for one in declared.formats if one != TABLES])
 
 
 def write_assessment(

@@ -8,8 +8,10 @@ import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.publication import check as checking
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.seal import seal
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.stages.deidentify import identity
 from tests.parts.divided import SPEC, Divided, visits
@@ -114,6 +116,32 @@ def test_a_candidate_changed_after_its_judgement_is_refused(divided, monkeypatch
     with pytest.raises(PromiseError, match=r"parts/0001/data/microdata.parquet: was changed"):
         divided.publish("one")
     assert not list((divided.folder / "public" / "visits").glob("[0-9]*"))
+
+
+def test_parts_that_validation_made_are_not_made_once_more(divided, monkeypatch):
+    """What is beside them is, of all of them."""
+    made = []
+    real = checking.compare_made_again
+
+    def noted(release, *arguments, **named):
+        made.append(release.directory.parent.name)
+        return real(release, *arguments, **named)
+
+    monkeypatch.setattr(checking, "compare_made_again", noted)
+    release = divided.write(visits(200)).publish("one").directory
+    assert made == ["visits"]
+    made.clear()
+    check(release)
+    assert made == ["parts"] * len(open_release(release).declared.made_of) + ["visits"]
+
+
+def test_a_part_whose_manifest_lists_another_file_is_refused(divided):
+    release = divided.write(visits(200)).publish("one").directory
+    files = seal(release)
+    check(release, made_again=files)
+    files["parts/0002/data/microdata.parquet"] = "0" * 64
+    with pytest.raises(PromiseError, match=r"parts/0002: data/microdata.parquet: its SHA-256"):
+        check(release, made_again=files)
 
 
 def test_nothing_of_a_person_is_in_public_files(divided):
