@@ -53,7 +53,10 @@ def _roles(spec: SpecParts) -> None:
         )
     for name in spec.named("sensitive", "weight"):
         if spec.nulls == "category" and spec.columns[name].nulls is None:
-            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
+            raise ValueError(
+                f"columns.{name}: needs a null policy of its own: nulls: category, said of all "
+                f"columns, is not for those of role {spec.columns[name].role}"
+            )
         if spec.columns[name].nulls == "category" and (fault := _without_nulls(spec)):
             raise ValueError(f"columns.{name}.nulls: {fault}: use drop-row or refuse")
 
