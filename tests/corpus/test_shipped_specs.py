@@ -14,7 +14,9 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.stages.anonymize import declaration
 from tests.corpus.lines import CORPUS
 from tests.lines import prepare, publish_prepared
 from tests.report.html import Read
@@ -49,11 +51,15 @@ def published(spec: Path, folder: Path, **source: str):
 
 
 def drawn_digests(spec: Path, folder: Path) -> dict[str, str]:
-    """The SHA-256 of every data file of a seeded candidate."""
+    """The SHA-256 of every data file of a seeded candidate, as it is read back and made again."""
     if (other := read_spec(spec).groups) is not None:
         published(spec.with_stem(other), folder)
     prepare(spec, folder / "run", seeded_keys(SEED))
-    files = sorted((folder / "run" / "candidate" / "release" / "data").iterdir())
+    candidate, again = folder / "run" / "candidate", folder / "again"
+    declared, data = declaration(candidate), candidate / "release" / "data"
+    write_tables(read_tables(declared, data), declared, again)
+    files = sorted(again.iterdir())
+    assert all((again / file.name).read_bytes() == file.read_bytes() for file in data.iterdir())
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
