@@ -35,7 +35,7 @@ from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
 from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.verification.integrity import listed_files
+from sfumato.tasks.verification.integrity import require_listed
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
 
@@ -56,8 +56,8 @@ def check(
         given: the references that promises speak of, in their order; without any, these promises
             are taken as they are stated.
         made_again: the SHA-256 of its files, by their paths, where these were just held to them and
-            are known to be what this software made of the tables as they are read back: they are
-            not made once more.
+            are known to be what was made of the tables as they are read back, and to agree with
+            them: they are not made once more, unless other software made them.
 
     Raises:
         InputError: where there is no release, it was made by newer software, or is larger than
@@ -91,7 +91,8 @@ def _verified(
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
     require(assessment.findings)
-    require_agreement(declared, tables)
+    if made_again is None:
+        require_agreement(declared, tables)
     checked = replace(
         _derived(release, assessment, vouched=vouched, made_again=made_again),
         stated=stated,
@@ -107,7 +108,7 @@ def _derived(
     """Hold everything but the tables against what these give, unless it is known to be that."""
     declared, directory = release.declared, release.directory
     if made_again is not None and not other_software(declared.software):
-        _require_listed(release, made_again)
+        require_listed(release, made_again)
         return Checked(assessment.verdicts, "equal")
     derived = compare_made_again(
         release,
@@ -119,14 +120,6 @@ def _derived(
     if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
     return derived
-
-
-def _require_listed(release: Release, files: Mapping[str, str]) -> None:
-    """Hold the hashes that a manifest lists to those that files have."""
-    listed = listed_files(release)
-    for path in sorted(listed.keys() | files.keys() - {MANIFEST}):
-        if listed.get(path) != f"sha256:{files.get(path)}":
-            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
 
 
 def _of_part(files: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:

@@ -20,6 +20,7 @@ from sfumato.tasks.declaration.tables import TABLES, read_tables, write_tables
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.private.scratch import scratch_directory
+from sfumato.tasks.publication.checked.agreement import require_agreement
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate, CandidateMap
 from sfumato.tasks.publication.seal import require_sealed, seal, seal_of
@@ -62,6 +63,7 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
             it was read, or not what its tables give.
     """
     require(assessment.findings)
+    require_agreement(assessment.declared, assessment.tables)
     release = candidate / RELEASE
     judged = read_note(candidate, _JUDGED)
     require_sealed(release / "data", judged)

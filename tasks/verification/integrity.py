@@ -4,6 +4,7 @@ This is integrity and no more: whoever forges a table can list the hash of the f
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,6 +52,22 @@ def listed_files(release: Release) -> dict[str, str]:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise PromiseError(f"{MANIFEST}: lists a path outside of the release")
     return listed
+
+
+def require_listed(release: Release, files: Mapping[str, str]) -> None:
+    """Hold the hashes that a manifest lists to those that its files were just found to have.
+
+    Args:
+        release: the release.
+        files: the SHA-256 of each of its files, by its path from there.
+
+    Raises:
+        PromiseError: naming the first file of which the manifest says something else.
+    """
+    listed = listed_files(release)
+    for path in sorted(listed.keys() | files.keys() - {MANIFEST}):
+        if listed.get(path) != f"sha256:{files.get(path)}":
+            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
 
 
 def require_intact(release: Release) -> None:

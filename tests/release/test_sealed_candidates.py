@@ -12,7 +12,7 @@ from sfumato.tasks.candidates.remember import map_in, write_map_followed, write_
 from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part
-from sfumato.tasks.publication import check
+from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
@@ -113,7 +113,7 @@ def publish_forged(plan, candidate, **changed):
 
 
 def test_what_validation_made_of_the_tables_read_back_is_not_made_once_more(sealed, monkeypatch):
-    monkeypatch.delattr(check, "compare_made_again")
+    monkeypatch.delattr(staging, "check")
     assert not publish_candidate(*sealed).existed
 
 
@@ -141,7 +141,7 @@ def test_what_earlier_software_validated_is_made_once_more(forged):
 
 
 def test_what_other_software_validated_is_made_once_more(forged, monkeypatch):
-    monkeypatch.setattr(check, "other_software", lambda _: {"pyarrow": "1"})
+    monkeypatch.setattr(staging, "other_software", lambda _: {"pyarrow": "1"})
     with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
         publish_forged(*forged)
 
