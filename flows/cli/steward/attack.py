@@ -59,11 +59,14 @@ def attack(
     """
     from sfumato.expectations.errors import PromiseError
     from sfumato.flows.evaluation import attack_again
+    from sfumato.tasks.private.progress import listening
 
-    scores, judged = attack_again(directory, spec, overrides(settings), register, others, runs)
+    with listening(lambda said, _event, _counts: show.say(said)):
+        scores, judged = attack_again(directory, spec, overrides(settings), register, others, runs)
     if format_ == "json":
         told = {name: [one.document() for one in of] for name, of in scores.items()}
-        show.document({"scores": told, "bars": [one.document() for one in judged]}, "json")
+        bars = [one.document() for one in judged]
+        show.document({"private": True, "scores": told, "bars": bars}, "json")
     else:
         _tell({name: [one.told for one in of] for name, of in scores.items()})
         for one in judged:

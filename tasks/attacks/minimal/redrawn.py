@@ -24,6 +24,7 @@ from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.progress import steps
 
 Same = Callable[[np.ndarray, Partition], bool]
 """Whether people with these values (int64), in this partition, are shown as they were."""
@@ -83,7 +84,7 @@ class Redrawn(Rerun):
             within: the numbers of what people exchange their values in (int64, one per person).
             same: what worlds are kept for.
         """
-        found = (self._world(within) for _ in range(self.runs))
+        found = (self._world(within) for _ in steps(self.runs, "drawn worlds"))
         kept = [world for world in found if self._is(world, same)]
         return np.array(kept, dtype=np.int64).reshape(-1, len(within))
 
@@ -138,7 +139,7 @@ def _sameness(target: AttackedRelease, again: Redrawn, group: np.ndarray | None)
     if group is None:
         shown = ShownColumns.of(target)
         return lambda world, found: shown.are_those_of(world, found.group)
-    for _ in range(again.runs):
+    for _ in steps(again.runs, "runs on the values as they are"):
         made = again.once()
         if made is not None and again.has_groups(made, group):
             as_it_is = again.shown(made)
