@@ -158,7 +158,9 @@ def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
     if (held := find_candidate(divided, line)) is not None:
         return held
     with open_engine(spec.engine, run, environ) as workers:
-        candidate = anonymize_parts(divided, terms, run, workers, keep_rows=measured)
+        candidate = anonymize_parts(
+            divided, terms, run, workers, resolved.continuing, keep_rows=measured
+        )
         validate_parts(candidate, divided, terms, resolved.withheld, line, workers)
         if can_be_attacked(terms):
             attack_parts(candidate, divided, spec.attacks, line, raw, workers)

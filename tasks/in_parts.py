@@ -10,6 +10,7 @@ from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
@@ -69,11 +70,18 @@ def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
 
 @private_task()
 def anonymize_parts(
-    divided: Path, terms: Terms, run: Path, workers: Workers, keep_rows: bool = False
+    divided: Path,
+    terms: Terms,
+    run: Path,
+    workers: Workers,
+    continuing: Continuing | None = None,
+    keep_rows: bool = False,
 ) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""
     watched = watch_workers(workers, "anonymize", terms.name)
-    return write_candidates(divided, terms, run, operating_system, watched, keep_rows=keep_rows)
+    return write_candidates(
+        divided, terms, run, operating_system, watched, continuing, keep_rows=keep_rows
+    )
 
 
 @private_task()
@@ -93,7 +101,16 @@ def validate_parts(
     together = partial(judging(candidate), {}, {})
     watched = watch_workers(workers, "validate", line.name)
     seen = seal_candidates(
-        candidate, divided, terms, withheld, judging, together, watched, line.said, line.bars
+        candidate,
+        divided,
+        terms,
+        withheld,
+        judging,
+        together,
+        watched,
+        line.said,
+        line.bars,
+        line.private,
     )
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),

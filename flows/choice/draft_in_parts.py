@@ -17,6 +17,7 @@ from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.combined.in_parts.gate import require_combined
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.in_parts.whole import SeenParts
 from sfumato.tasks.publication.standing import standing_version
@@ -25,6 +26,7 @@ from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.evaluate import evaluate_candidate
+from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.workers.workers import InTurn
 
 
@@ -49,10 +51,12 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
         require_other_rows(line, identity(divided))
     with stage("anonymize"):
         candidate = write_candidates(
-            divided, terms, run, operating_system, InTurn(), keep_rows=True
+            divided, terms, run, operating_system, InTurn(), resolved.continuing, keep_rows=True
         )
     with stage("validate"):
         seen = _judged(candidate, divided, resolved)
+        if stands is None:
+            require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
     report = private_directory(place / "report")
     with stage("evaluate"):
         original = original_of_candidate(divided, candidate)
@@ -79,9 +83,17 @@ def _judged(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
     line, terms = resolved.line, resolved.terms
     judging = partial(_judge_in, line.name)
     together = partial(judging(candidate), {}, {})
-    withheld, words, bars = resolved.withheld, line.said, line.bars
     return seal_candidates(
-        candidate, divided, terms, withheld, judging, together, InTurn(), words, bars
+        candidate,
+        divided,
+        terms,
+        resolved.withheld,
+        judging,
+        together,
+        InTurn(),
+        line.said,
+        line.bars,
+        line.private,
     )
 
 

@@ -30,7 +30,12 @@ def _fault(spec: SpecParts) -> str | None:
             return (
                 f"columns.{name}.code-list: no part tells which codes all of them have: say whole"
             )
-    return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
+    return (
+        _fault_of_cut(spec, parts)
+        or _fault_of_promises(spec)
+        or _fault_of_versions(spec)
+        or _fault_of_run(spec)
+    )
 
 
 def _fault_of_engine(spec: SpecParts) -> str | None:
@@ -82,24 +87,50 @@ def _fault_of_promises(spec: SpecParts) -> str | None:
     return None
 
 
+def _fault_of_versions(spec: SpecParts) -> str | None:
+    """What does not go with versions of the same people, each part of which goes on by itself."""
+    if not isinstance(spec.versions, ContinuedVersions):
+        return None
+    if spec.form.declares or spec.form.shows == "columns":
+        return (
+            f"versions: composed, in parts, and form {spec.form.method}: what groups of all parts "
+            "and versions tell together is not judged: use permuted, split, generalized or "
+            "suppressed"
+        )
+    if spec.partition.chosen_once:
+        return (
+            f"versions: composed, in parts, and partition {spec.partition.method}: newcomers of "
+            "each part are grouped by themselves, and it chooses once for all: use mondrian"
+        )
+    for i, promise in enumerate(spec.scoped()):
+        if promise.compares_with_all:
+            return (
+                f"promises.{i}: {promise.name} compares groups with all rows, and parts whose "
+                "groups go on cannot come closer to those of a later version: leave it out, or "
+                "parts"
+            )
+    return None
+
+
 def _fault_of_run(spec: SpecParts) -> str | None:
     """The keys beside the release's own that need the whole table in memory."""
     units = [name for name, column in spec.columns.items() if column.unit]
+    composed = isinstance(spec.versions, ContinuedVersions)
     rules = {
         "source.format: parts are read from Parquet: a file, or a directory of files": (
             spec.source.format != "parquet"
         ),
-        "versions: composed needs everybody's place among all groups, which is not kept in parts: "
-        "use disjoint": isinstance(spec.versions, ContinuedVersions),
+        "across-lines: what lines tell together is not counted in parts: leave it out": (
+            composed and spec.across_lines == "accepted-risk"
+        ),
         "groups: those of another line are not known part by part: use a partition": (
             spec.groups is not None
         ),
         "strata: levels of hierarchies are not told apart in parts: use columns or bands": any(
             isinstance(stratum, HierarchyLevel) for stratum in spec.strata
         ),
-        "remember: who is in which group is not kept in parts: say remember: units": (
-            bool(units) and spec.remember != "units"
-        ),
+        "remember: who is in which group is kept in parts only for versions: composed: say "
+        "remember: units": (bool(units) and spec.remember != "units" and not composed),
         "evaluate.intervals: are calibrated on the original beside the release: not in parts": (
             spec.evaluate.intervals is not None
         ),

@@ -23,7 +23,7 @@ from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.partitions.continued.evolve import Judge, evolve
+from sfumato.tasks.partitions.continued.evolve import Evolved, Judge, evolve
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.continued.rows import Drawn
@@ -35,7 +35,11 @@ from sfumato.tasks.private.people.groups import are_even
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.private.people.store import erased_names, slots_so_far
+from sfumato.tasks.private.people.store import (
+    erased_names,
+    require_one_table,
+    slots_so_far,
+)
 from sfumato.tasks.private.state import LineState, last_digest, read_state
 
 _GROUP = "/group"
@@ -52,6 +56,23 @@ class Continuing:
 
     line: Path
     wish: ContinuedVersions
+
+
+@dataclass(frozen=True, eq=False)
+class SlotsBefore:
+    """What a version, or a part of one, goes on from.
+
+    Attributes:
+        slots: that were made so far, None where there are none yet.
+        out: the names of people who stay out (S16, sorted).
+        predecessor: the digest of the release that is continued, None for none.
+        made_after: the digest of the line's last version.
+    """
+
+    slots: SlotMap | None
+    out: np.ndarray
+    predecessor: str | None
+    made_after: str | None
 
 
 def anonymize_continued(
@@ -76,15 +97,44 @@ def anonymize_continued(
         PromiseError: where groups cannot go on, or what they were made of is not known here.
     """
     state, erased = read_state(continuing.line), erased_names(continuing.line)
+    require_one_table(continuing.line, state)
     before = slots = slots_so_far(continuing.line, state)
     if followed is not None:
         slots = slots_as_followed(table, names, before, followed, lasting_columns(terms), erased)
         require_promises_kept(slots, before, terms.promises, followed.name)
-    line, strata = _line(table, names, terms, slots, erased)
+    known = SlotsBefore(slots, erased, last_composed(state), last_digest(state))
+    evolved, made = continue_slots(table, names, terms, randomness, continuing.wish, known)
+    if followed is None:
+        return made
+    return replace(made, counts=counts_as_followed(evolved, names, before))
+
+
+def continue_slots(
+    table: Microdata,
+    names: np.ndarray,
+    terms: Terms,
+    randomness: Randomness,
+    wish: ContinuedVersions,
+    before: SlotsBefore,
+) -> tuple[Evolved, Anonymized]:
+    """Continue the groups that slots are in with the rows of a table.
+
+    Args:
+        table: the de-identified rows.
+        names: of each row's person (S16).
+        terms: what is declared.
+        randomness: what is drawn from.
+        wish: how versions go on.
+        before: the slots, and who stays out.
+
+    Raises:
+        PromiseError: where groups cannot go on.
+    """
+    line, strata = _line(table, names, terms, before.slots, before.out)
     evolved = evolve(
         line,
         _shape(terms),
-        continuing.wish,
+        wish,
         strata,
         partition_of_newcomers(terms, strata, line.slots, randomness),
         _judge(terms, _shape(terms)),
@@ -93,16 +143,16 @@ def anonymize_continued(
     drawn = with_frozen_targets(evolved.drawn, line, strata)
     form = composed_form(terms.form.method)
     tables, ids = form.compose(drawn.microdata, drawn.partition, terms.form, randomness)
-    return Anonymized(
+    return evolved, Anonymized(
         microdata=drawn.microdata,
         partition=drawn.partition,
         tables=tables,
         shown=evolved.shown,
         suppressed=int(evolved.suppressed.sum()),
         slots=_with_ids(drawn, ids),
-        counts=counts_as_followed(evolved, names, before) if followed else evolved.counts,
-        predecessor=last_composed(state),
-        made_after=last_digest(state),
+        counts=evolved.counts,
+        predecessor=before.predecessor,
+        made_after=before.made_after,
         absences=evolved.absences,
     )
 

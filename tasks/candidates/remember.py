@@ -47,6 +47,11 @@ def names_in(stage: Path) -> np.ndarray | None:
     return np.load(place) if place.exists() else None
 
 
+def file_of_map(stage: Path) -> Path:
+    """Where the map of a candidate lies in its stage."""
+    return stage / _MAP
+
+
 def write_slots(stage: Path, slots: SlotMap) -> None:
     """Leave the map of a candidate in its stage, as the line will keep it."""
     write_stage_table(as_table(slots), stage / _MAP, compression="zstd")

@@ -4,11 +4,12 @@ A part is a sub-table that is grouped, judged and published by itself. No group 
 parts, so that whatever each part promises of its groups holds of all of them.
 """
 
+import json
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from sfumato.expectations.texts import NUMBERS, Value, as_number
 from sfumato.tasks.schema.columns import ColumnType
@@ -94,6 +95,17 @@ class Share(_Declared):
 
 Where = tuple[Share, ...]
 """What tells a stratum, or a piece of one, from all others."""
+_WHERE: TypeAdapter[Where] = TypeAdapter(Where)
+
+
+def text_of_where(where: Where) -> str:
+    """What tells a stratum from others, as a text."""
+    return json.dumps([share.model_dump(mode="json", exclude_none=True) for share in where])
+
+
+def where_of_text(text: str) -> Where:
+    """What tells a stratum from others, from the text of it."""
+    return _WHERE.validate_json(text)
 
 
 class PublishedPart(_Declared):

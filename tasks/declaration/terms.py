@@ -16,8 +16,9 @@ from sfumato.tasks.declaration.exposure import JointExposure
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.partitions.of_line import DeclaredPartition
-from sfumato.tasks.schema.formats import lowest_format, since
+from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
+from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
@@ -96,7 +97,8 @@ class Terms(_Frozen):
     @property
     def format(self) -> int:
         """The lowest format that can say these terms."""
-        return lowest_format(self)
+        least = COMPOSED_IN_PARTS if self.composed and self.parts is not None else 0
+        return max(lowest_format(self), least)
 
     @property
     def composed(self) -> bool:
@@ -139,6 +141,11 @@ class Terms(_Frozen):
         """The columns whose values were coded, and how, by the keys of codings."""
         codings = {name: tuple(column.codings) for name, column in self.columns.items()}
         return {name: keys for name, keys in codings.items() if keys}
+
+    def numbered(self, table: str) -> tuple[str, ...]:
+        """The columns of a table with numbers that run on from part to part of a release."""
+        own = self.form.numbered(table)
+        return (GROUP_ID,) if self.composed and not own else own
 
     def named(self, *roles: str) -> list[str]:
         """The published columns that have one of these roles, in order."""

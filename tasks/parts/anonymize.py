@@ -1,14 +1,22 @@
 """Anonymize parts: each is grouped and shown as a table of its own, by whoever works on it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.partitions.registry import OVER_ALL
+from sfumato.tasks.parts.continued.going_on import (
+    PartGoingOn,
+    parts_going_on,
+    write_part_going_on,
+)
+from sfumato.tasks.parts.continued.shown import settle_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.together.counts import choose_for_all
 from sfumato.tasks.parts.together.promises import terms_of_parts
@@ -30,6 +38,7 @@ class PartToAnonymize:
         randomness: what is drawn from.
         partitioner: what was chosen for all parts, where something was.
         values: how often values occur in all parts, where distributions are over all of them.
+        goes_on: what it goes on from, where the line is composed.
     """
 
     part: PartOnDisk
@@ -38,6 +47,7 @@ class PartToAnonymize:
     randomness: Randomness
     partitioner: Partitioner | None
     values: ValuesOnDisk | None
+    goes_on: PartGoingOn | None = None
 
 
 def anonymize_part(job: PartToAnonymize) -> str:
@@ -47,6 +57,9 @@ def anonymize_part(job: PartToAnonymize) -> str:
         PromiseError: where the partition cannot keep the promises.
     """
     with attempt(job.attempts, job.part.name) as place:
+        if job.goes_on is not None:
+            write_part_going_on(job.part, job.terms, place, job.randomness, job.goes_on)
+            return place.name
         rows, partitioner = _rows_of(job)
         write_candidate_of_part(rows, job.terms, place, job.randomness, partitioner)
         return place.name
@@ -68,6 +81,7 @@ def write_candidates(
     run: Path,
     randomness: Randomness,
     workers: Workers,
+    continuing: Continuing | None = None,
     *,
     keep_rows: bool = False,
 ) -> Path:
@@ -79,25 +93,32 @@ def write_candidates(
         run: the run's directory.
         randomness: what is drawn from.
         workers: who makes them.
+        continuing: the line, and how it goes on, where versions are composed.
         keep_rows: whether the rows of parts stay when they are grouped: accuracy is measured by
             them.
 
     Raises:
-        PromiseError: where a partition cannot keep the promises in some part.
+        PromiseError: where a partition cannot keep the promises in some part, or groups cannot go
+            on.
     """
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
     declared, chosen = terms_of_parts(parts, terms), choose_for_all(parts, terms)
+    goes_on: Sequence[PartGoingOn | None] = [None] * len(parts)
+    if continuing is not None:
+        goes_on = parts_going_on(parts, continuing, stage)
     with open_attempts(stage) as attempts, values_of_all(parts, terms, stage) as values:
         jobs = [
-            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, of_all)
-            for part, own, of_all in zip(parts, declared, values, strict=True)
+            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, of_all, before)
+            for part, own, of_all, before in zip(parts, declared, values, goes_on, strict=True)
         ]
         for part, made in zip(parts, workers.each(anonymize_part, jobs), strict=True):
             keep_attempt(attempts, made, stage / part.name)
             if not keep_rows:
                 part.delete()
-    facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
+    shown = parts if continuing is None else settle_parts(stage, parts, terms)
+    facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in shown}
     write_note(stage, "facts", facts)
-    write_note(stage, "counts", {})
+    if continuing is None:
+        write_note(stage, "counts", {})
     return stage

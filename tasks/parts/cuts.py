@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.tasks.declaration.cuts import PartsOfTable, Share, Where
+from sfumato.tasks.declaration.cuts import PartsOfTable, Share, text_of_where
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.parts.grids import Grid, Histogram, grids
@@ -42,12 +43,15 @@ class Cutter:
         columns: all of the source's.
         base: the directory that hierarchies are relative to.
         cuts: those that the line made before, and makes now.
+        fixed: the strata and pieces, by what tells them from others, whose groups go on: they are
+            not cut.
     """
 
     parts: PartsOfTable
     columns: Mapping[str, ColumnSpec]
     base: Path
     cuts: Cuts
+    fixed: frozenset[str] = frozenset()
 
     def pieces(self, stratum: StratumOnDisk) -> Iterator[StratumOnDisk]:
         """The pieces of a stratum, none of which is too large.
@@ -56,7 +60,14 @@ class Cutter:
             InputError: where it cannot be cut so.
         """
         known = self.cuts.get(text_of_where(stratum.where))
-        if known is None and stratum.rows <= self.parts.rows:
+        fixed = text_of_where(stratum.where) in self.fixed
+        if fixed and stratum.rows > self.parts.rows:
+            raise InputError(
+                f"parts: a part of the line has {stratum.rows} rows by now, more than "
+                f"{self.parts.rows}, and its groups go on: raise parts.rows, which leaves the cut "
+                "of the line as it is"
+            )
+        if fixed or (known is None and stratum.rows <= self.parts.rows):
             yield stratum
             return
         shares = known or self._shares(stratum)
@@ -122,9 +133,14 @@ class Cutter:
         yield from (piece for piece in pieces if piece.rows)
 
 
-def text_of_where(where: Where) -> str:
-    """What tells a stratum from others, as a text."""
-    return json.dumps([share.model_dump(mode="json", exclude_none=True) for share in where])
+def document_of_cuts(cuts: Cuts) -> dict[str, Any]:
+    """Cuts for JSON."""
+    return {where: _SHARES.dump_python(cut, mode="json") for where, cut in cuts.items()}
+
+
+def cuts_of_document(document: Mapping[str, Any]) -> Cuts:
+    """The cuts of a document."""
+    return {where: _SHARES.validate_python(cut) for where, cut in document.items()}
 
 
 def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
@@ -138,7 +154,7 @@ def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
         document = json.loads(place.read_bytes())
         if document["parts"] != parts.model_dump(mode="json"):
             return {}
-        return {where: _SHARES.validate_python(cut) for where, cut in document["cuts"].items()}
+        return cuts_of_document(document["cuts"])
     except FileNotFoundError:
         return {}
     except (ValueError, ValidationError, LookupError, TypeError, AttributeError):
@@ -147,8 +163,7 @@ def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
 
 def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:
     """Keep the cuts of a line: its next version has the same."""
-    written = {where: _SHARES.dump_python(cut, mode="json") for where, cut in cuts.items()}
-    document = {"parts": parts.model_dump(mode="json"), "cuts": written}
+    document = {"parts": parts.model_dump(mode="json"), "cuts": document_of_cuts(cuts)}
     write_atomically(line / _CUTS, json.dumps(document).encode())
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
@@ -22,7 +23,8 @@ from sfumato.tasks.microdata.places.files import source_files
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.cuts import Cutter, read_cuts, write_cuts
+from sfumato.tasks.parts.continued.cut import CUTS, cut_so_far
+from sfumato.tasks.parts.cuts import Cutter, document_of_cuts, write_cuts
 from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.sources.room import require_room
@@ -31,7 +33,7 @@ from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
 from sfumato.tasks.private.coded.coder import Coder
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.people.keys import people_key
+from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.people.lines import other_lines
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
@@ -92,7 +94,14 @@ def write_divided(
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
     with place_of_objects(run) as fetched:
         files = source_files(rows.source, rows.base, with_secrets(os.environ), fetched)
-        require_room(files.paths, run, line.public, terms.formats, keep_rows=keep_rows)
+        require_room(
+            files.paths,
+            run,
+            line.public,
+            terms.formats,
+            keep_rows=keep_rows,
+            named=terms.composed,
+        )
         stage = new_stage(run, "deidentified")
         passing = _Passing(rows, terms, line, stage)
         for chunk, called in read_chunks(files, rows.source, rows.columns):
@@ -104,12 +113,14 @@ def write_divided(
     strata = passing.finish()
     if not strata:
         raise PromiseError("no row is left to be published")
-    cuts = read_cuts(line.private, parts)
-    cutter = Cutter(parts, rows.columns, rows.base, cuts)
+    before = cut_so_far(line.private, parts, composed=terms.composed)
+    cutter = Cutter(parts, rows.columns, rows.base, before.cuts, before.fixed)
     pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]
-    if cuts:
-        write_cuts(line.private, parts, cuts)
-    alone = any(promise.judged_jointly for promise in terms.promises)
+    if before.cuts:
+        write_cuts(line.private, parts, before.cuts)
+    before.require_kept([piece.where for piece in pieces], terms)
+    write_note(stage, CUTS, document_of_cuts(before.cuts))
+    alone = terms.composed or any(promise.judged_jointly for promise in terms.promises)
     write_parts(stage, pack_parts(pieces, 0 if alone else parts.rows))
     return stage
 
@@ -119,6 +130,7 @@ class _Passing:
 
     def __init__(self, rows: DeclaredRows, terms: Terms, line: Line, stage: Path) -> None:
         secret, people = line_key(line.private), people_key(line.work)
+        self._people = people
         others = other_lines(line.work, line.name)
         kept = stage / STREAMED if rows.unit is None or others else None
         self._rows, self._terms, self._stage = rows, terms, stage
@@ -148,12 +160,19 @@ class _Passing:
         kept = ingested.microdata
         if not kept.rows:
             return
+        names = self._names(kept)
         coded = self._coder.code(kept)
         shown, self._used = coded.microdata, coded.used
-        self._seen.add(shown, kept.keep(kept[name] for name in self._terms.columns))
+        self._seen.add(shown, kept.keep(kept[name] for name in self._terms.columns), names)
         if self._units is not None and rows.unit is not None:
             self._units.add(kept[rows.unit])
-        self._strata.add(shown)
+        self._strata.add(shown, names)
+
+    def _names(self, kept: Microdata) -> np.ndarray | None:
+        """The name of each row's person (S16), where the line goes on with the same people."""
+        if not self._terms.composed or self._rows.unit is None:
+            return None
+        return names_of(kept[self._rows.unit], self._people)
 
     @property
     def rows(self) -> int:

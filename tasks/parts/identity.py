@@ -16,7 +16,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.line import unit_hashes
-from sfumato.tasks.private.people.keys import names_of
+from sfumato.tasks.private.people.keys import NAME, names_of
 from sfumato.tasks.private.people.lines import other_lines, units_met
 from sfumato.tasks.private.source_rows import hashed_rows, row_hashes
 
@@ -36,12 +36,18 @@ class RowsSeen:
         self._rows = 0
         self._writer: pq.ParquetWriter | None = None
 
-    def add(self, rows: Microdata, as_read: Microdata) -> None:
-        """See more rows, with the columns that are published: coded, and as they were read."""
+    def add(self, rows: Microdata, as_read: Microdata, names: np.ndarray | None = None) -> None:
+        """See more rows, with the columns that are published: coded, and as they were read.
+
+        And the names of their people (S16), where other people's rows make another version.
+        """
         self._columns = [[column.name, str(column.values.type)] for column in rows.columns]
         self._rows += rows.rows
         for place, secret in enumerate(self._keys):
-            found = row_hashes(rows, secret).sum(dtype=np.uint64)
+            hashes = row_hashes(rows, secret)
+            if names is not None:
+                hashes = hashes * (_words(names)[:, place] | np.uint64(1))
+            found = hashes.sum(dtype=np.uint64)
             self._sums[place] = (self._sums[place] + int(found)) % 2**64
         if self._file is not None:
             table = hashed_rows(as_read, self._people)
@@ -55,6 +61,11 @@ class RowsSeen:
             self._writer.close()
         seen = json.dumps([self._columns, self._rows, self._sums]).encode()
         return hmac.digest(self._secret, seen, hashlib.sha256).hex()
+
+
+def _words(names: np.ndarray) -> np.ndarray:
+    """The two halves of each name (uint64, one row per name)."""
+    return np.ascontiguousarray(names, dtype=NAME).view("<u8").reshape(-1, 2)
 
 
 class UnitsSeen:

@@ -1,7 +1,8 @@
 """Strata on disk: rows on their way from the source to the part that they belong to.
 
 Each stratum is some files, one for every chunk of the source that has rows of it. Texts are
-dictionaries in these files, all else is as it is.
+dictionaries in these files, all else is as it is. Where people are known again, the name of each
+row's person stands beside it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,13 @@ from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.cuts import Share, Where
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.slots import column_of_names, names_of_column
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.strata import Bands, Stratum, column_of
 
 _MOST = 10_000  # strata
+_NAME = "/name"  # no column can be called so
 
 
 @dataclass
@@ -66,13 +70,19 @@ class StrataOnDisk:
         met = (one for _, one in self._met.values())
         return sorted(met, key=lambda one: _order(one.where))
 
-    def add(self, rows: Microdata) -> None:
+    def add(self, rows: Microdata, people: np.ndarray | None = None) -> None:
         """Write more rows, each to its stratum.
+
+        Args:
+            rows: of the source.
+            people: the name of each row's person (S16), None where nobody is known again.
 
         Raises:
             InputError: where there are too many strata.
         """
         table, number = as_stage_table(rows), self._chunks
+        if people is not None:
+            table = table.append_column(_NAME, column_of_names(people))
         self._chunks += 1
         marked, names = with_strata(rows, self._strata)
         keys, _ = key([marked[name] for name in names], rows.rows)
@@ -112,6 +122,12 @@ def read_columns(pieces: Sequence[StratumOnDisk], names: Sequence[str]) -> Itera
     for path in (path for piece in pieces for path in piece.files):
         with pq.ParquetFile(path) as file:
             yield file.read(list(names))
+
+
+def read_names_of(pieces: Sequence[StratumOnDisk]) -> np.ndarray:
+    """The name of each row's person (S16), in the order in which rows are read."""
+    names = [names_of_column(table[_NAME]) for table in read_columns(pieces, [_NAME])]
+    return np.concatenate([np.array([], dtype=NAME), *names])
 
 
 def _array(column: Column) -> pa.Array:

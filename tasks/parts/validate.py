@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import require
+from sfumato.tasks.candidates.continued import last_composed
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
@@ -18,7 +20,10 @@ from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.parts.continued.shown import parts_in, rows_left_out, write_map_of_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
+from sfumato.tasks.private.people.store import last_in_parts
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.in_parts.files import complete_whole
 from sfumato.tasks.publication.in_parts.read import compare_parts
 from sfumato.tasks.publication.in_parts.rest import Totals
@@ -91,6 +96,7 @@ def seal_candidates(
     workers: Workers,
     words: PublishedWords | None = None,
     bars: KeptBars | None = None,
+    line: Path | None = None,
 ) -> SeenParts:
     """Judge every part, and make the release of all of them.
 
@@ -104,34 +110,33 @@ def seal_candidates(
         workers: who judges parts.
         words: what the whole says of its line and of its columns.
         bars: on attacks, which it states to be kept.
+        line: its private directory, where versions are composed.
 
     Raises:
         PromiseError: where anything is broken.
     """
-    parts, release = read_parts(divided), candidate / RELEASE
+    whole, release = read_parts(divided), candidate / RELEASE
+    parts = [part for part in parts_in(candidate, whole) if part is not None]
     (release / PARTS).mkdir(parents=True)
     seen = _judged(candidate, parts, terms, tuple(withheld), judge_in, workers)
     compare_parts(seen, release, judge_promises)
     require(findings_of(seen.all_verdicts()))
     lost = read_note(divided, "counts")
-    declared = seen.declared(list(_published(seen, release, parts)), lost, software())
-    declared = declared.model_copy(update={"words": words or PublishedWords(), "bars": bars})
+    published = list(_published(seen, release, parts))
+    away = sum(part.rows for part in whole) - sum(part.rows for part in parts)
+    declared = seen.declared(published, lost, software(), away)
+    told: dict[str, Any] = {"words": words or PublishedWords(), "bars": bars}
+    if line is not None and terms.composed:
+        state = read_state(line)
+        told["predecessor"] = last_composed(state)
+        known = last_in_parts(line, state)
+        write_map_of_parts(candidate, divided, published, known, state)
+    declared = declared.model_copy(update=told)
     complete_whole(release, declared, seen)
-    _keep_suppressed(candidate, parts)
+    if (left_out := rows_left_out(candidate, whole, SUPPRESSED)) is not None:
+        np.save(candidate / SUPPRESSED, left_out)
     write_assessment(candidate, rule_of(terms.versions), seal(release))
     return seen
-
-
-def _keep_suppressed(candidate: Path, parts: Sequence[PartOnDisk]) -> None:
-    """Leave with the whole which rows are suppressed, those of one part after the other's."""
-    places = [candidate / part.name / "judged" / SUPPRESSED for part in parts]
-    if not any(place.exists() for place in places):
-        return
-    of_parts = [
-        np.load(place) if place.exists() else np.zeros(part.rows, dtype=bool)
-        for part, place in zip(parts, places, strict=True)
-    ]
-    np.save(candidate / SUPPRESSED, np.concatenate(of_parts))
 
 
 def _judged(

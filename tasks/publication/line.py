@@ -18,7 +18,7 @@ from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import public_key
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
-from sfumato.tasks.private.people.store import copy_map, write_map
+from sfumato.tasks.private.people.store import keep_map, write_map
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
@@ -105,8 +105,16 @@ class CandidateMap:
         Raises:
             PromiseError: where it was changed since.
         """
+        return read_stage_table(self.file())
+
+    def file(self) -> Path:
+        """The file of the map, where that is as it was assessed.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
         self._require_same(sha256_of(self.path))
-        return read_stage_table(self.path)
+        return self.path
 
     def keep(self, line: Path, version: str) -> str:
         """Keep the map in a line's private directory as that of a version; its SHA-256 there.
@@ -116,7 +124,7 @@ class CandidateMap:
         """
         if is_encrypted(self.path):
             return write_map(line, version, self.read())
-        kept = sha256_of(copy_map(line, version, self.path))
+        kept = keep_map(line, version, self.path)
         self._require_same(kept)
         return kept
 

@@ -31,9 +31,9 @@ from sfumato.tasks.private.state import PublishedVersion, read_state, write_stat
 from sfumato.tasks.publication.combined.composition import (
     HeldTogether,
     JudgeAtoms,
-    require_combinable,
     write_composition,
 )
+from sfumato.tasks.publication.combined.in_parts.gate import require_combined
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
@@ -133,7 +133,7 @@ def publish(
         number, notices = _next(line), require_other_rows(line, identity)
         try:
             staging = stage(line, candidate)
-            held = require_combinable(line, candidate, staging, judge)
+            held = require_combined(line, candidate, staging, judge)
             known = _intend(line, number, staging, identity, candidate, pending=pending)
             declared = open_release(staging).declared
             write_line(line.work, line.name, description_of(line, declared))

@@ -171,7 +171,7 @@ def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Sou
     return {
         name: TableInParts(
             tuple(folder / path for folder in folders),
-            tuple(part.added_to(release.declared.form.numbered(name)) for part in parts),
+            tuple(part.added_to(release.declared.numbered(name)) for part in parts),
         )
         for name, path in paths.items()
     }

@@ -5,9 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
 from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
-from sfumato.tasks.candidates.continued import Continuing, anonymize_continued
+from sfumato.tasks.candidates.continued import (
+    Continuing,
+    SlotsBefore,
+    anonymize_continued,
+    continue_slots,
+)
 from sfumato.tasks.candidates.followed import find_followed
 from sfumato.tasks.candidates.remember import (
     names_in,
@@ -27,6 +33,7 @@ from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order
@@ -114,6 +121,39 @@ def write_candidate_of_part(
     """
     microdata = with_hierarchies(table, terms.hierarchies)
     made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
+    return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
+
+
+def write_candidate_going_on(
+    table: Microdata,
+    names: np.ndarray,
+    terms: Terms,
+    run: Path,
+    randomness: Randomness,
+    wish: ContinuedVersions,
+    before: SlotsBefore,
+    *,
+    may_leave_out: bool,
+) -> Path:
+    """The same of a part of a composed line, which goes on from what it was.
+
+    Args:
+        table: the rows of the part.
+        names: of each row's person (S16).
+        terms: what the part declares by itself.
+        run: the part's directory within the run's.
+        randomness: what is drawn from.
+        wish: how versions go on.
+        before: the slots of the part, and who stays out of it.
+        may_leave_out: whether the partition may leave out rows, as in a first version: of people
+            who came since, that would tell their values.
+
+    Raises:
+        PromiseError: where groups cannot go on.
+    """
+    _, made = continue_slots(table, names, terms, randomness, wish, before)
+    if made.suppressed and not may_leave_out:
+        raise PromiseError("versions: composed: newcomers who cannot all be grouped wait together")
     return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
 
 

@@ -9,11 +9,13 @@ import pytest
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.scores import Measured
 from sfumato.tasks.stages.validate import sealed_candidate
 from tests.parts.divided import Divided, visits
+from tests.parts.going_on import GoingOn
 from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
 from tests.release.test_recoded import TOWNS, changes
@@ -290,6 +292,21 @@ def test_a_composed_line_goes_on_from_what_was_approved(reviewed):
         for person in list(line.people.values())[:9]:
             person["hours"] = 500  # their slots keep what was published of them
     assert reviewed.past == ["approved", "approved"]
+
+
+def test_a_composed_line_in_parts_goes_on_from_what_was_approved(reviewed):
+    line = GoingOn(reviewed.folder / "in-parts")
+    reviewed.reviewer("ann", "*")
+    for number in ("0001", "0002"):
+        reviewed.small = SimpleNamespace(spec=line.write(approval="required"))
+        reviewed.release()
+        reviewed.decide("ann")
+        version = reviewed.publish()
+        assert version.name == number
+        assert check(version).derived == "equal"
+        line.versions.append(version)
+        line.move(join=36)
+    assert open_release(version).declared.predecessor is not None
 
 
 def test_who_builds_leaves_the_public_place_alone(waiting, monkeypatch):

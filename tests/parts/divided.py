@@ -116,10 +116,17 @@ def publish_in_parts(
     found = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
     if found is not None:
         return Published(found, existed=True)
-    candidate = write_candidates(divided, resolved.terms, run, draw, workers)
+    candidate = write_candidates(divided, resolved.terms, run, draw, workers, resolved.continuing)
     together = partial(examine, {}, {})
     seal_candidates(
-        candidate, divided, resolved.terms, resolved.withheld, examine_in, together, workers
+        candidate,
+        divided,
+        resolved.terms,
+        resolved.withheld,
+        examine_in,
+        together,
+        workers,
+        line=resolved.line.private,
     )
     made = publish(resolved.line, sealed_candidate(candidate), identity(divided), TIME)
     keep_private_diagnostics(candidate, resolved.line.reports(made.directory.name))

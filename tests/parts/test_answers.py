@@ -101,7 +101,7 @@ def test_answers_are_those_of_one_table(published_as, kind):
     tables, declared = as_one(release)
     for query in QUERIES:
         asked = (partial(answer, opened, query), partial(answer_on, tables, declared, query))
-        in_parts, as_table = map(_answered, asked)
+        in_parts, as_table = map(answered_by, asked)
         assert in_parts == as_table, query
 
 
@@ -147,7 +147,8 @@ def test_a_database_is_given_one_table(release, tmp_path, capsys):
     assert sorted((row["year"], row["count(*)_lower"]) for row in rows) == sorted(wanted)
 
 
-def _answered(ask):
+def answered_by(ask):
+    """What is answered, estimates apart, or why nothing is."""
     try:
         return _without_estimates(document(ask()))
     except QueryError as error:

@@ -16,6 +16,11 @@ PERSON = {"person": {"role": "identifier", "unit": True}}
 UNPROTECTED = {"role": "sensitive", "type": "decimal", "unprotected": "known"}
 ALPHA = {"model": "alpha-beta", "alpha": 0.5, "beta": 0.5, "sensitive": "ward"}
 WARD = {**COLUMNS, "cost": UNPROTECTED, "ward": {"role": "sensitive"}}
+COMPOSED = {
+    "columns": {**PERSON, **COLUMNS},
+    "unit": None,
+    "versions": "composed",
+}
 CHANGES = {
     "ambiguity": (
         {
@@ -78,9 +83,50 @@ CHANGES = {
         },
         "promises.1: t-closeness compares distributions",
     ),
-    "composed": (
-        {"columns": {**PERSON, **COLUMNS}, "unit": None, "versions": "composed"},
-        "versions: composed needs everybody's place",
+    "composed by distributions": (
+        {
+            **COMPOSED,
+            "columns": {k: v for k, v in {**PERSON, **COLUMNS}.items() if k != "ward"},
+            "promises": [{"model": "p-privacy", "target": "source"}],
+            "partition": {"method": "stratum"},
+            "form": {"method": "redistributed"},
+        },
+        "versions: composed, in parts, and form redistributed",
+    ),
+    "composed covers": (
+        {
+            **COMPOSED,
+            "columns": {**PERSON, **WARD},
+            "promises": [ALPHA],
+            "partition": {"method": "disjoint-cover"},
+            "form": {"method": "ambiguous"},
+        },
+        "versions: composed, in parts, and form ambiguous",
+    ),
+    "composed by one node": (
+        {
+            **COMPOSED,
+            "columns": {**PERSON, **COLUMNS, "cost": UNPROTECTED},
+            "promises": [{"model": "k-anonymity", "k": 2}],
+            "partition": {"method": "full-domain"},
+            "form": {"method": "generalized"},
+        },
+        "versions: composed, in parts, and partition full-domain",
+    ),
+    "composed and t": (
+        {
+            **COMPOSED,
+            "promises": [
+                {"model": "t-closeness", "t": 0.5, "distance": "equal", "sensitive": "cost"}
+            ],
+            "partition": {"method": "mondrian"},
+            "form": {"method": "generalized"},
+        },
+        "promises.0: t-closeness compares groups with all rows, and parts whose groups go on",
+    ),
+    "composed across lines": (
+        {**COMPOSED, "people": "visitors", "across-lines": "accepted-risk"},
+        "across-lines: what lines tell together is not counted in parts",
     ),
     "map": ({"columns": {**PERSON, **COLUMNS}, "unit": None}, "say remember: units"),
     "intervals": ({"evaluate": {"intervals": 95}}, "evaluate.intervals: are calibrated"),

@@ -407,7 +407,8 @@ def test_more_people_than_ever_were_in_a_group(lines):
 def test_groups_that_grew_are_found(lines, monkeypatch):
     first, second, _ = lines("permuted")
     monkeypatch.setattr(
-        "sfumato.tasks.publication.combined.previous.count_grown", lambda versions: len(versions)
+        "sfumato.tasks.publication.combined.all_versions.count_grown",
+        lambda versions: len(versions),
     )
     with pytest.raises(PromiseError, match="2 groups with more people than ever before"):
         compare(second, first)

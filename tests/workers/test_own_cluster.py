@@ -10,6 +10,7 @@ from sfumato.tasks.workers.attempts import keep_attempt, open_attempts
 from sfumato.tasks.workers.registry import open_engine
 from sfumato.tasks.workers.workers import InTurn
 from tests.parts.divided import Divided, visits
+from tests.parts.going_on import GoingOn
 from tests.workers import jobs
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -105,6 +106,22 @@ def test_a_release_keeps_what_it_promises_without_dask(cluster, tmp_path, monkey
         made.append(check(line.publish("one", workers).directory))
     assert made[0].derived == made[1].derived == "equal"
     assert made[0].verdicts == made[1].verdicts
+
+
+def test_composed_parts_go_on_by_workers_as_they_do_alone(cluster, tmp_path, monkeypatch):
+    made = []
+    for name, workers in (("alone", InTurn()), ("by workers", cluster)):
+        monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / name / "work"))
+        line = GoingOn(tmp_path / name / "line", "generalized")
+        line.publish(workers=workers)
+        line.move(join=36)
+        line.people[3] = line.person(3, year=2021)
+        made.append(line.publish(workers=workers))
+        assert check(made[-1].directory).derived == "equal"
+    assert made[0].declared.rows == made[1].declared.rows
+    assert made[0].declared.rows.not_represented_versions > 0
+    sizes = [[part.groups for part in one.declared.made_of] for one in made]
+    assert sizes[0] == sizes[1]
 
 
 def test_a_worker_of_prefect_has_workers_of_dask(divided, prefect_api, tmp_path):

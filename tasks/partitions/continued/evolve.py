@@ -42,6 +42,10 @@ Judge = Callable[[Drawn], np.ndarray]
 """Which groups of a drawn version break a promise (bool, one per group)."""
 
 
+class NobodyShownError(PromiseError):
+    """No group of a line can be shown any more."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evolved:
     """The next version of a line.
@@ -100,7 +104,7 @@ def evolve(
             continue
         drawn = draw(line, shape, settled, gone, cohort)
         if not drawn.groups:
-            raise PromiseError("versions: composed: no group can be shown any more")
+            raise NobodyShownError("versions: composed: no group can be shown any more")
         broken = np.flatnonzero(judge(drawn))
         of_cohort = broken[drawn.line_group[broken] >= drawn.first_new]
         of_line = drawn.line_group[np.setdiff1d(broken, of_cohort)]
@@ -156,15 +160,29 @@ class _Newcomers:
 
 
 def _require_the_same_people(line: LineSoFar, met: Met) -> None:
-    """Refuse people most of whom were renamed: their old values would stay, and they come anew."""
     was = line.slots.kind == LIVE
     stayed = np.zeros(len(line.slots), dtype=bool)
     stayed[met.slot[met.slot >= 0]] = True
     gone, new = int((was & ~stayed).sum()), int(met.new.sum())
-    if gone > _MOST_RENAMED * was.sum() and new > _MOST_RENAMED * len(met.new):
+    require_the_same_people(gone, int(was.sum()), new, len(met.new))
+
+
+def require_the_same_people(gone: int, shown: int, new: int, rows: int) -> None:
+    """Refuse people most of whom were renamed: their old values would stay, and they come anew.
+
+    Args:
+        gone: how many who were shown are not there.
+        shown: how many were.
+        new: how many people were never shown.
+        rows: how many there are.
+
+    Raises:
+        PromiseError: with these counts.
+    """
+    if gone > _MOST_RENAMED * shown and new > _MOST_RENAMED * rows:
         raise PromiseError(
-            f"versions: composed: {gone} of {int(was.sum())} units are gone and {new} of "
-            f"{len(met.new)} are new: if they are the same people under other names, say "
+            f"versions: composed: {gone} of {shown} units are gone and {new} of "
+            f"{rows} are new: if they are the same people under other names, say "
             "which by line rekey --units, or give them their names back; if they are others, say "
             "--yes-they-are-others"
         )

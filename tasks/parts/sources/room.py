@@ -4,9 +4,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from sfumato.expectations.errors import InputError
 
 _SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
+_NAMED = 120  # bytes for each row of people who are known again: names and slots, some times over
 
 
 def require_room(
@@ -16,6 +19,7 @@ def require_room(
     formats: Sequence[str],
     *,
     keep_rows: bool = False,
+    named: bool = False,
 ) -> None:
     """Refuse to begin where a disk is too full for what may be written.
 
@@ -25,6 +29,7 @@ def require_room(
         public: where the release appears; it need not be there yet.
         formats: of tables.
         keep_rows: whether the rows of parts stay until accuracy was measured.
+        named: whether the line goes on with the same people.
 
     Raises:
         InputError: naming the directory, what it needs and what it has.
@@ -32,7 +37,8 @@ def require_room(
     size = sum(path.stat().st_size for path in files)
     place = next(path for path in (public, *public.parents) if path.exists())
     published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
-    needed = {run: size * (_SCRATCH + keep_rows)}
+    rows = sum(pq.read_metadata(path).num_rows for path in files) if named else 0
+    needed = {run: size * (_SCRATCH + keep_rows) + rows * _NAMED}
     if run.stat().st_dev == place.stat().st_dev:
         needed[run] += published
     else:

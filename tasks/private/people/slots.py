@@ -37,7 +37,9 @@ from sfumato.tasks.private.people.kinds import FORMER, LEFT, LIVE, MOVED
 from sfumato.tasks.schema.formats import require_readable
 
 _FORMAT, _OF_ONE_HOLDER = 2, 1
-_META = b"sfumato"
+FORMAT_IN_PARTS = 3
+"""Of maps of releases in parts (see `in_parts.maps`)."""
+META = b"sfumato"
 _VALUE, _LEVEL = "=", "^"
 
 
@@ -119,7 +121,7 @@ class SlotMap:
 def as_table(slots: SlotMap) -> pa.Table:
     """The map as it is written."""
     columns = {
-        "key": _named(slots.key),
+        "key": column_of_names(slots.key),
         "group": pa.array(slots.group, pa.int32()),
         "published": pa.array(slots.published, pa.int32()),
         "since": pa.array(slots.since, pa.int32()),
@@ -137,11 +139,11 @@ def as_table(slots: SlotMap) -> pa.Table:
     table = pa.table(columns)
     if len(slots.past):
         table = pa.concat_tables([table, _of_former(slots.past, table.schema)])
-    return table.replace_schema_metadata({_META: json.dumps(told).encode()})
+    return table.replace_schema_metadata({META: json.dumps(told).encode()})
 
 
-def _named(key: np.ndarray) -> pa.Array:
-    """Names (S16), null where there is nobody."""
+def column_of_names(key: np.ndarray) -> pa.Array:
+    """Names (S16) as a column of binaries, null where there is nobody."""
     content = pa.py_buffer(key.astype(NAME).tobytes())
     names = pa.Array.from_buffers(pa.binary(NAME_BYTES), len(key), [None, content])
     return names.take(pa.array(np.arange(len(names)), mask=key == b""))
@@ -150,7 +152,7 @@ def _named(key: np.ndarray) -> pa.Array:
 def _of_former(past: FormerHolders, schema: pa.Schema) -> pa.Table:
     """The rows of former holders, in which nothing else is told."""
     told = {
-        "key": _named(past.key),
+        "key": column_of_names(past.key),
         "group": pa.array(past.group, pa.int32()),
         "kind": pa.array(np.full(len(past), FORMER), pa.int8()),
     }
@@ -165,14 +167,14 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
         Fault: where it is none.
     """
     try:
-        told = json.loads((table.schema.metadata or {})[_META])
-        require_readable(place, told, _FORMAT)  # type: ignore[arg-type]
+        told = json.loads((table.schema.metadata or {})[META])
+        require_readable(place, told, FORMAT_IN_PARTS)  # type: ignore[arg-type]
         table, past = _without_former(table)
         columns = [encode(name, role, table[_VALUE + name]) for name, role in told["roles"].items()]
         levels = {n[1:]: _numbers(table, n) for n in table.column_names if n[0] == _LEVEL}
         numbers = {n: _numbers(table, n) for n in ("group", "published", "since")}
         return SlotMap(
-            key=_names(table["key"].combine_chunks()),
+            key=names_of_column(table["key"].combine_chunks()),
             **numbers,
             kind=_numbers(table, "kind").astype(np.int8),
             retired=table["retired"].to_numpy(),
@@ -192,7 +194,7 @@ def _without_former(table: pa.Table) -> tuple[pa.Table, FormerHolders]:
     if not former.any():
         return table, FormerHolders()
     below = table.filter(pa.array(former))
-    past = FormerHolders(_names(below["key"].combine_chunks()), _numbers(below, "group"))
+    past = FormerHolders(names_of_column(below["key"].combine_chunks()), _numbers(below, "group"))
     return table.filter(pa.array(~former)), past
 
 
@@ -200,7 +202,8 @@ def _numbers(table: pa.Table, name: str) -> np.ndarray:
     return np.asarray(table[name].to_numpy()).astype(np.int64)
 
 
-def _names(column: pa.Array) -> np.ndarray:
+def names_of_column(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """The names in a column of binaries (S16), empty where there is none."""
     filled = column.fill_null(b"\0" * NAME_BYTES)
     if isinstance(filled, pa.ChunkedArray):
         filled = filled.combine_chunks()

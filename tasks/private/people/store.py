@@ -20,6 +20,11 @@ from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
+from sfumato.tasks.private.people.in_parts.maps import (
+    MapInParts,
+    is_in_parts,
+    with_numbers_of_all,
+)
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, from_table
@@ -37,15 +42,72 @@ def write_map(line: Path, version: str, table: pa.Table) -> str:
     return hashlib.sha256(content.getvalue()).hexdigest()
 
 
-def copy_map(line: Path, version: str, file: Path) -> Path:
-    """Keep a map that is in a file as it is to be kept; where it is now."""
+def keep_map(line: Path, version: str, file: Path) -> str:
+    """Keep the map of a version that is in a file, which may be large; its SHA-256."""
     place = private_directory(line / MAP) / version
     copy_atomically(file, place)
-    return place
+    return _sha256(place)
+
+
+def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
+    """The map of a version in parts, to be read part by part; None where it is of one table.
+
+    Raises:
+        PromiseError: where it is gone, or is not the one that the state knows.
+        Fault: where it is no map.
+    """
+    place = line / MAP / version
+    try:
+        found = _sha256(place)
+    except OSError:
+        raise _not_known(version, "its map is gone") from None
+    if found != sha256:
+        raise _not_known(version, "its map is another one")
+    return MapInParts.of(place)
+
+
+def last_in_parts(line: Path, state: LineState) -> MapInParts | None:
+    """The map of a line's last version, whose slots are those of all; None before its first.
+
+    Raises:
+        PromiseError: where it is not known here, or is not one of a composed line in parts.
+    """
+    if not state.versions:
+        return None
+    version = max(state.versions)
+    known = state.versions[version]
+    if known.map is None:
+        raise _not_known(version, "it was published without a map (remember: map)")
+    found = map_in_parts(line, version, known.map)
+    if found is None or not known.composed:
+        raise PromiseError(
+            f"versions: composed: version {version} was made in one table, and its groups cannot "
+            "go on in parts: leave parts out, or start a line of another name"
+        )
+    return found
+
+
+def require_one_table(line: Path, state: LineState) -> None:
+    """Refuse to go on in one table where a line's last version was in parts.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    version = max(state.versions, default=None)
+    if version is not None and has_map(line, version) and is_in_parts(line / MAP / version):
+        raise PromiseError(
+            f"versions: composed: version {version} was made in parts, and its groups go on in "
+            "these: say parts as before"
+        )
+
+
+def _sha256(place: Path) -> str:
+    with place.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_map(line: Path, version: str, sha256: str) -> SlotMap:
-    """The map of a version.
+    """The map of a version, all of it also where that is in parts.
 
     Raises:
         PromiseError: where it is gone, or is not the one that the state knows.
@@ -59,8 +121,9 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise _not_known(version, "its map is another one")
     try:
-        return from_table(pq.read_table(pa.BufferReader(content)), place)
-    except pa.ArrowException:
+        table = pq.read_table(pa.BufferReader(content))
+        return from_table(with_numbers_of_all(table), place)
+    except (pa.ArrowException, KeyError, ValueError):
         raise Fault(f"{place}: cannot be read as a map of people") from None
 
 

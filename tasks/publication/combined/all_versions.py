@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +13,39 @@ from sfumato.tasks.forms.composed.lineage import LINEAGE
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.publication.combined.movement import Movement, movement
 from sfumato.tasks.publication.combined.shown import ShownVersion
+from sfumato.tasks.publication.combined.succession import breaches, number_of
 from sfumato.tasks.schema.names import GROUP_ID
 
 _UNKNOWN = np.iinfo(np.int64).max
 
 JointVerdict = tuple[PrivacyModel, Verdict]
+
+
+def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> list[Movement]:
+    """What moved from each of some versions, or of a part of them, to the next.
+
+    Args:
+        places: the directory of each, for messages.
+        versions: in their order.
+
+    Raises:
+        PromiseError: where one contradicts the one before it, or groups have grown.
+    """
+    found = []
+    for place, (before, now) in zip(places[1:], pairwise(versions), strict=True):
+        if wrong := list(breaches(before, now)):
+            raise refusal_at(place, "; ".join(wrong))
+        found.append(movement(before, now))
+    if grown := count_grown(versions):
+        raise refusal_at(places[-1], f"{number_of(grown)} with more people than ever before")
+    return found
+
+
+def refusal_at(directory: Path, why: str) -> PromiseError:
+    """The error of a version that contradicts those before it."""
+    return PromiseError(f"{directory}: versions: composed is broken: {why}")
 
 
 def count_grown(versions: Sequence[ShownVersion]) -> int:

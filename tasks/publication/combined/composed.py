@@ -54,39 +54,67 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
         PromiseError: with the rule, and counts of groups alone.
     """
     state = read_state(line.private)
-    if candidate.made_after != last_digest(state):
-        raise PromiseError("another version of the line was published meanwhile: run again")
-    if candidate.map is None:
-        raise _broken("what the version is made of is not known here")
     declared = open_release(staging).declared
-    if declared.predecessor not in (None, last_digest(state)):
-        raise _broken("the version continues another one than the last")
+    require_latest(candidate, state, declared)
+    if candidate.map is None:
+        raise refusal("what the version is made of is not known here")
     tables = read_tables(declared, staging / "data")
     before, now = (
         slots_so_far(line.private, state),
         from_table(candidate.map.read(), "the candidate's map"),
     )
-    verdict = _judged(before, now, declared, tables)
-    if isinstance(verdict, Refused):
-        raise _broken(str(verdict))
+    verdict = require_kept_together(before, now, declared, tables)
     if declared.predecessor is not None:
-        _require_succession(line, state, before, declared, tables)
+        with release_before(line, max(state.versions)) as release:
+            last = ShownVersion.of(release)
+        require_succession(last, before, ShownVersion(declared, tables))
     return verdict
 
 
-def _require_succession(
-    line: Line, state: LineState, before: SlotMap | None, declared: Declared, tables: Tables
-) -> None:
+def require_latest(candidate: Candidate, state: LineState, declared: Declared) -> None:
+    """Refuse a version that was not made from what the line's last version left.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    if candidate.made_after != last_digest(state):
+        raise PromiseError("another version of the line was published meanwhile: run again")
+    if declared.predecessor not in (None, last_digest(state)):
+        raise refusal("the version continues another one than the last")
+
+
+def require_kept_together(
+    before: SlotMap | None, now: SlotMap, declared: Declared, tables: Tables
+) -> Passed | None:
+    """What a version, or a part of one, tells together with those before it.
+
+    Args:
+        before: the map before, None where there is none.
+        now: its map.
+        declared: by it.
+        tables: as it publishes them.
+
+    Raises:
+        PromiseError: where that is more than is promised, with the rule, and counts alone.
+    """
+    verdict = _judged(before, now, declared, tables)
+    if isinstance(verdict, Refused):
+        raise refusal(str(verdict))
+    return verdict
+
+
+def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVersion) -> None:
     """Refuse groups that do not show what they showed in the version before.
 
     And a map of that version that does not know all of its groups and values.
+
+    Raises:
+        PromiseError: with the rule, and counts of groups alone.
     """
-    with release_before(line, max(state.versions)) as release:
-        last = ShownVersion.of(release)
     if before is None or not _knows_all(before, last):
-        raise _broken("the map of the version before is not that of its groups")
-    if found := list(breaches(last, ShownVersion(declared, tables))):
-        raise _broken("; ".join(found))
+        raise refusal("the map of the version before is not that of its groups")
+    if found := list(breaches(last, now)):
+        raise refusal("; ".join(found))
 
 
 def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
@@ -103,7 +131,8 @@ def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
     )
 
 
-def _broken(why: str) -> PromiseError:
+def refusal(why: str) -> PromiseError:
+    """The error of versions that do not compose."""
     return PromiseError(f"versions: composed is broken: {why}")
 
 
@@ -114,7 +143,7 @@ def _judged(
 
     None where they show none: what is shown in their place is compared with the version before.
     """
-    columns = _columns(declared)
+    columns = lasting_columns(declared)
     members = members_of(before, now, columns)
     if members.lost:
         return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
@@ -206,7 +235,7 @@ def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | R
     return with_former_holders(found.atoms, members.of_past, numbers[before.past.group])
 
 
-def _columns(declared: Declared) -> list[str]:
+def lasting_columns(declared: Declared) -> list[str]:
     """The columns whose values stay with a group: in recoded forms all but quasi-identifiers."""
     return declared.named("sensitive", *(["insensitive"] if declared.recoded else []))
 

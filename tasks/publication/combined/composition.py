@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, require
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
@@ -91,28 +91,60 @@ class Composition:
 
     def totals(self) -> dict[str, int | str | None]:
         """Counts for people who watch a run."""
-        counts, passed, rows = self.counts, self.passed, self.declared.rows
+        passed = self.passed
         likeliest = passed.likeliest.values() if passed else ()
         known = [chance for chance in likeliest if chance is not None]
-        return {
-            "continued": counts.get("continued", 0),
-            "new": counts.get("new", 0) + counts.get("reinserted", 0),
-            "refilled": counts.get("refilled", 0),
-            "moved": counts.get("moved", 0),
-            "vacant": rows.vacant,
-            "not_represented_versions": rows.not_represented_versions,
-            "groups_continued": counts.get("groups_continued", 0),
-            "groups_new": counts.get("groups_new", 0),
-            "groups_retired": counts.get("groups_retired", 0),
-            "route": passed.route if passed else None,
-            "worst_posterior": str(max(known)) if known else None,
-        }
+        route, worst = passed.route if passed else None, str(max(known)) if known else None
+        return totals_of_counts(self.counts, self.declared.rows, route, worst)
 
     def _vacancy(self) -> dict[str, int]:
         slots = self.slots
         shown = (slots.published >= 0) | (not slots.composed)
         kinds = {"people": (LIVE,), "vacant": (VACANT, LEFT)}
         return {name: int((shown & np.isin(slots.kind, of)).sum()) for name, of in kinds.items()}
+
+
+def totals_of_counts(
+    counts: Mapping[str, int], rows: RowCounts, route: str | None, worst: str | None
+) -> dict[str, int | str | None]:
+    """Counts of a version for people who watch a run.
+
+    Args:
+        counts: of people and groups that went on, or did not.
+        rows: that it declares.
+        route: by which it composes.
+        worst: the largest posterior of anybody's value.
+    """
+    return {
+        "continued": counts.get("continued", 0),
+        "new": counts.get("new", 0) + counts.get("reinserted", 0),
+        "refilled": counts.get("refilled", 0),
+        "moved": counts.get("moved", 0),
+        "vacant": rows.vacant,
+        "not_represented_versions": rows.not_represented_versions,
+        "groups_continued": counts.get("groups_continued", 0),
+        "groups_new": counts.get("groups_new", 0),
+        "groups_retired": counts.get("groups_retired", 0),
+        "route": route,
+        "worst_posterior": worst,
+    }
+
+
+class ToldTogether(Protocol):
+    """What a version tells together with others, of one table or of parts."""
+
+    @property
+    def declared(self) -> Declared:
+        """What it declares."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """The private report."""
+        ...
+
+    def totals(self) -> dict[str, int | str | None]:
+        """Counts for people who watch a run."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +158,7 @@ class HeldTogether:
     """
 
     known: KnownLine
-    composition: Composition
+    composition: ToldTogether
     notices: tuple[str, ...] = ()
 
 
@@ -176,7 +208,7 @@ def _require_theorem(line: Line, now: SlotMap, declared: Declared) -> None:
         require_nothing_by_subtraction(before[-1], now, declared.named("sensitive"))
 
 
-def write_composition(reports: Path, composition: Composition) -> None:
+def write_composition(reports: Path, composition: ToldTogether) -> None:
     """Leave what a version tells together with others among its private reports."""
     content = json.dumps(composition.document(), indent=2, ensure_ascii=False)
     write_atomically(reports / "composition.json", content.encode())

@@ -4,13 +4,15 @@ Keep out whatever would have to be computed from rows: what it tells of people, 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, SfumatoError
-from sfumato.tasks.declaration.opened import MANIFEST, Release
-from sfumato.tasks.forms.composed.lineage import totals_of
+from sfumato.tasks.declaration.cuts import PARTS
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.forms.composed.lineage import LineageTotals, totals_of
 from sfumato.tasks.publication.combined.chain import digest_of
 from sfumato.tasks.publication.combined.shown import ShownVersion
 from sfumato.tasks.publication.versions import read_record
@@ -85,7 +87,7 @@ def _rows(before: Release, now: Release) -> dict[str, dict[str, Any]]:
 
 
 def _groups(before: Release, now: Release) -> dict[str, int | None]:
-    was, is_ = (totals_of(ShownVersion.of(release).lineage) for release in (before, now))
+    was, is_ = (_lineage(release) for release in (before, now))
     tells = not now.declared.form.declares
     return {
         "continued": is_.continued,
@@ -93,6 +95,14 @@ def _groups(before: Release, now: Release) -> dict[str, int | None]:
         "ended": was.continued + was.new - is_.continued,
         "left_by_somebody": is_.left if tells else None,
     }
+
+
+def _lineage(release: Release) -> LineageTotals:
+    """How many groups of a version go on, are new, and were left, in all its parts."""
+    places = [release.directory / PARTS / part.name for part in release.declared.made_of]
+    parts = map(open_release, places) if places else (release,)
+    found = [totals_of(ShownVersion.of(one).lineage) for one in parts]
+    return LineageTotals(*(sum(counts) for counts in zip(*map(astuple, found), strict=True)))
 
 
 def _promises(before: Release, now: Release) -> list[dict[str, Any]]:

@@ -166,7 +166,7 @@ def require_compatible(
             continue
         joined, other = is_joined(line, one), one.line.name
         maps = maps_of(one.line)
-        fault, mended = _crossing(ours, one.known), ""
+        fault, mended = crossing_roles(ours, one.known), ""
         if fault is None:
             fault = second_grouping(now, declared, ours, one.known, maps, joined)
             mended = "" if joined else f"groups: {other} shows its groups in another form; "
@@ -207,7 +207,7 @@ def _codings(line: Line, declared: Declared) -> dict[str, str]:
     return found
 
 
-def _crossing(one: KnownLine, other: KnownLine) -> str | None:
+def crossing_roles(one: KnownLine, other: KnownLine) -> str | None:
     """Why the roles of two lines' columns cross, None where they do not."""
     for hidden, shown in ((one, other), (other, one)):
         for name in hidden.protected:

@@ -5,6 +5,7 @@ in another group than before. Where people stay in their groups these are few: s
 somebody else came who looks the same. Where groups are drawn anew they are nearly all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +44,26 @@ class Movement:
     unique: int | None = None
     regrouped: int | None = None
     fewest: int | None = None
+
+
+def together(moved: Sequence[Movement]) -> Movement:
+    """What moved in all parts of two versions."""
+    return Movement(
+        continued=sum(one.continued for one in moved),
+        new=sum(one.new for one in moved),
+        ended=sum(one.ended for one in moved),
+        disappeared=sum(one.disappeared for one in moved),
+        vacated=_sum([one.vacated for one in moved]),
+        unique=_sum([one.unique for one in moved]),
+        regrouped=_sum([one.regrouped for one in moved]),
+        fewest=min((one.fewest for one in moved if one.fewest is not None), default=None),
+    )
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    """The sum of those that are told, None where none is."""
+    told = [number for number in numbers if number is not None]
+    return sum(told) if told else None
 
 
 def movement(before: ShownVersion, now: ShownVersion) -> Movement:

@@ -14,13 +14,14 @@ from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.publication.combined.all_versions import (
     JointVerdict,
-    count_grown,
     joint_verdicts,
+    moved_between,
+    refusal_at,
 )
 from sfumato.tasks.publication.combined.chain import chain_to
-from sfumato.tasks.publication.combined.movement import Movement, movement
+from sfumato.tasks.publication.combined.in_parts.previous import moved_in_parts
+from sfumato.tasks.publication.combined.movement import Movement
 from sfumato.tasks.publication.combined.shown import ShownVersion
-from sfumato.tasks.publication.combined.succession import breaches, number_of
 
 Verify = Callable[[Path], Release]
 """Opens a release that something vouches for; raises where it cannot be verified."""
@@ -75,19 +76,25 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
 
 
 def _compared(chain: Sequence[Release]) -> Succession:
+    places = [one.directory for one in chain]
+    if any(one.declared.made_of for one in chain):
+        return _succession(chain, moved_in_parts(chain))
     versions = [*map(_kept, chain[:-1]), ShownVersion.of(chain[-1])]
-    steps = []
-    for (before, now), (was, is_) in zip(pairwise(chain), pairwise(versions), strict=True):
-        if found := list(breaches(was, is_)):
-            raise _broken(now.directory, "; ".join(found))
-        steps.append(Step(before.directory, now.directory, movement(was, is_)))
-    if wrong := count_grown(versions):
-        raise _broken(chain[-1].directory, f"{number_of(wrong)} with more people than ever before")
+    moved = moved_between(places, versions)
     together = tuple(joint_verdicts(versions))
     for promise, verdict in together:
         if not verdict.holds:
-            why = f"all versions together break {promise.title}"
-            raise _broken(chain[-1].directory, why)
+            raise refusal_at(places[-1], f"all versions together break {promise.title}")
+    return _succession(chain, moved, together)
+
+
+def _succession(
+    chain: Sequence[Release], moved: Sequence[Movement], together: tuple[JointVerdict, ...] = ()
+) -> Succession:
+    steps = [
+        Step(before.directory, now.directory, of)
+        for (before, now), of in zip(pairwise(chain), moved, strict=True)
+    ]
     return Succession(tuple(steps), together, chain[0].declared.predecessor is None)
 
 
@@ -96,7 +103,3 @@ def _kept(release: Release) -> ShownVersion:
     version = ShownVersion.of(release)
     require(assess(version.declared, version.tables).findings)
     return version
-
-
-def _broken(directory: Path, why: str) -> PromiseError:
-    return PromiseError(f"{directory}: versions: composed is broken: {why}")

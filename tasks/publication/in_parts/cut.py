@@ -35,7 +35,8 @@ def require_cut(declared: Declared) -> None:
             raise PromiseError(
                 f"{PARTS}/{part.name}: is not cut by the strata and then by quasi-identifiers"
             )
-    if not _apart([where for part in declared.made_of for where in part.where], declared.columns):
+    cuts = [where for part in declared.made_of for where in part.where]
+    if not are_apart(cuts, declared.columns):
         raise PromiseError(f"{MANIFEST}: the cuts of two parts, or of one, admit the same rows")
 
 
@@ -65,7 +66,7 @@ def _is_told(where: Where, declared: Declared) -> bool:
     return named[: len(strata)] == strata and following <= set(declared.named("quasi-identifier"))
 
 
-def _apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool:
+def are_apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool:
     """Decide whether no row is admitted by two, each told by its first share and then the rest."""
     if len(cuts) < 2:
         return True
@@ -78,7 +79,7 @@ def _apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool
     return (
         len(names) == 1
         and _disjoint(below, columns[names.pop()])
-        and all(_apart(rest, columns) for rest in below.values())
+        and all(are_apart(rest, columns) for rest in below.values())
     )
 
 

@@ -20,6 +20,7 @@ from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.in_parts.cut import require_cut, within
 from sfumato.tasks.publication.in_parts.whole import (
+    SUMMED,
     JudgePromises,
     PlaceOfPart,
     SeenParts,
@@ -99,12 +100,9 @@ def _require_part(
     place = PlaceOfPart(part.first_group, part.first_target)
     if part.name != f"{number:04d}" or (place, part.groups) != (at, groups):
         raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
-    if part.rows != own.rows.published:
-        raise PromiseError(f"its rows are not as many as {MANIFEST} states")
-    if declared.parts is not None and part.rows > declared.parts.rows:
-        raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
-    if own.rows.read != own.rows.published + own.rows.suppressed:
-        raise PromiseError("tells of rows that were left out before there were parts")
+    _require_rows_of_part(declared, part, own)
+    if own.predecessor is not None and declared.predecessor is None:
+        raise PromiseError("continues a version, and the whole continues none")
     wanted = terms_of_part(declared, part.name, len(declared.made_of))
     shared = [name for name in Terms.model_fields if name not in _OWN]
     same = all(getattr(own, name) == getattr(wanted, name) for name in shared)
@@ -115,6 +113,16 @@ def _require_part(
         raise PromiseError("promises something else than the whole")
     if not within(assessment.tables, declared, part.where):
         raise PromiseError("has rows outside of the cut that defines it")
+
+
+def _require_rows_of_part(declared: Declared, part: PublishedPart, own: Declared) -> None:
+    if part.rows != own.rows.published:
+        raise PromiseError(f"its rows are not as many as {MANIFEST} states")
+    if declared.parts is not None and part.rows > declared.parts.rows:
+        raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
+    kept = own.rows.published + own.rows.suppressed + own.rows.not_represented_versions
+    if own.rows.read != kept:
+        raise PromiseError("tells of rows that were left out before there were parts")
 
 
 def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
@@ -154,8 +162,10 @@ def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
 
 def _require_rows(declared: Declared, seen: SeenParts) -> None:
     rows = declared.rows
-    for name in ("published", "suppressed", "fakes", "vacant", "not_represented_versions"):
-        if getattr(rows, name) != sum(getattr(of, name) for of in seen.rows):
+    for name in SUMMED:
+        of_parts = sum(getattr(of, name) for of in seen.rows)
+        away = declared.composed and name == "not_represented_versions"  # from parts not shown
+        if getattr(rows, name) < of_parts or (getattr(rows, name) > of_parts and not away):
             raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
     lost += rows.suppressed + rows.not_represented_versions

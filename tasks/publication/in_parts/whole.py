@@ -23,6 +23,10 @@ JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding,
 """Judges promises by the groups that each is about."""
 
 
+SUMMED = ("published", "suppressed", "fakes", "vacant", "not_represented_versions")
+"""Counts of rows that are those of all parts together."""
+
+
 @dataclass(frozen=True, eq=False)
 class SeenPart:
     """What the whole needs to know of a part.
@@ -174,7 +178,11 @@ class SeenParts:
         return tuple((promise, promise.together(verdicts)) for promise, verdicts in pairs)
 
     def declared(
-        self, parts: Sequence[PublishedPart], lost: Mapping[str, int], software: dict[str, str]
+        self,
+        parts: Sequence[PublishedPart],
+        lost: Mapping[str, int],
+        software: dict[str, str],
+        away: int = 0,
     ) -> Declared:
         """What the whole declares.
 
@@ -182,11 +190,10 @@ class SeenParts:
             parts: of which it is made.
             lost: rows read from the source, and those that no part has, by the names of counts.
             software: that made it.
+            away: rows of people in parts of which nobody is shown.
         """
-        summed = {
-            name: sum(getattr(rows, name) for rows in self.rows)
-            for name in ("suppressed", "published", "fakes")
-        }
+        summed = {name: sum(getattr(rows, name) for rows in self.rows) for name in SUMMED}
+        summed["not_represented_versions"] += away
         terms = {name: getattr(self.terms, name) for name in Terms.model_fields}
         rows = RowCounts(**lost, **summed)
         terms["columns"] = self.columns

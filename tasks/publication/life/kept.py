@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.lines.tombstone import has_replaced, is_tombstone
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.private.backup import WITHDRAWN, pack, unpack_files
@@ -31,7 +32,8 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
     needed = number == max(state.versions) and state.versions[number].composed
     if not needed or has_replaced(release) or not (release / MANIFEST).is_file():
         return needed and _place(line, number).is_file()
-    paths = [release / MANIFEST, *sorted((release / "data").glob("*.parquet"))]
+    kept = (MANIFEST, "data/*.parquet", f"{PARTS}/*/{MANIFEST}", f"{PARTS}/*/data/*.parquet")
+    paths = sorted(path for names in kept for path in release.glob(names))
     files = {path.relative_to(release).as_posix(): path.read_bytes() for path in paths}
     private_directory(line.private / WITHDRAWN)
     write_atomically(_place(line, number), pack(number, files))

@@ -51,7 +51,7 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
 def _view(name: str, path: str, declared: Declared) -> str:
     parts = declared.made_of
     places = [f"{PARTS}/{part.name}/{path}" for part in parts] or [path]
-    added = [part.added_to(declared.form.numbered(name)) for part in parts] or [{}]
+    added = [part.added_to(declared.numbered(name)) for part in parts] or [{}]
     sources = [
         exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(place)])
         for place in places

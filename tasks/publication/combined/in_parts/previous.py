@@ -1,0 +1,109 @@
+"""Versions in parts held against each other: each part in all versions in which it goes on."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import assess
+from sfumato.tasks.declaration.cuts import PublishedPart
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.publication.combined.all_versions import moved_between, refusal_at
+from sfumato.tasks.publication.combined.in_parts.matched import matched_parts, shown_part
+from sfumato.tasks.publication.combined.movement import Movement, together
+from sfumato.tasks.publication.combined.shown import ShownVersion
+
+
+@dataclass
+class _Run:
+    """A part in the versions in which it goes on.
+
+    Attributes:
+        first: the place of the first of these versions.
+        parts: what each declares of it.
+    """
+
+    first: int
+    parts: list[PublishedPart] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """The place of the last of them."""
+        return self.first + len(self.parts) - 1
+
+
+def moved_in_parts(chain: Sequence[Release]) -> list[Movement]:
+    """What moved from each version to the next, in all parts.
+
+    Raises:
+        PromiseError: where a part contradicts what it was, does not go on as it should, or breaks a
+            promise by itself; or one of the versions is not in parts.
+    """
+    if not all(one.declared.made_of for one in chain):
+        raise PromiseError(
+            f"{chain[-1].directory}: versions: composed is broken: some versions are in parts, and "
+            "others in one table"
+        )
+    moved: list[list[Movement]] = [[] for _ in chain[1:]]
+    for run in _runs(chain):
+        for place, of in _moved(chain, run):
+            moved[place].append(of)
+        gc.collect()  # what refers to itself would hold part after part
+    return [together(of_parts) for of_parts in moved]
+
+
+def _runs(chain: Sequence[Release]) -> Iterator[_Run]:
+    """Every part in the versions in which it goes on, one after the other."""
+    going_on: dict[str, _Run] = {}
+    for place in range(len(chain)):
+        found = {}
+        for part, before in _matched(chain, place):
+            run = _Run(place) if before is None else going_on.pop(before.digest)
+            run.parts.append(part)
+            found[part.digest] = run
+        yield from going_on.values()
+        going_on = found
+    yield from going_on.values()
+
+
+def _matched(
+    chain: Sequence[Release], place: int
+) -> list[tuple[PublishedPart, PublishedPart | None]]:
+    """The parts of the version at a place, and what they continue where that was given."""
+    if place == 0:
+        return [(part, None) for part in chain[0].declared.made_of]
+    return [(one.part, one.before) for one in matched_parts(chain[place - 1], chain[place])]
+
+
+def _moved(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int, Movement]]:
+    """What moved in a part, by the place of the earlier version.
+
+    Raises:
+        PromiseError: where it contradicts what it was.
+    """
+    versions = []
+    befores: list[PublishedPart | None] = [None, *run.parts[:-1]]
+    for place, (part, before) in enumerate(zip(run.parts, befores, strict=True), run.first):
+        shown = shown_part(chain[place], part, before, goes_on=place > 0)
+        if place < len(chain) - 1:
+            require(assess(shown.declared, shown.tables).findings)
+        versions.append(shown)
+    if run.first > 0:
+        yield run.first - 1, _of_new(chain[run.first], versions[0])
+    directories = [one.directory for one in chain[run.first : run.last + 1]]
+    for number, of in enumerate(moved_between(directories, versions)):
+        yield run.first + number, of
+    if run.last < len(chain) - 1:
+        yield run.last, Movement(0, 0, run.parts[-1].groups, 0, None)
+
+
+def _of_new(release: Release, part: ShownVersion) -> Movement:
+    """What moved where a part is new: all of its groups are of people who came since.
+
+    Raises:
+        PromiseError: where somebody has left one of them.
+    """
+    if part.vacant.any():
+        raise refusal_at(release.directory, "groups of newcomers with values of people who left")
+    return Movement(0, len(part.rows), 0, 0, None)

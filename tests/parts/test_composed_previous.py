@@ -1,0 +1,186 @@
+"""A version in parts held against those before it: what contradicts them is found from files."""
+
+import json
+import shutil
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.publication.combined.previous import hold_against
+from tests.parts.going_on import KINDS, GoingOn, part_of
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """A line of a kind with three versions, of which one part ends and another begins."""
+
+    @cache
+    def made(kind):
+        folder = tmp_path_factory.mktemp("previous")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SFUMATO_WORK", str(folder / "work"))
+            line = GoingOn(folder / "line", kind)
+            line.publish()
+            line.move(join=36)
+            line.publish()
+            line.people = {n: p for n, p in line.people.items() if p["year"] == 2020}
+            new = {n: line.person(n, year=2022, job=f"job {n % 6}") for n in range(900, 918)}
+            line.people |= new
+            line.publish()
+            return line.versions
+
+    return made
+
+
+@pytest.fixture
+def forged(lines, tmp_path):
+    """A copy of the second version that may be changed, and the first one."""
+    first, second, _ = lines("split")
+    place = tmp_path / "0002"
+    shutil.copytree(second, place, copy_function=shutil.copyfile)
+    return place, first
+
+
+def compare(directory, *previous):
+    return hold_against(open_release(directory), previous, open_release)
+
+
+def rewrite(path, change):
+    table = pq.read_table(path)
+    pq.write_table(change(table).cast(table.schema), path)
+
+
+def change_manifest(directory, change):
+    place = directory / MANIFEST
+    document = json.loads(place.read_bytes())
+    change(document["sfumato"])
+    place.write_text(json.dumps(document), encoding="utf-8")
+
+
+def with_column(table, name, values):
+    place = table.column_names.index(name)
+    return table.set_column(place, table.schema.field(place), values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_published_contradicts_nothing(lines, kind):
+    first, second, third = lines(kind)
+    found = compare(third, first, second)
+    assert found.whole
+    assert [(step.before, step.now) for step in found.steps] == [(first, second), (second, third)]
+    for step in found.steps:
+        before, now = (open_release(place).declared.made_of for place in (step.before, step.now))
+        moved = step.moved
+        assert moved.continued + moved.ended == sum(part.groups for part in before)
+        assert moved.continued + moved.new == sum(part.groups for part in now)
+        assert moved.new > 0
+    gone = part_of(open_release(second), year="2021")
+    assert found.steps[1].moved.ended >= len(pq.read_table(gone / "data" / "lineage.parquet"))
+    assert not compare(third, second).whole
+
+
+def test_the_command_tells_what_moved(lines, capsys):
+    first, second, _ = lines("split")
+    assert run(["check", str(second), "--previous", str(first)]) == 0
+    said = capsys.readouterr().out
+    assert "groups go on with the values they had" in said
+    assert "combinations of quasi-identifiers stand once in both" in said
+
+
+def test_a_missing_version_is_named(lines):
+    first, second, third = lines("split")
+    with pytest.raises(InputError, match="continues the version with digest"):
+        compare(third, first)
+    assert second
+
+
+def test_other_values_than_before(forged):
+    place, first = forged
+    path = part_of(open_release(place), year="2021") / "data" / "st.parquet"
+    other = {"job 0": "job 1", "job 1": "job 0"}
+
+    def swap(table):
+        jobs = [other.get(job, job) for job in table["job"].to_pylist()]
+        return with_column(table, "job", pa.array(jobs))
+
+    rewrite(path, swap)
+    with pytest.raises(PromiseError, match="with other values than before"):
+        compare(place, first)
+
+
+def test_groups_that_go_on_from_another_part(forged):
+    place, first = forged
+    path = part_of(open_release(place), year="2021") / "data" / "lineage.parquet"
+    number = open_release(first).declared.made_of[2].first_group
+    rewrite(
+        path,
+        lambda table: with_column(
+            table, "previous_group_id", pc.subtract(table["previous_group_id"], number)
+        ),
+    )
+    with pytest.raises(PromiseError, match="groups go on from those of another part"):
+        compare(place, first)
+
+
+def test_parts_that_changed_places(forged):
+    place, first = forged
+
+    def swap(told):
+        one, other = told["made_of"][:2]
+        one["where"], other["where"] = other["where"], one["where"]
+
+    change_manifest(place, swap)
+    with pytest.raises(PromiseError, match="parts/0001 does not continue the part of the version"):
+        compare(place, first)
+
+
+def test_a_part_that_says_it_is_new(forged):
+    place, first = forged
+    change_manifest(place / "parts" / "0002", lambda told: told.pop("predecessor"))
+    with pytest.raises(PromiseError, match="parts/0002 does not continue the part of the version"):
+        compare(place, first)
+
+
+def test_newcomers_of_a_new_part_with_values_of_people_who_left(lines, tmp_path):
+    _, second, third = lines("split")
+    place = tmp_path / "0003"
+    shutil.copytree(third, place, copy_function=shutil.copyfile)
+    path = part_of(open_release(place), year="2022") / "data" / "lineage.parquet"
+
+    def leave(table):
+        rows, vacant = table["rows"].to_pylist(), table["vacant"].to_pylist()
+        rows[0], vacant[0] = rows[0] - 1, vacant[0] + 1
+        found = with_column(table, "rows", pa.array(rows))
+        return with_column(found, "vacant", pa.array(vacant))
+
+    rewrite(path, leave)
+    with pytest.raises(PromiseError, match="groups of newcomers with values of people who left"):
+        compare(place, second)
+
+
+def test_more_people_than_ever_in_a_group(forged):
+    place, first = forged
+    path = part_of(open_release(place), year="2021") / "data" / "lineage.parquet"
+
+    def grow(table):
+        rows = [number + 1 for number in table["rows"].to_pylist()]
+        return with_column(table, "rows", pa.array(rows))
+
+    rewrite(path, grow)
+    with pytest.raises(PromiseError, match="more or fewer people and vacant values than before"):
+        compare(place, first)
+
+
+def test_versions_in_parts_and_in_one_table_are_not_compared(forged):
+    place, first = forged
+    copy = place.with_name("0001")
+    shutil.copytree(first, copy, copy_function=shutil.copyfile)
+    change_manifest(copy, lambda told: told.pop("made_of") and told.pop("parts"))
+    with pytest.raises(PromiseError, match="some versions are in parts, and others in one table"):
+        compare(place, copy)
