@@ -146,7 +146,7 @@ def _former_places(
         nothing where there are none.
     """
     left = np.concatenate([one.slots.kind == LEFT for one in maps]) & (keys != b"")
-    again = [one.slots.past.key[np.isin(one.slots.past.key, one.slots.key)] for one in maps]
+    again = [_held_again(one.slots) for one in maps]
     if not left.any() and not any((of != b"").any() for of in again):
         return ()
     line = np.repeat([one.line for one in maps], np.diff(ends))
@@ -162,6 +162,12 @@ def _former_places(
         former.append(in_line * width + one.slots.past.group[known])
     which = np.flatnonzero((person >= 0) & np.isin(place, np.concatenate(former)))
     return which, place[which]
+
+
+def _held_again(slots: SlotMap) -> np.ndarray:
+    """Who held a slot before others, and holds one now (S16)."""
+    former = slots.past.key
+    return former[np.isin(former, slots.key)] if len(former) else former  # all keys are sorted
 
 
 def _places(one: MapOfLine, at: int) -> np.ndarray:
