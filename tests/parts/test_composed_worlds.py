@@ -1,0 +1,81 @@
+"""What versions in parts tell together, by enumerating all worlds of what was published."""
+
+from string import ascii_uppercase
+
+import pytest
+
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.private.people.in_parts.maps import MapInParts
+from sfumato.tasks.private.people.kinds import LIVE
+from tests.composition.oracle import candidates, posterior
+from tests.parts.going_on import GoingOn
+
+PAIRS = [{"model": "l-diversity", "variant": "distinct", "l": 2}]
+
+
+class Told:
+    """A line as everybody is told it who knows in which group each person is."""
+
+    def __init__(self):
+        self.letters = {}
+        self.versions = []
+
+    def add(self, line):
+        """Publish the next version, and be told it."""
+        release = line.publish(promises=PAIRS)
+        self.versions.append(self._version(line, release))
+
+    def _version(self, line, release):
+        place, found = release.directory, []
+        known = MapInParts.of(line.private / "map" / place.name)
+        for part, mapped in zip(release.declared.made_of, known.parts, strict=False):
+            own = open_release(place / "parts" / part.name)
+            tables = read_tables(own.declared, own.directory / "data")
+            assert mapped.digest == part.digest
+            found += self._groups(known.read(known.parts.index(mapped)), tables["st"].to_pylist())
+        return found
+
+    def _groups(self, slots, shown):
+        """The people of each group, ghosts in small letters, and the values that it shows."""
+        people, values = {}, {}
+        for name, group, kind in zip(slots.key.tolist(), slots.published, slots.kind, strict=True):
+            if group >= 0:
+                letter = self.letters.setdefault(name, ascii_uppercase[len(self.letters)])
+                people[group] = people.get(group, "") + (letter if kind == LIVE else letter.lower())
+        for row in shown:
+            values[row["group_id"]] = values.get(row["group_id"], "") + (
+                row["job"][-1] * row["count"]
+            )
+        return [(people[group], values[group]) for group in sorted(people)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nobody_is_told_more_of_than_by_the_own_group(tmp_path, monkeypatch, seed):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    line = GoingOn(tmp_path / "line", seed=seed)
+    line.people = {n: line.person(n, year=2020 + n % 2, job=f"job {n // 2 % 4}") for n in range(10)}
+    told = Told()
+    told.add(line)
+    for version in range(2):
+        moving, leaving, changing = line.draw.sample(sorted(line.people), 3)
+        line.people[moving]["year"] ^= 1
+        line.people[changing]["job"] = "job 9"
+        del line.people[leaving]
+        first = 100 * (version + 1)
+        line.people |= {
+            first + n: line.person(
+                first + n, year=2020 + n % 2, job=f"job {(n // 2 + version) % 4}"
+            )
+            for n in range(4)
+        }
+        told.add(line)
+    assert len(told.versions) == 3
+    assert any(people.upper() != people for people, _ in told.versions[-1])
+    found, chances = candidates(told.versions), posterior(told.versions)
+    for people, values in (group for version in told.versions for group in version):
+        for person in people.upper():
+            assert found[person] == set(values)
+            shares = {value: values.count(value) / len(values) for value in values}
+            assert {value: float(of) for value, of in chances[person].items()} == shares
+    assert min(map(len, found.values())) >= 2
