@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +21,13 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct import cell_values, cells, coded_values, group_values
-from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.direct.cells import SelectedRows, hits_of
+from sfumato.tasks.query.engines.direct.coded_values import (
+    CodedValues,
+    GroupsByValue,
+    NotDirectError,
+)
+from sfumato.tasks.query.engines.direct.group_values import RowsOfValues, matching_values
 from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.rows import RowsEngine
@@ -90,7 +97,11 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
         by_sql = RowsEngine(connection, declared)
         with (
             patch.object(cell_values, "_AT_ONCE", 7),
+            patch.object(cell_values, "_FEW_BINS", rng.choice([0, 1 << 16])),
             patch.object(cells, "_FEW", 5),
+            patch.object(cells, "_BLOCK", rng.choice([0, 1, 8])),
+            patch.object(cells, "_NEAR", rng.choice([0, 1 << 21])),
+            patch.object(cells, "_LOOKED_AT", rng.choice([0, 16])),
             patch.object(group_values, "_LONGEST", 1 if form == "split" else 1 << 40),
             counted_sql() as asked,
         ):
@@ -106,6 +117,32 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
                 assert_same_answers(found, ask(by_sql, declared, question), sql)
                 answered += 1
     assert asked() < 2 * answered  # codes answer some
+
+
+AGAIN = (
+    "SELECT COUNT(*), AVG(loss) FROM microdata WHERE loss > {at}",
+    "SELECT COUNT(*), SUM(loss) FROM microdata WHERE loss IN ({at}, 3) AND age > 1",
+    "SELECT MIN(loss), MAX(loss) FROM microdata WHERE loss < {at} AND age = 3",
+    "SELECT SUM(gain), COUNT(*) FROM microdata WHERE loss > {at}",
+    "SELECT SUM(gain), MIN(loss) FROM microdata WHERE loss > {at} AND age < 6",
+    "SELECT Sex, COUNT(*), AVG(loss) FROM microdata WHERE loss > {at} AND flag GROUP BY Sex",
+    "SELECT COUNT(*), MAX(gain) FROM microdata WHERE loss > {at} AND gain > 0 AND age > 0",
+    "SELECT COUNT(*), MAX(seen) FROM microdata WHERE loss > 100 AND age > 0",
+)
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_columns_that_are_asked_about_again_are_answered_as_sql_answers(form, sensitive, left):
+    declared, tables = release(form, sensitive, left)
+    with session(tables) as connection, engine(tables, declared) as asking:
+        by_sql = RowsEngine(connection, declared)
+        for sql in (text.format(at=at) for at in (-2, 0, 2) for text in AGAIN):
+            question = read_question(sql, declared)
+            with counted_sql() as asked:
+                found = ask(asking, declared, question)
+            assert not asked(), sql
+            assert_same_answers(found, ask(by_sql, declared, question), sql)
 
 
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
@@ -195,6 +232,62 @@ def test_sums_are_exact(terms, most):
     assert product(units, key).tolist() == [number * of for of, number in terms]
     wide = pa.array([Decimal(number * most) for _, number in terms], pa.decimal128(38, 0))
     assert units_of(wide).units.tolist() == [number * most for _, number in terms]
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 4)), max_size=30)
+
+
+def counted_cells(rows):
+    """How many rows each cell has of each group."""
+    return dict(Counter((cell, group) for group, cell, _ in rows))
+
+
+@given(ROWS, st.sampled_from([0, 1 << 21]), st.integers(0, 5), st.booleans())
+def test_hits_are_counted_in_runs_of_cells(rows, near, block, in_cells):
+    groups = 1 + max((group for group, _, _ in rows), default=-1)
+    rows = [(group, cell if in_cells else 0, code) for group, cell, code in rows]
+    group, cell = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    keys = [(n,) for n in range(3 if in_cells else 1)]
+    selected = SelectedRows(group, cell.astype(np.uint8) if in_cells else None, keys)
+    with patch.object(cells, "_NEAR", near), patch.object(cells, "_BLOCK", block):
+        hits = hits_of(selected, groups)
+    found = zip(hits.cell.tolist(), hits.group.tolist(), strict=True)
+    assert dict(zip(found, hits.hits.tolist(), strict=True)) == counted_cells(rows)
+    some = hits.where(hits.group % 2 == 0)
+    of_cells = [
+        sum(n for (c, g), n in counted_cells(rows).items() if c == cell and g % 2 == 0)
+        for cell in range(some.cells)
+    ]
+    assert some.reduced(np.add, some.hits, 0).tolist() == of_cells
+    assert some.sums(some.hits, 2**62).tolist() == of_cells
+    assert set(some.cell.tolist()) == {c for c, g in counted_cells(rows) if g % 2 == 0}
+
+
+@given(ROWS, st.sets(st.integers(0, 4)))
+def test_rows_are_found_by_their_values(rows, wanted):
+    group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
+    column = CodedValues(code.astype(np.uint8), pa.array(range(5)))
+    known = GroupsByValue(column, group, 10)
+    found = known.among(np.array([of in wanted for of in range(5)]))
+    expected = sorted((of, g) for g, _, of in rows if of in wanted)
+    assert list(zip(found[1].tolist(), found[0].tolist(), strict=True)) == expected
+
+
+@given(ROWS)
+def test_values_of_groups_stand_in_order(rows):
+    group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
+    matching = matching_values(RowsOfValues(group, code), "loss", 5, 10)
+    times = np.ones(len(matching.code), int) if matching.times is None else matching.times
+    found = zip(*(of.tolist() for of in (matching.group, matching.code)), strict=True)
+    pairs = [
+        pair for pair, number in zip(found, times.tolist(), strict=True) for _ in range(number)
+    ]
+    assert pairs == sorted((g, of) for g, _, of in rows)
+    assert matching.number.tolist() == [sum(g == n for g, _, _ in rows) for n in range(10)]
+    for place, (g, of) in enumerate(zip(matching.group, matching.code, strict=True)):
+        before = matching.code[matching.start[g] : place]
+        assert (before <= of).all()
+        assert matching.below[place] == times[matching.start[g] : place].sum()
 
 
 FEW = [10**12 + place % 7 * 10**9 for place in range(300)]

@@ -7,6 +7,7 @@ match come first; for upper bounds, where they come last.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from sfumato.tasks.query.engines.direct.group_values import MatchingValues
 
 _AT_ONCE = 1 << 21  # values of groups in cells
 _MOST = 1 << 22  # values of cells
+_FEW_BINS = 1 << 16
+_BITS = np.array([[subset >> bit & 1 for subset in range(16)] for bit in range(4)])
+_SUBSETS = 16  # of the four counts, those that an item adds to
 
 
 class CellValues:
@@ -35,15 +39,13 @@ class CellValues:
         """
         self._values = values
         shape = meant.hits.cells, len(values)
-        if shape[0] * shape[1] > _MOST:
+        bins = shape[0] * shape[1]
+        if bins > _MOST:
             raise NotDirectError
-        self._counts = np.zeros((4, *shape), dtype=np.int64)
-        self._expected = np.zeros(shape)
-        for items in _items(meant, matching):
-            key = items.cell * shape[1] + items.code
-            for counts, number in zip(self._counts, items.copies(), strict=True):
-                counts += _counted(key, number, shape)
-            self._expected += np.bincount(key, items.expected, shape[0] * shape[1]).reshape(shape)
+        self._counts, self._expected = np.zeros((4, *shape), dtype=np.int64), np.zeros(shape)
+        for items in _items(meant, matching, shape[1]):
+            self._counts += items.counts(bins).reshape(4, *shape)
+            self._expected += np.bincount(items.key, items.expected, bins).reshape(shape)
 
     def counted(self, cell: int, *, whole: bool, estimates: bool) -> CountedValues | None:
         """The values of a cell of which some copy may count; None where there are none.
@@ -78,60 +80,98 @@ class ShownValues:
         return self.values[int(position)].as_py()
 
 
-def _counted(key: np.ndarray, number: np.ndarray, shape: tuple[int, int]) -> Any:
-    if not number.any():
-        return 0
-    return np.bincount(key, number, shape[0] * shape[1]).astype(np.int64).reshape(shape)
-
-
 @dataclass(frozen=True, eq=False)
 class _Items:
-    """Matching values of groups in cells, parallel; see `MeantRows` and `MatchingValues`."""
+    """Matching values of groups in cells, parallel; see `MeantRows` and `MatchingValues`.
 
-    cell: np.ndarray
-    code: np.ndarray
-    times: np.ndarray
+    `key` is that of a cell and a value; `times` is None where each item is one copy.
+    """
+
+    key: np.ndarray
+    times: np.ndarray | None
     below: np.ndarray
     above: np.ndarray
     sure: np.ndarray
     most: np.ndarray
     expected: np.ndarray
 
-    def copies(self) -> Iterator[np.ndarray]:
-        """How many copies count surely and in all: for lower bounds, then for upper ones."""
-        for before in (self.below, self.above):
-            for number in (self.sure, self.most):
-                yield np.clip(number - before, 0, self.times)
+    def counts(self, bins: int) -> np.ndarray:
+        """How many copies of each key count surely and in all: for lower bounds, then for upper.
+
+        They are int64, 4 x keys.
+        """
+        sides = list(product((self.below, self.above), (self.sure, self.most)))
+        if self.times is None and len(sides) * bins <= _FEW_BINS:
+            which = np.zeros(len(self.key), dtype=np.uint8)
+            for bit, (before, number) in enumerate(sides):
+                which |= (number > before).view(np.uint8) << np.uint8(bit)
+            together = np.bincount(self.key * _SUBSETS + which, minlength=_SUBSETS * bins)
+            of_subsets: np.ndarray = _BITS @ together.reshape(bins, _SUBSETS).T
+            return of_subsets
+        return np.stack([self._counted(number - before, bins) for before, number in sides])
+
+    def _counted(self, first: np.ndarray, bins: int) -> np.ndarray:
+        """How many copies of each key count, of which so many do that come first."""
+        copies = np.clip(first, 0, 1 if self.times is None else self.times)
+        if not copies.any():
+            return np.zeros(bins, dtype=np.int64)
+        return np.bincount(self.key, copies, bins).astype(np.int64)
 
 
-def _items(meant: MeantRows, matching: MatchingValues) -> Iterator[_Items]:
+def _items(meant: MeantRows, matching: MatchingValues, values: int) -> Iterator[_Items]:
     """The items of some groups in cells at once, so that they fit."""
-    lengths = matching.start[meant.hits.group + 1] - matching.start[meant.hits.group]
-    if not lengths.all():
-        meant, lengths = meant.take(some := np.flatnonzero(lengths != 0)), lengths[some]
-    ends = np.cumsum(lengths)
-    total = int(lengths.sum())
+    hits = meant.hits
+    each = meant.expected / np.maximum(matching.number[hits.group], 1)  # of the matching values
+    if hits.cells == 1:
+        groups = len(matching.number)
+        parallel = (_by_group(hits.group, of, groups) for of in (meant.least, meant.most, each))
+        return _of_one_cell(matching, *parallel)
+    return _of_cells(meant, matching, each, values)
+
+
+def _by_group(group: np.ndarray | slice, numbers: np.ndarray, groups: int) -> np.ndarray:
+    """Numbers of some groups by group; 0 for the others."""
+    if isinstance(group, slice):
+        return numbers
+    found = np.zeros(groups, dtype=numbers.dtype)
+    found[group] = numbers
+    return found
+
+
+def _of_one_cell(
+    matching: MatchingValues, sure: np.ndarray, most: np.ndarray, each: np.ndarray
+) -> Iterator[_Items]:
+    """All values that match, by how many of each group are meant (one number per group)."""
+    for block in range(0, len(matching.group), _AT_ONCE):
+        some = slice(block, block + _AT_ONCE)
+        group, below = matching.group[some], matching.below[some]
+        times = None if matching.times is None else matching.times[some]
+        copies = 1 if times is None else times
+        above = matching.number[group] - below - copies
+        counted = sure[group], most[group], each[group] * copies
+        yield _Items(matching.code[some], times, below, above, *counted)
+
+
+def _of_cells(
+    meant: MeantRows, matching: MatchingValues, each: np.ndarray, values: int
+) -> Iterator[_Items]:
+    """The values of each group with those cells in which it has hits."""
+    first_key = meant.hits.cell * values
+    start = matching.start[:-1][meant.hits.group]
+    sizes = matching.start[1:][meant.hits.group] - start
+    ends = np.cumsum(sizes)
+    before = ends - sizes
+    total = int(sizes.sum())
     for block in range(0, total, _AT_ONCE):
         first, last = np.searchsorted(ends, [block, min(block + _AT_ONCE, total)], side="right")
-        if last > first:
-            yield _block(meant.take(slice(first, last)), matching, lengths[first:last])
-
-
-def _block(meant: MeantRows, matching: MatchingValues, lengths: np.ndarray) -> _Items:
-    """Each of the groups in cells with each of its matching values."""
-    group, size = meant.hits.group, meant.size
-    matched = matching.number[group]
-    first = matching.start[group] - (np.cumsum(lengths) - lengths)
-    of = np.repeat(np.arange(len(group)), lengths)
-    at = np.arange(len(of)) + first[of]
-    times, below = matching.times[at], matching.below[at]
-    return _Items(
-        np.zeros(len(of), np.int64) if meant.hits.cell is None else meant.hits.cell[of],
-        matching.code[at],
-        times,
-        below,
-        matched[of] - below - times,
-        np.maximum(meant.least + matched - size, 0)[of],
-        np.minimum(meant.most, matched)[of],
-        (meant.expected[of] * times) / size[of],
-    )
+        if first == last:
+            continue
+        of = np.repeat(np.arange(first, last), sizes[first:last])
+        at = np.arange(before[first], before[first] + len(of)) + (start - before)[of]
+        group = matching.group[at]
+        times = None if matching.times is None else matching.times[at]
+        copies = 1 if times is None else times
+        below = matching.below[at]
+        above = matching.number[group] - below - copies
+        counted = meant.least[of], meant.most[of], each[of] * copies
+        yield _Items(first_key[of] + matching.code[at], times, below, above, *counted)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,11 @@ from sfumato.tasks.query.engines.from_values import CountedRows
 from sfumato.tasks.query.question.question import Key
 
 _FEW = 1 << 12  # cells that need not all be met
-_BINS = 4  # counted one by one where there are at most so many for each row
+_NEAR = 1 << 21  # numbers that stay near the processor while rows are counted one by one
+_BINS = 4  # so many of them at most for each row
+_NARROW = 2**31
+_BLOCK = 8  # bits of groups that are near each other
+_LOOKED_AT = 16  # cells of which each is looked for by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,9 @@ class SelectedRows:
         """How many rows each cell has (int64, one per cell)."""
         if self.cell is None:
             return np.array([len(self.group)])
+        if len(self.keys) <= _LOOKED_AT:
+            every = np.arange(len(self.keys)).astype(self.cell.dtype)
+            return np.array([np.count_nonzero(self.cell == cell) for cell in every], np.int64)
         return np.bincount(self.cell, minlength=len(self.keys))
 
 
@@ -51,18 +59,65 @@ class SelectedRows:
 class Hits:
     """The number of rows that a cell selects of a group, where there are any.
 
-    `group`, `cell` and `hits` are parallel (integers), `cell` is None where there is one cell.
+    Attributes:
+        group: of each (int64); all of them in turn where that is a slice, some without hits.
+        hits: parallel to them (int64).
+        run: where the runs of hits in one cell begin (int64, ascending).
+        cell_of_run: in which cell each run is (int64); a cell may have several runs.
+        cells: how many cells there are.
     """
 
-    group: np.ndarray
-    cell: np.ndarray | None
+    group: np.ndarray | slice
     hits: np.ndarray
+    run: np.ndarray
+    cell_of_run: np.ndarray
     cells: int
 
-    def take(self, some: np.ndarray | slice) -> "Hits":
-        """Some of them, of as many cells."""
-        cell = None if self.cell is None else self.cell[some]
-        return Hits(self.group[some], cell, self.hits[some], self.cells)
+    @property
+    def each_group(self) -> np.ndarray:
+        """The group of each, never a slice (int64)."""
+        return np.arange(len(self.hits)) if isinstance(self.group, slice) else self.group
+
+    @property
+    def cell(self) -> np.ndarray:
+        """The cell of each (int64)."""
+        return np.repeat(self.cell_of_run, lengths(self.run, len(self.hits)))
+
+    def where(self, kept: np.ndarray) -> "Hits":
+        """Some of them (bool), of as many cells."""
+        places = np.flatnonzero(kept)
+        run = np.searchsorted(places, self.run)
+        some = np.flatnonzero(lengths(run, len(places)))
+        return Hits(
+            self.each_group[places],
+            self.hits[places],
+            run[some],
+            self.cell_of_run[some],
+            self.cells,
+        )
+
+    def reduced(self, function: np.ufunc, numbers: np.ndarray, none: int) -> np.ndarray:
+        """What a function of two makes of the numbers of each cell (their type, one per cell).
+
+        Args:
+            function: in whatever order it takes numbers.
+            numbers: parallel to the hits.
+            none: what it makes of no numbers.
+        """
+        found = np.full(self.cells, none, dtype=numbers.dtype)
+        if len(self.run):
+            function.at(found, self.cell_of_run, function.reduceat(numbers, self.run))
+        return found
+
+    def sums(self, units: np.ndarray, most: int) -> np.ndarray:
+        """The sum of the units of each cell (int64, or Python integers).
+
+        Args:
+            units: integers (int64 or Python's), parallel to the hits.
+            most: no unit has a larger absolute value.
+        """
+        fits = units.dtype == np.int64 and most * len(units) <= INT64_MAX
+        return self.reduced(np.add, units if fits else units.astype(object), 0)
 
 
 def selected_rows(
@@ -105,28 +160,61 @@ def hits_of(rows: SelectedRows, groups: int) -> Hits:
     Raises:
         NotDirectError: where there are too many of both.
     """
-    cells = len(rows.keys)
-    bins = groups * cells
+    cells, bits = len(rows.keys), min(max(groups - 1, 0).bit_length(), _BLOCK)
+    blocks = ((groups - 1) >> bits) + 1
+    bins = groups if rows.cell is None else blocks * cells << bits
     if bins > INT64_MAX:
         raise NotDirectError
-    key = rows.group if rows.cell is None else _joined(rows.group, rows.cell, cells)
-    if bins <= _BINS * len(key):
-        counted = np.bincount(key, minlength=bins)
+    if bins <= min(_NEAR, _BINS * len(rows.group)):
+        counted = np.bincount(_joined(rows, bits, np.int64), minlength=bins)
         met = np.flatnonzero(counted != 0)
         counted = counted[met]
     else:
-        ordered = np.sort(key)
+        ordered = np.sort(_joined(rows, bits, np.int32 if bins < _NARROW else np.int64))
         at = starts(ordered)
-        met, counted = ordered[at], lengths(at, len(ordered))
+        met, counted = ordered[at].astype(np.int64), lengths(at, len(ordered))
     if rows.cell is None:
-        return Hits(met, None, counted, 1)
-    group = met // max(cells, 1)  # much faster than divmod
-    return Hits(group, met - group * cells, counted, cells)
+        return Hits(met, counted, one := np.zeros(min(len(met), 1), np.int64), one, 1)
+    return _in_runs(met, counted, bits, cells)
 
 
-def _joined(group: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
-    key = group * np.int64(cells)
-    key += cell
+def hits_in_each(rows: SelectedRows, groups: int) -> Hits:
+    """Count the rows of each group, those of one cell, where hardly any group has none.
+
+    Others are counted as `hits_of` does.
+
+    Raises:
+        NotDirectError: where there are too many cells and groups.
+    """
+    if rows.cell is not None or 2 * len(rows.group) < groups:
+        return hits_of(rows, groups)
+    one = np.zeros(min(groups, 1), np.int64)
+    return Hits(slice(None), np.bincount(rows.group, minlength=groups), one, one, 1)
+
+
+def _in_runs(met: np.ndarray, counted: np.ndarray, bits: int, cells: int) -> Hits:
+    """Hits by the keys of blocks, cells and groups in blocks."""
+    of = met >> bits
+    run = starts(of)
+    block, cell = np.divmod(of[run], max(cells, 1))
+    group = met & ((1 << bits) - 1)
+    group += np.repeat(block << bits, lengths(run, len(met)))
+    return Hits(group, counted, run, cell, cells)
+
+
+def _joined(rows: SelectedRows, bits: int, kind: type[np.signedinteger[Any]]) -> np.ndarray:
+    """Keys of blocks of groups, cells, and groups in blocks (integers, one per row).
+
+    Groups of one block are near each other in other tables, and those of one cell by themselves.
+    """
+    group: np.ndarray = rows.group.astype(kind, copy=False)
+    if rows.cell is None:
+        return group
+    key: np.ndarray = group >> kind(bits)
+    key *= kind(len(rows.keys))
+    key += rows.cell.astype(kind, copy=False)
+    key <<= kind(bits)
+    key |= group & kind((1 << bits) - 1)
     return key
 
 
@@ -134,20 +222,13 @@ def _joined(group: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
 class MeantRows:
     """Of each group's hits in a cell how many are meant, parallel to these.
 
-    At least and at most (int64), and as expected (float64); `size` is the number of the group's
-    values (int64).
+    At least and at most (int64), and as expected (float64).
     """
 
     hits: Hits
-    size: np.ndarray
     least: np.ndarray
     most: np.ndarray
     expected: np.ndarray
-
-    def take(self, some: np.ndarray | slice) -> "MeantRows":
-        """Those of some hits."""
-        parallel = (of[some] for of in (self.size, self.least, self.most, self.expected))
-        return MeantRows(self.hits.take(some), *parallel)
 
 
 def meant_rows(hits: Hits, sizes: np.ndarray, matching: Sequence[np.ndarray]) -> MeantRows:
@@ -160,26 +241,25 @@ def meant_rows(hits: Hits, sizes: np.ndarray, matching: Sequence[np.ndarray]) ->
     """
     size = sizes[hits.group]
     least = most = hits.hits
-    expected = hits.hits.astype(np.float64)
+    expected: np.ndarray | None = None
     for number in matching:
         of = number[hits.group]
-        least, most = least + of - size, np.minimum(most, of)
-        expected = expected * of / size
-    return MeantRows(hits, size, np.maximum(least, 0), most, expected)
+        least = least + of
+        least -= size
+        most = np.minimum(most, of)
+        expected = (hits.hits if expected is None else expected) * of / np.maximum(size, 1)
+    if expected is None:
+        expected = hits.hits.astype(np.float64)
+    return MeantRows(hits, np.maximum(least, 0), most, expected)
 
 
 def counted_rows(meant: MeantRows, *, estimates: bool) -> list[CountedRows]:
     """How many rows of each cell are meant."""
     numbers = (
-        _by_cell(meant.hits, of).tolist() for of in (meant.least, meant.most, meant.expected)
+        meant.hits.reduced(np.add, of, 0).tolist()
+        for of in (meant.least, meant.most, meant.expected)
     )
     return [
-        CountedRows(int(least), int(most), Fraction(expected) if estimates else None)
+        CountedRows(least, most, Fraction(expected) if estimates else None)
         for least, most, expected in zip(*numbers, strict=True)
     ]
-
-
-def _by_cell(hits: Hits, numbers: np.ndarray) -> np.ndarray:
-    if hits.cell is None:
-        return np.array([numbers.sum()])
-    return np.bincount(hits.cell, numbers, hits.cells)

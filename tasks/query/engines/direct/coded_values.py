@@ -41,6 +41,31 @@ class CodedValues:
         return within
 
 
+class GroupsByValue:
+    """The groups of rows, by the codes of their values."""
+
+    def __init__(self, column: CodedValues, group: np.ndarray, groups: int) -> None:
+        """Sort them by code, and then by group (integers, one per row)."""
+        bits = max(groups - 1, 0).bit_length()
+        codes = np.arange(len(column.values) + 1)
+        kind = np.int32 if len(codes) << bits <= np.iinfo(np.int32).max else np.int64
+        key: np.ndarray = column.codes.astype(kind)
+        key <<= kind(bits)
+        key |= group.astype(kind, copy=False)
+        key.sort()
+        self._start = np.searchsorted(key, (codes << bits).astype(kind))
+        key &= kind((1 << bits) - 1)
+        self._group = key
+
+    def among(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The groups and codes of the rows whose value is wanted (bool, by code)."""
+        codes = np.flatnonzero(wanted)
+        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0)).reshape(-1, 2)
+        runs = [self._group[self._start[first] : self._start[end]] for first, end in edges]
+        code = np.repeat(codes, np.diff(self._start)[codes])
+        return runs[0] if len(runs) == 1 else np.concatenate([self._group[:0], *runs]), code
+
+
 def coded_values(column: pa.ChunkedArray) -> CodedValues:
     """Give each value its rank as its code.
 

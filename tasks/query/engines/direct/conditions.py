@@ -41,6 +41,17 @@ class ValueConditions:
         except (QueryError, RecursionError):
             raise NotDirectError from None
 
+    def values(self, table: PublishedColumns, name: str, condition: exp.Expr) -> np.ndarray:
+        """The values of a column on which a condition on it alone holds (bool, by code).
+
+        Raises:
+            NotDirectError: where it cannot be evaluated on some value.
+        """
+        try:
+            return self._values(condition, self._view(table, name), holds=True)
+        except (QueryError, RecursionError):
+            raise NotDirectError from None
+
     def _rows(self, table: PublishedColumns, node: exp.Expr, *, holds: bool) -> np.ndarray:
         """The rows on which a condition holds, or on which its negation does."""
         names = {column.name for column in node.find_all(exp.Column)}

@@ -3,6 +3,7 @@
 from functools import cached_property
 
 import numpy as np
+from sqlglot import exp
 
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
@@ -12,20 +13,22 @@ from sfumato.tasks.query.engines.direct.cells import (
     MeantRows,
     SelectedRows,
     counted_rows,
-    hits_of,
+    hits_in_each,
     meant_rows,
 )
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.direct.group_values import (
+    MatchingRows,
     MatchingValues,
+    RowsOfValues,
     count_matching,
     matching_values,
 )
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
 from sfumato.tasks.query.engines.from_values import CountedRows, bounds_from_values
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.question import Matching, Question
 
 _Bundle = tuple[str, ...]
 
@@ -52,18 +55,17 @@ class CountedBounds:
         self._found: dict[str, MatchingValues] = {}
         if len(tables.sizes) != tables.rows.groups:
             raise NotDirectError
-        self._matches = {
-            of.columns: conditions.rows(tables.values(of.columns), of.condition)
-            for of in question.matching
-        }
         names = frozenset(str(a.sensitive) for a in question.aggregates if not a.kind.counts_rows)
+        self._matches = {
+            of.columns: self._rows_of(of, conditions, names) for of in question.matching
+        }
         self._numbers = {bundle: self._number(bundle, names) for bundle in self._matches}
-        self._hits = self._of_groups_that_match(hits_of(rows, len(tables.sizes)))
+        self._hits = self._of_groups_that_match(hits_in_each(rows, len(tables.sizes)))
 
     @cached_property
     def rows(self) -> list[CountedRows]:
         """How many rows are meant, by cell."""
-        return counted_rows(self._meant(None), estimates=self._estimates)
+        return counted_rows(self._meant, estimates=self._estimates)
 
     def bounds(self, aggregate: Aggregate, cell: int) -> Bounds:
         """The bounds of an aggregate in a cell.
@@ -88,26 +90,44 @@ class CountedBounds:
         return self._values[name].counted(cell, whole=whole, estimates=self._estimates)
 
     def _of_groups_that_match(self, hits: Hits) -> Hits:
-        """The hits of groups in which some value matches each condition: no others count."""
+        """The hits of groups in which some value matches each condition: no others count.
+
+        All of them, where all groups are looked at in turn.
+        """
+        if isinstance(hits.group, slice):
+            return hits
         for number in self._numbers.values():
-            hits = hits.take(np.flatnonzero(number[hits.group] != 0))
+            hits = hits.where(number[hits.group] != 0)
         return hits
 
-    def _meant(self, without: _Bundle | None) -> MeantRows:
-        """The rows that conditions mean, but for those on the columns `without`."""
-        numbers = [of for bundle, of in self._numbers.items() if bundle != without]
-        return meant_rows(self._hits, self._tables.sizes, numbers)
+    @cached_property
+    def _meant(self) -> MeantRows:
+        """The rows that all conditions mean."""
+        return meant_rows(self._hits, self._tables.sizes, list(self._numbers.values()))
+
+    def _rows_of(
+        self, of: Matching, conditions: ValueConditions, aggregated: frozenset[str]
+    ) -> MatchingRows | RowsOfValues:
+        """The rows of values on which a condition holds."""
+        table, times = self._tables.values(of.columns), self._tables.times(of.columns)
+        if table.groups > len(self._tables.sizes):
+            raise NotDirectError
+        named = {column.name for column in of.condition.find_all(exp.Column)}
+        asked = named | aggregated.intersection(of.columns)
+        known = table.by_value(min(asked)) if times is None and len(asked) == 1 else None
+        if known is not None and named:
+            return RowsOfValues(*known.among(conditions.values(table, min(named), of.condition)))
+        return MatchingRows(table, times, np.flatnonzero(conditions.rows(table, of.condition)))
 
     def _number(self, bundle: _Bundle, aggregated: frozenset[str]) -> np.ndarray:
         """How many values of each group match a condition."""
         if names := aggregated.intersection(bundle):
             return self._matching_values(min(names)).number
-        table, times = self._tables.values(bundle), self._tables.times(bundle)
-        return count_matching(table, self._matches[bundle], times, len(self._tables.sizes))
+        return count_matching(self._matches[bundle], len(self._tables.sizes))
 
     def _cell_values(self, name: str) -> CellValues:
-        values = self._tables.values(bundle := self._tables.bundle(name)).coded(name).values
-        return CellValues(self._meant(bundle), self._matching_values(name), values.drop_null())
+        values = self._tables.values(self._tables.bundle(name)).coded(name).values
+        return CellValues(self._meant, self._matching_values(name), values.drop_null())
 
     def _matching_values(self, name: str) -> MatchingValues:
         """Values of a column that match; without a condition on it, those of groups with hits."""
@@ -117,15 +137,21 @@ class CountedBounds:
 
     def _match(self, name: str) -> MatchingValues:
         bundle, groups = self._tables.bundle(name), len(self._tables.sizes)
-        table, times = self._tables.values(bundle), self._tables.times(bundle)
-        if bundle in self._matches:
-            matches = np.flatnonzero(self._matches[bundle])
-        else:
-            selected = np.zeros(groups, dtype=bool)
-            selected[self._hits.group] = True
-            matches = np.flatnonzero(selected[table.group])
-        column = table.coded(name)
-        null = len(column.values) - column.values.null_count  # the last code, where there is one
-        if column.values.null_count and (column.codes[matches] == null).any():
+        table = self._tables.values(bundle)
+        rows = self._matches[bundle] if bundle in self._matches else self._rows_of_hits(bundle)
+        values = table.coded(name).values
+        null = len(values) - values.null_count  # the last code, where there is one
+        if values.null_count and (rows.codes(name) == null).any():
             raise NotDirectError
-        return matching_values(table, name, matches, times, groups)
+        return matching_values(rows, name, len(values), groups)
+
+    def _rows_of_hits(self, bundle: _Bundle) -> MatchingRows:
+        """All values of the groups that have hits."""
+        table, groups = self._tables.values(bundle), len(self._tables.sizes)
+        if table.groups > groups:
+            raise NotDirectError
+        selected = np.zeros(groups, dtype=bool)
+        selected[self._hits.group] = self._hits.hits > 0
+        return MatchingRows(
+            table, self._tables.times(bundle), np.flatnonzero(selected[table.group])
+        )

@@ -51,21 +51,61 @@ class GroupMeans:
 
 @dataclass(frozen=True, eq=False)
 class MatchingValues:
-    """The values of groups that match, each once in its group, by group and ascending.
+    """The values of groups that match, by group and ascending.
 
     Attributes:
+        group: of each (int64).
         code: of each (integers).
-        times: how often it occurs (int64).
-        below: how many values of its group are below it (int64).
+        times: how often it occurs (int64), each once in its group; None where each stands as often
+            as it occurs.
+        below: how many values of its group are before it (integers).
         start: where each group's first one is, and the number of all (int64, groups + 1).
         number: how many values of each group match (int64, one per group).
     """
 
+    group: np.ndarray
     code: np.ndarray
-    times: np.ndarray
+    times: np.ndarray | None
     below: np.ndarray
     start: np.ndarray
     number: np.ndarray
+
+
+class MatchingRows:
+    """Rows of values that match, of a table that has each as often as `times` says (None: once)."""
+
+    def __init__(self, table: PublishedColumns, times: np.ndarray | None, rows: np.ndarray) -> None:
+        """Take rows by their positions."""
+        self._table, self._times, self._rows = table, times, rows
+
+    @property
+    def group(self) -> np.ndarray:
+        """The group of each (integers)."""
+        found: np.ndarray = self._table.group[self._rows]
+        return found
+
+    @property
+    def times(self) -> np.ndarray | None:
+        """How often each occurs (int64); None where that is once."""
+        return None if self._times is None else self._times[self._rows]
+
+    def codes(self, name: str) -> np.ndarray:
+        """The code of each in a column (integers)."""
+        found: np.ndarray = self._table.coded(name).codes[self._rows]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfValues:
+    """Rows that have some values of a column, where no other one is asked for."""
+
+    group: np.ndarray
+    code: np.ndarray
+    times: None = None
+
+    def codes(self, _name: str) -> np.ndarray:
+        """The code of each in the column (integers)."""
+        return self.code
 
 
 def totals_of_values(
@@ -79,66 +119,62 @@ def totals_of_values(
     return GroupTotals(sizes, Units(sums_by(table.group, len(sizes), whole), numbers.digits))
 
 
-def count_matching(
-    table: PublishedColumns,
-    matches: np.ndarray,
-    times: np.ndarray | None,
-    groups: int,
-) -> np.ndarray:
-    """How many values of each group are in rows that match (int64, one per group).
-
-    Raises:
-        NotDirectError: where there are more groups.
-    """
-    if table.groups > groups:
-        raise NotDirectError
-    group = table.group[matches]
-    if times is None:
-        return np.bincount(group, minlength=groups)
-    return sums_by(group, groups, times[matches])
+def count_matching(rows: MatchingRows | RowsOfValues, groups: int) -> np.ndarray:
+    """How many values of each group are in rows that match (int64, one per group)."""
+    if rows.times is None:
+        return np.bincount(rows.group, minlength=groups)
+    return sums_by(rows.group, groups, rows.times)
 
 
 def matching_values(
-    table: PublishedColumns, name: str, matches: np.ndarray, times: np.ndarray | None, groups: int
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
 ) -> MatchingValues:
-    """The values of a column in the rows that match (positions).
+    """The values of a column in the rows that match.
+
+    Args:
+        rows: that match.
+        name: of the column.
+        values: how many different ones it has.
+        groups: how many there are.
 
     Raises:
-        NotDirectError: where there are more groups, or too many with their values.
+        NotDirectError: where there are too many groups with their values.
     """
-    if table.groups > groups:
+    bits = max(values - 1, 0).bit_length()
+    if groups << bits > INT64_MAX:
         raise NotDirectError
-    column = table.coded(name)
-    values = max(len(column.values), 1)
-    if groups * values > INT64_MAX:
-        raise NotDirectError
-    narrow = np.int32 if groups * values <= np.iinfo(np.int32).max else np.int64
-    pairs = table.group[matches].astype(narrow) * narrow(values)
-    pairs += column.codes[matches].astype(narrow)
-    distinct, number = _counted(pairs, None if times is None else times[matches])
-    group = distinct // narrow(values)
-    start = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
-    before = np.append(0, np.cumsum(number))
-    below = before[:-1] - before[start[group]]
-    return MatchingValues(
-        distinct - group * narrow(values),
-        number,
-        below,
-        start,
-        before[start[1:]] - before[start[:-1]],
-    )
+    narrow = np.int32 if groups << bits <= np.iinfo(np.int32).max else np.int64
+    pairs: np.ndarray = rows.group.astype(narrow)
+    pairs <<= narrow(bits)
+    pairs |= rows.codes(name).astype(narrow)
+    distinct, times = _counted(pairs, rows.times)
+    group = (distinct >> narrow(bits)).astype(np.int64)
+    number = np.bincount(group, minlength=groups)
+    start = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(number, out=start[1:])
+    if times is None:
+        below = np.arange(len(group))
+        below -= start[group]
+    else:
+        before = np.append(0, np.cumsum(times))
+        below = before[:-1] - before[start[group]]
+        number = np.diff(before[start])
+    code = distinct & narrow((1 << bits) - 1)
+    return MatchingValues(group, code, times, below, start, number)
 
 
-def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Each pair once, ascending, and how often it occurs."""
+def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Each pair once, ascending, and how often it occurs; or as often as that, where few repeat."""
     if times is None:
         ordered = np.sort(pairs)
-    elif (pairs[1:] >= pairs[:-1]).all():
+        if 2 * np.count_nonzero(ordered[1:] == ordered[:-1]) <= len(ordered):
+            return ordered, None
+        at = starts(ordered)
+        return ordered[at], lengths(at, len(ordered))
+    if (pairs[1:] >= pairs[:-1]).all():
         ordered = pairs
     else:
         order = stable_order(pairs)
         ordered, times = pairs[order], times[order]
     at = starts(ordered)
-    if times is None:
-        return ordered[at], lengths(at, len(ordered))
     return ordered[at], np.add.reduceat(times, at) if len(at) else times

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sfumato.expectations.arrow import as_indices
 from sfumato.tasks.query.engines.direct.cells import Hits
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.numbers import Units, sums_by, units_of
+from sfumato.tasks.query.engines.direct.numbers import Units, units_of
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.question.aggregates.kind import HelpColumn
 
@@ -62,11 +62,11 @@ class HelpRows:
         Raises:
             NotDirectError: where there is none.
         """
-        start = self.start
-        if len(hits.group) and int(hits.group.max()) >= len(start) - 1:
+        start, group = self.start, hits.each_group
+        if len(group) and int(group.max()) >= len(start) - 1:
             raise NotDirectError
-        places = start[hits.group] + hits.hits
-        if (places > start[hits.group + 1]).any():
+        places = start[group] + hits.hits
+        if (places > start[1:][group]).any():
             raise NotDirectError
         return np.asarray(places - 1)
 
@@ -78,7 +78,7 @@ class HelpRows:
         """
         if column.function is exp.Sum:
             numbers = self.units(column.name)
-            sums = sums_by(hits.cell, hits.cells, numbers.units[places])
+            sums = hits.sums(numbers.units[places], numbers.largest)
             return [numbers.number(of) for of in sums.tolist()]
         if column.function not in _EXTREMES:
             raise NotDirectError
@@ -95,10 +95,6 @@ class HelpRows:
 def _extremes(values: pa.Array, codes: np.ndarray, hits: Hits, extreme: np.ufunc) -> list[Any]:
     """The value with the extreme code in each cell; None in one without codes."""
     none = len(values) if extreme is np.minimum else -1
-    found = np.full(hits.cells, none, dtype=np.int32)
-    if hits.cell is not None:
-        extreme.at(found, hits.cell, codes.astype(np.int32))
-    elif len(codes):
-        found[0] = extreme.reduce(codes)
+    found = hits.reduced(extreme, codes.astype(np.int32), none)
     shown: list[Any] = values.take(as_indices(np.where(found == none, -1, found))).to_pylist()
     return shown

@@ -11,7 +11,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct.cells import Hits, SelectedRows, hits_of
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.group_values import GroupMeans
-from sfumato.tasks.query.engines.direct.numbers import product, sums_by
+from sfumato.tasks.query.engines.direct.numbers import largest, product, sums_by
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import HelpColumn
@@ -75,15 +75,15 @@ class BoundsFromHelp:
 
 def expected_sums(hits: Hits, means: GroupMeans) -> list[Fraction]:
     """The sum that is expected in each cell: of every group its hits times its mean."""
+    units = product(means.units[hits.group], hits.hits)
+    scale = 10**means.digits
+    if means.rank is None:
+        denominator = int(means.denominators[0]) * scale
+        return [Fraction(int(of), denominator) for of in hits.sums(units, largest(units))]
     number = len(means.denominators)
-    key = hits.cell
-    if means.rank is not None:
-        rank = means.rank[hits.group]
-        key = rank if hits.cell is None else hits.cell * number + rank
-    sums = sums_by(key, hits.cells * number, product(means.units[hits.group], hits.hits))
+    sums = sums_by(hits.cell * number + means.rank[hits.group], hits.cells * number, units)
     found = [Fraction(0)] * hits.cells
     for place in np.flatnonzero(sums).tolist():
         cell, of = divmod(place, number)
-        denominator = int(means.denominators[of]) * 10**means.digits
-        found[cell] += Fraction(int(sums[place]), denominator)
+        found[cell] += Fraction(int(sums[place]), int(means.denominators[of]) * scale)
     return found

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,6 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.question.aggregates.kind import whole_sum
 
 _LONG = Context(prec=60)
 _FLOAT_EXACT = 1 << 53  # floats add integers exactly up to here
@@ -24,6 +24,11 @@ class Units:
     units: np.ndarray
     digits: int
     decimal: bool = False
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest absolute value."""
+        return largest(self.units)
 
     def number(self, units: int) -> int | Decimal:
         """The number that this many units make, as SQL has it."""
@@ -54,16 +59,14 @@ def units_of(numbers: pa.Array) -> Units:
     return Units(whole, numbers.type.scale, decimal=True)
 
 
-def sums_by(key: np.ndarray | None, keys: int, units: np.ndarray) -> np.ndarray:
+def sums_by(key: np.ndarray, keys: int, units: np.ndarray) -> np.ndarray:
     """The sum of the units that each key has (int64, or Python integers).
 
     Args:
-        key: of each unit (integers from 0); None where all have the key 0.
+        key: of each unit (integers from 0).
         keys: above every key.
         units: integers (int64 or Python's), one per key.
     """
-    if key is None:
-        return np.array([whole_sum(units)], dtype=object)
     if largest(units) * len(units) <= _FLOAT_EXACT:
         return np.bincount(key, units.astype(np.float64), keys).astype(np.int64)
     if units.dtype == np.int64 and len(units) <= _LOW:

@@ -12,6 +12,7 @@ from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.query.engines.direct.coded_values import (
     CodedValues,
+    GroupsByValue,
     NotDirectError,
     coded_values,
 )
@@ -27,6 +28,7 @@ class PublishedColumns:
         """Read nothing yet."""
         self._sources = sources
         self._coded: dict[str, CodedValues] = {}
+        self._by_value: dict[str, GroupsByValue | None] = {}
 
     def read(self, name: str) -> pa.ChunkedArray:
         """A column as it is published; texts as dictionaries, where these are stored.
@@ -63,6 +65,18 @@ class PublishedColumns:
         if name not in self._coded:
             self._coded[name] = coded_values(self.read(name))
         return self._coded[name]
+
+    def by_value(self, name: str) -> GroupsByValue | None:
+        """The groups of rows by a column's values; None at first, as once is not worth sorting.
+
+        Raises:
+            NotDirectError: where the column cannot be coded, or groups are not numbered so.
+        """
+        if name not in self._by_value:
+            self._by_value[name] = None
+        elif self._by_value[name] is None:
+            self._by_value[name] = GroupsByValue(self.coded(name), self.group, self.groups)
+        return self._by_value[name]
 
     @cached_property
     def group(self) -> np.ndarray:
