@@ -21,10 +21,11 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
-from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.accuracy.truth import Truth, as_fraction
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.help_tables.rows import help_name, help_table, help_tables
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from tests.query.worlds import column, declare
 
 DECLARED = declare(
@@ -364,3 +365,20 @@ def test_ranges_are_counted_where_columns_stand_by_themselves(apart):
     asked = {"kind": "range", "aggregate": "count", "over": "born", "spans": [5, 20], "queries": 5}
     measured = _evaluate(apart, asked)
     assert all(query.inside and query.truth for query in measured)
+
+
+@pytest.mark.parametrize(
+    ("codes", "every_row", "number"),
+    [
+        ([0, -1, 1, 0], False, 2),
+        ([0, -1, 1, 0], True, 3),
+        ([0, 1, 1, 0], False, 3),
+    ],
+)
+@pytest.mark.parametrize(
+    "chosen", [[True, True, True, False], [0, 1, 2]], ids=["marked", "numbered"]
+)
+def test_rows_are_counted_whether_they_are_marked_or_numbered(codes, every_row, number, chosen):
+    truth, rows = Truth(None, np.array(codes), every_row), np.array(chosen)
+    assert truth.counted(rows) == number
+    assert truth.answer(AGGREGATES["count"], rows) == number

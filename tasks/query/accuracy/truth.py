@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +30,19 @@ class Truth:
 
     def answer(self, kind: AggregateKind, chosen: np.ndarray) -> Fraction | None:
         """The aggregate over the `chosen` rows (bool, or their numbers); None where none is."""
-        known = self._known(chosen)
         if self.numbers is None or kind.truth is None:
-            return Fraction(len(known))
-        return kind.truth(self.numbers, known)
+            return Fraction(self.counted(chosen))
+        return kind.truth(self.numbers, self._known(chosen))
 
     def counted(self, chosen: np.ndarray) -> int:
         """How many of the `chosen` rows it is over."""
+        if self.every_row or not self._has_null:
+            return int(np.count_nonzero(chosen)) if chosen.dtype == bool else len(chosen)
         return len(self._known(chosen))
+
+    @cached_property
+    def _has_null(self) -> bool:
+        return bool((self.codes < 0).any())
 
     def _known(self, chosen: np.ndarray) -> np.ndarray:
         codes: np.ndarray = self.codes[chosen]

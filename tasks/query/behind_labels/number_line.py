@@ -6,6 +6,7 @@ them, cut the line into pieces, each decided by one of its numbers.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
 from sfumato.tasks.query.behind_labels.scales import Numbers, Scale
 
 _HALF = 2**62
+_FEW = 16  # limits to which all numbers are compared
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Extents:
         low: the least number of each (0 where it has no limits).
         high: the greatest.
         hull: from the least to the greatest number that any label of the column tells, if one does.
+        scale: of the column.
     """
 
     labels: int
@@ -44,6 +47,17 @@ class Extents:
     low: Numbers
     high: Numbers
     hull: tuple[int, int] | None
+    scale: Scale
+
+    @cached_property
+    def told(self) -> tuple[Numbers, Numbers]:
+        """The ends of each, those without limits by the hull."""
+        return self.within(*(self.hull or (0, 0)))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """How much lies between these ends (float64)."""
+        return self.scale.lengths(*self.told)
 
     def within(self, low: int, high: int) -> tuple[Numbers, Numbers]:
         """The ends of each, those without limits from `low` to `high`."""
@@ -60,7 +74,7 @@ def extents_of(labels: Sequence[Admitted], wide: Sequence[int], scale: Scale) ->
     kind = np.int64 if small else object
     limited = np.array([end is not None for end in ends], dtype=bool)
     places = np.array(wide, dtype=np.int64)
-    return Extents(len(labels), places, limited, low.astype(kind), high.astype(kind), hull)
+    return Extents(len(labels), places, limited, low.astype(kind), high.astype(kind), hull, scale)
 
 
 def decide_on_number_line(
@@ -82,14 +96,12 @@ def decide_on_number_line(
     outcome = np.equal.outer(np.arange(4), found)
     failed = outcome[3]
     possible, weight = (np.zeros((3, extents.labels), dtype=kind) for kind in (bool, float))
-    reached = extents.within(scale.lowest, scale.highest)
-    amounts = (outcome[:3] | failed).astype(float)
-    possible[:, extents.wide] = _within(amounts, pieces, *reached, _as_one) > 0
-    shares = np.where(failed, np.nan, outcome[:3])
-    known = extents.within(*(extents.hull or (0, 0)))
-    spread = _within(shares, pieces, *known, scale.lengths)
-    untold = ~extents.limited & (extents.hull is None)
-    weight[:, extents.wide] = np.where(untold, np.nan, spread)
+    reached = _place(pieces, *extents.within(scale.lowest, scale.highest))
+    spreads = _within(np.where(failed, np.nan, outcome[:3]), pieces, extents)
+    spreads[:, ~extents.limited & (extents.hull is None)] = np.nan
+    for of, met in enumerate(outcome[:3] | failed):
+        possible[of, extents.wide] = _meets(met, reached)
+        weight[of, extents.wide] = spreads[of]
     return possible, weight
 
 
@@ -106,10 +118,6 @@ def decide_pieces(
         return None
     pieces = _pieces(marks, scale)
     return pieces, decide([scale.value(_representative(piece)) for piece in pieces])
-
-
-def _as_one(low: Numbers, _high: Numbers) -> np.ndarray:
-    return np.ones(len(low))
 
 
 def _marks(constants: Sequence[Any], scale: Scale) -> list[int] | None:
@@ -154,24 +162,55 @@ def _extent(label: Admitted, scale: Scale) -> tuple[int, int] | None:
     return scale.whole(label.low), scale.whole(label.high)
 
 
-def _within(
-    amount: np.ndarray,
-    pieces: Sequence[Piece],
-    low: Numbers,
-    high: Numbers,
-    lengths: Callable[[Numbers, Numbers], np.ndarray],
-) -> np.ndarray:
-    """The sums of the amounts (outcomes x pieces) over extents, by the lengths of pieces."""
+@dataclass(frozen=True, eq=False)
+class _PlacedExtents:
+    """In which of some pieces extents begin and end (int64, one per extent)."""
+
+    first: np.ndarray
+    last: np.ndarray
+    pieces: int
+
+    def of_pairs(self, table: np.ndarray) -> np.ndarray:
+        """What a table (pieces x pieces) has for the first and the last piece of each extent."""
+        found: np.ndarray = table.ravel()[self.first * self.pieces + self.last]
+        return found
+
+
+def _place(pieces: Sequence[Piece], low: Numbers, high: Numbers) -> _PlacedExtents:
+    lasts = [piece.last for piece in pieces[:-1]]
+    first, last = (_above(numbers, lasts) for numbers in (low, high))
+    return _PlacedExtents(first, last, len(pieces))
+
+
+def _above(numbers: Numbers, limits: Sequence[int]) -> np.ndarray:
+    """How many of some limits, ascending, each number is above (int64, one per number)."""
+    if numbers.dtype == object or len(limits) > _FEW:
+        return np.searchsorted(np.array(limits, numbers.dtype), numbers)
+    found = np.zeros(len(numbers), dtype=np.int64)
+    for limit in limits:
+        found += numbers > limit
+    return found
+
+
+def _meets(met: np.ndarray, places: _PlacedExtents) -> np.ndarray:
+    """Whether one of the pieces that are met (bool) is among those of each extent (bool)."""
+    before = np.append(0, np.cumsum(met))
+    return places.of_pairs(np.subtract.outer(before[:-1], before[1:]) < 0)
+
+
+def _within(amount: np.ndarray, pieces: Sequence[Piece], extents: Extents) -> np.ndarray:
+    """The sums of amounts (outcomes x pieces) over what extents tell, by the lengths of pieces."""
+    places, lengths = _place(pieces, *extents.told), extents.scale.lengths
+    total: np.ndarray = amount[:, places.first] * extents.lengths
+    several = np.flatnonzero(places.first < places.last)
+    low, high, first, last = (of[several] for of in (*extents.told, places.first, places.last))
     firsts, lasts = (
         np.array([getattr(piece, end) for piece in pieces], low.dtype) for end in ("first", "last")
     )
-    first, last = np.searchsorted(lasts, low), np.searchsorted(lasts, high)
     inner = np.zeros(len(pieces))  # the outer two are never between others
     inner[1:-1] = lengths(firsts[1:-1], lasts[1:-1])
     sums = np.cumsum(np.insert(amount * inner, 0, 0.0, axis=1), axis=1)
-    several = first < last
-    head = lengths(low, np.minimum(high, lasts[first]))
-    tail = np.where(several, lengths(np.where(several, firsts[last], high), high), 0.0)
-    between = np.where(several, sums[:, last] - sums[:, np.minimum(first + 1, last)], 0.0)
-    total: np.ndarray = amount[:, first] * head + between + amount[:, last] * tail
+    head, tail = lengths(low, lasts[first]), lengths(firsts[last], high)
+    between = sums[:, last] - sums[:, first + 1]
+    total[:, several] = amount[:, first] * head + between + amount[:, last] * tail
     return total

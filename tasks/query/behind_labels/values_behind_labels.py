@@ -82,7 +82,7 @@ class ValuesBehindLabels:
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
         """The outcomes behind each label of a condition on this column alone."""
         found = decide(self._values)[self._place]
-        tallied = _tallied(self._label, found, np.ones(len(found)), len(self._labels))
+        tallied = _tallied(self._label, found, None, len(self._labels))
         if self._wide:
             _add(tallied, self._of_wide(condition, decide, fold))
         return tallied
@@ -125,12 +125,15 @@ class ValuesBehindLabels:
         return [_Tried(n, value, 1.0) for value in self._told]
 
 
-def _tallied(label: np.ndarray, found: np.ndarray, weight: np.ndarray, labels: int) -> Tally:
+def _tallied(label: np.ndarray, found: np.ndarray, weight: np.ndarray | None, labels: int) -> Tally:
+    """The outcomes of values behind labels, each as much as its weight, or alike."""
     place = found.astype(np.int64) * labels + label
-    possible = np.bincount(place, minlength=4 * labels).reshape(4, labels) > 0
-    weights = np.bincount(place, weight, 4 * labels).reshape(4, labels).astype(np.float64)
-    weights[:3, possible[ANY]] = np.nan
-    return Tally(possible[:3] | possible[ANY], weights[:3])
+    counts = np.bincount(place, minlength=4 * labels).reshape(4, labels)
+    possible = counts > 0
+    known = counts if weight is None else np.bincount(place, weight, 4 * labels).reshape(4, labels)
+    weights = known[:3].astype(np.float64)
+    weights[:, possible[ANY]] = np.nan
+    return Tally(possible[:3] | possible[ANY], weights)
 
 
 def _add(tally: Tally, other: Tally) -> None:

@@ -32,15 +32,18 @@ class Meant:
         rows: their positions (int64, one per row).
         must: which of them it surely means (bool, one per row).
         chance: that it means them, NaN where nothing is known (float64, one per row).
+        times: how many published rows each stands for (int64, one per row); None for one each.
     """
 
     rows: np.ndarray
     must: np.ndarray
     chance: np.ndarray
+    times: np.ndarray | None = None
 
     def where(self, kept: np.ndarray) -> "Meant":
         """Some of them (bool, one per row)."""
-        return Meant(self.rows[kept], self.must[kept], self.chance[kept])
+        times = None if self.times is None else self.times[kept]
+        return Meant(self.rows[kept], self.must[kept], self.chance[kept], times)
 
 
 class Attendance(Protocol):
@@ -51,7 +54,10 @@ class Attendance(Protocol):
         ...
 
     def chances(self, meant: Meant) -> np.ndarray:
-        """The chance that each row counts (float64, one per row)."""
+        """How many of the rows that each stands for are expected to count (float64, one per row).
+
+        Of one that stands for itself, the chance that it counts.
+        """
         ...
 
     def countings(self, meant: Meant, codes: np.ndarray, values: int) -> tuple[Counting, Counting]:
@@ -74,28 +80,42 @@ class EveryoneIsHere:
 
     def counts(self, meant: Meant) -> tuple[int, int]:
         """As many as are surely meant, and all."""
-        return int(meant.must.sum()), len(meant.rows)
+        if meant.times is None:
+            return int(meant.must.sum()), len(meant.rows)
+        return int(meant.times[meant.must].sum()), int(meant.times.sum())
 
     def chances(self, meant: Meant) -> np.ndarray:
-        """Those of being meant."""
-        return meant.chance
+        """Those of being meant, of each published row that a row stands for."""
+        return meant.chance if meant.times is None else meant.chance * meant.times
 
     def countings(self, meant: Meant, codes: np.ndarray, values: int) -> tuple[Counting, Counting]:
         """The values of the rows that are surely meant, and those of the others."""
-        sure, maybe = (np.bincount(codes[of], minlength=values) for of in (meant.must, ~meant.must))
-        counting = Counting(sure, maybe)
+        counting = Counting(
+            *(_counted(codes, of, meant.times, values) for of in (meant.must, ~meant.must))
+        )
         return counting, counting
 
     def choices(self, meant: Meant, units: np.ndarray, digits: int) -> Choices:
         """All numbers that must count, and any of those that may."""
         sure, every = self.counts(meant)
         counts = np.array([sure, 0]), np.array([sure, every - sure])
-        return Choices(np.where(meant.must, 0, 1), units, units, *counts, digits=digits)
+        kind = np.where(meant.must, 0, 1)
+        if meant.times is not None:
+            kind, units = kind.repeat(meant.times), units.repeat(meant.times)
+        return Choices(kind, units, units, *counts, digits=digits)
+
+
+def _counted(
+    codes: np.ndarray, some: np.ndarray, times: np.ndarray | None, values: int
+) -> np.ndarray:
+    """How many published rows of some (bool) have each value (int64, one per value)."""
+    weights = None if times is None else times[some]
+    return np.bincount(codes[some], weights, values).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class SomeHaveLeft:
-    """Of each class so many rows are people's, and nothing tells which.
+    """Of each class so many rows are people's, and nothing tells which; each row stands for itself.
 
     Attributes:
         group: the class of each row 0, 1, … (int64, one per row).

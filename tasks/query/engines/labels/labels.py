@@ -8,11 +8,12 @@ The uniform estimator counts each row with its chance, see
 `tasks.query.engines.labels.rows_with_labels`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -35,6 +36,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import ArrowValues, CountedValues, estimate_of
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant, attendance_in
+from sfumato.tasks.query.engines.labels.rows_by_columns import RowsByColumns
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
@@ -57,16 +59,21 @@ def open_labels(
     plain = microdata.select([n for n in declared.columns if n not in labels])
     with session({}) as connection:
         rows = Rows(connection, declared.columns, labels, plain)
-        yield LabelsEngine(rows, {}, attendance_in(tables, microdata, declared))
+        attendance = attendance_in(tables, microdata, declared)
+        yield LabelsEngine(rows, attendance, RowsByColumns(rows, attendance), {})
 
 
 @dataclass(frozen=True, eq=False)
 class LabelsEngine:
-    """Published rows to be asked; `known` keeps the columns that were encoded."""
+    """Published rows to be asked; those that are alike are decided once.
+
+    `numbers` keeps the values of columns as exact numbers.
+    """
 
     rows: Rows
-    known: dict[str, "_Aggregated"]
     attendance: Attendance
+    alike: RowsByColumns
+    numbers: dict[str, Exact]
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """The rows of an answer by the values of its group columns.
@@ -74,21 +81,26 @@ class LabelsEngine:
         Raises:
             QueryError: where the condition cannot be evaluated, or there are too many cells.
         """
-        recoded = [name for name in question.group_by if name in self.rows.labels]
-        plain = [name for name in question.group_by if name not in self.rows.labels]
+        rows = self.alike.of(question)
+        recoded = [name for name in question.group_by if name in rows.labels]
+        plain = [name for name in question.group_by if name not in rows.labels]
+        columns = {
+            name: _Aggregated(rows.column(name), self.attendance, self._exact)
+            for name in {a.sensitive for a in question.aggregates if a.sensitive is not None}
+        }
         answer: dict[Key, dict[Aggregate, Bounds]] = {}
         for values in self._cells(recoded):
             condition = _and_equal(question.condition, dict(zip(recoded, values, strict=True)))
-            outcomes = self.rows.outcomes(condition)
-            for others, chosen in self._split(plain, outcomes):
+            outcomes = rows.outcomes(condition)
+            for others, chosen in _split(rows, plain, outcomes):
                 if question.group_by and not len(chosen):
                     continue
                 at = dict(zip([*recoded, *plain], [*values, *others], strict=True))
                 chance = outcomes.chance[chosen] if estimates else np.full(len(chosen), np.nan)
-                meant = Meant(chosen, outcomes.must[chosen], chance)
-                bounds = [self._bounds(a, meant) for a in question.aggregates]
+                times = None if rows.times is None else rows.times[chosen]
+                meant = Meant(chosen, outcomes.must[chosen], chance, times)
                 cell = tuple(at[name] for name in question.group_by)
-                answer[cell] = dict(zip(question.aggregates, bounds, strict=True))
+                answer[cell] = {a: self._bounds(a, columns, meant) for a in question.aggregates}
         return answer
 
     def starts(self, name: str) -> list[Any]:
@@ -116,34 +128,37 @@ class LabelsEngine:
         values = (value for label in labels for value in values_of_label(label, column))
         return list(dict.fromkeys(values))
 
-    def _split(
-        self, plain: Sequence[str], outcomes: ThreeValued
-    ) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
-        """The rows that may be meant, by their values in some columns published as they are."""
-        rows = np.flatnonzero(outcomes.may)
-        if not plain:
-            yield (), rows
-            return
-        columns = [self.rows.column(name) for name in plain]
-        keys, _ = key([column.take(rows) for column in columns], len(rows))
-        order = stable_order(keys)
-        for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
-            if len(of_cell):
-                first = rows[of_cell[0]]
-                values = (column.array()[int(first)].as_py() for column in columns)
-                yield tuple(values), rows[np.sort(of_cell)]
+    def _exact(self, column: Column) -> Exact:
+        if column.name not in self.numbers:
+            self.numbers[column.name] = exact(column.values, column.name)
+        return self.numbers[column.name]
 
-    def _column(self, name: str) -> "_Aggregated":
-        if name not in self.known:
-            self.known[name] = _Aggregated(self.rows.column(name), self.attendance)
-        return self.known[name]
-
-    def _bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
+    def _bounds(
+        self, aggregate: Aggregate, columns: Mapping[str, "_Aggregated"], meant: Meant
+    ) -> Bounds:
         if aggregate.sensitive is not None:
-            return self._column(aggregate.sensitive).bounds(aggregate, meant)
+            return columns[aggregate.sensitive].bounds(aggregate, meant)
         least, most = self.attendance.counts(meant)
         expected = estimate_of(self.attendance.chances(meant).sum())
         return Bounds(least, most, within(expected, Fraction(least), Fraction(most)))
+
+
+def _split(
+    among: Rows, plain: Sequence[str], outcomes: ThreeValued
+) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+    """The rows that may be meant, by their values in some columns published as they are."""
+    rows = np.flatnonzero(outcomes.may)
+    if not plain:
+        yield (), rows
+        return
+    columns = [among.column(name) for name in plain]
+    keys, _ = key([column.take(rows) for column in columns], len(rows))
+    order = stable_order(keys)
+    for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+        if len(of_cell):
+            first = rows[of_cell[0]]
+            values = (column.array()[int(first)].as_py() for column in columns)
+            yield tuple(values), rows[np.sort(of_cell)]
 
 
 def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
@@ -158,10 +173,12 @@ def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Exp
 class _Aggregated:
     """A column whose values are known row by row, to be aggregated over rows that may be meant."""
 
-    def __init__(self, column: Column, attendance: Attendance) -> None:
+    def __init__(
+        self, column: Column, attendance: Attendance, exact_of: Callable[[Column], Exact]
+    ) -> None:
         self.column = column
         self._attendance = attendance
-        self._numbers: Exact | None = None
+        self._exact = partial(exact_of, column)
 
     def bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
         """The aggregate of this column over rows: all that must count, and any of the others."""
@@ -203,8 +220,3 @@ class _Aggregated:
             expected=np.bincount(codes, chance, size),
             expected_rows=chance.sum(),
         )
-
-    def _exact(self) -> Exact:
-        if self._numbers is None:
-            self._numbers = exact(self.column.values, self.column.name)
-        return self._numbers

@@ -5,9 +5,13 @@ null, and more than one of them may be possible. Every part of the condition tha
 recoded column is decided as a whole; parts are combined as if they did not depend on each other,
 which leaves nothing out. Chances suppose that all values behind a label are equally likely, and
 independent between columns: they make estimates, never bounds.
+
+Rows that are alike in what a question asks about are decided once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -16,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.groups.counting import dense, pack
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.query.behind_labels.decide import by_column, columns_of, decide, fold
@@ -34,6 +39,7 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import (
 )
 from sfumato.tasks.schema.published import Schema
 
+_WORTH = 2  # rows that one stands for on average, where it does so
 _CONSTANT = "\x01constant"  # no published column can be called so
 
 
@@ -43,6 +49,9 @@ class Rows:
     `labels[name]` has what the labels of a recoded column admit, and which one each row has;
     `exact` are the columns that are published as they are.
     """
+
+    times: np.ndarray | None = None
+    """How many published rows each stands for (int64, one per row); None where that is itself."""
 
     def __init__(
         self,
@@ -60,9 +69,44 @@ class Rows:
         self._encoded: dict[str, Column] = {}
         self._known: dict[tuple[str, str], ThreeValued] = {}
 
-    def forget(self) -> None:
-        """Keep no outcomes of parts of earlier conditions any longer."""
-        self._known.clear()
+    def alike(self, names: Collection[str]) -> "Rows":
+        """Those that differ in some columns, each once, without the others; all, where most do.
+
+        They are asked no conditions that compare columns.
+        """
+        key = self._key(names)
+        numbers, number = dense(key) if len(key) else (key, 0)
+        if _WORTH * number > self.number:
+            return self
+        row = np.empty(number, dtype=np.int64)
+        row[numbers] = np.arange(self.number)
+        found = copy(self)  # what is known of values and labels, they share
+        found.number = number
+        found.times = np.bincount(numbers, self.times, number).astype(np.int64)
+        found.labels = {
+            name: (labels, codes[row])
+            for name, (labels, codes) in self.labels.items()
+            if name in names
+        }
+        found._encoded = {
+            name: replace(self.column(name), codes=self.column(name).codes[row])
+            for name in names
+            if name not in self.labels
+        }
+        return found
+
+    def _key(self, names: Collection[str]) -> np.ndarray:
+        """A key that tells rows apart by some columns (int64, one per row)."""
+        codes, sizes = [np.zeros(self.number, dtype=np.int8)], [1]
+        for name in sorted(names):
+            if name in self.labels:
+                labels, of_rows = self.labels[name]
+                known = of_rows, len(labels)
+            else:
+                known = self.column(name).category()
+            codes.append(known[0])
+            sizes.append(known[1])
+        return pack(codes, sizes)[0]
 
     def outcomes(self, condition: exp.Expr | None) -> ThreeValued:
         """The possible outcomes of a condition on every row; without one, every row is meant."""
