@@ -98,7 +98,8 @@ def decide_on_number_line(
     possible, weight = (np.zeros((3, extents.labels), dtype=kind) for kind in (bool, float))
     reached = _place(pieces, *extents.within(scale.lowest, scale.highest))
     spreads = _within(np.where(failed, np.nan, outcome[:3]), pieces, extents)
-    spreads[:, ~extents.limited & (extents.hull is None)] = np.nan
+    if extents.hull is None:
+        spreads[:, ~extents.limited] = np.nan
     for of, met in enumerate(outcome[:3] | failed):
         possible[of, extents.wide] = _meets(met, reached)
         weight[of, extents.wide] = spreads[of]
@@ -170,10 +171,10 @@ class _PlacedExtents:
     last: np.ndarray
     pieces: int
 
-    def of_pairs(self, table: np.ndarray) -> np.ndarray:
-        """What a table (pieces x pieces) has for the first and the last piece of each extent."""
-        found: np.ndarray = table.ravel()[self.first * self.pieces + self.last]
-        return found
+    @cached_property
+    def pair(self) -> np.ndarray:
+        """The number of these two pieces among all pairs (int64)."""
+        return self.first * self.pieces + self.last
 
 
 def _place(pieces: Sequence[Piece], low: Numbers, high: Numbers) -> _PlacedExtents:
@@ -186,22 +187,25 @@ def _above(numbers: Numbers, limits: Sequence[int]) -> np.ndarray:
     """How many of some limits, ascending, each number is above (int64, one per number)."""
     if numbers.dtype == object or len(limits) > _FEW:
         return np.searchsorted(np.array(limits, numbers.dtype), numbers)
-    found = np.zeros(len(numbers), dtype=np.int64)
+    found = np.zeros(len(numbers), dtype=np.int8)
     for limit in limits:
         found += numbers > limit
-    return found
+    return found.astype(np.int64)
 
 
 def _meets(met: np.ndarray, places: _PlacedExtents) -> np.ndarray:
     """Whether one of the pieces that are met (bool) is among those of each extent (bool)."""
     before = np.append(0, np.cumsum(met))
-    return places.of_pairs(np.subtract.outer(before[:-1], before[1:]) < 0)
+    return (np.subtract.outer(before[:-1], before[1:]) < 0).ravel().take(places.pair)
 
 
 def _within(amount: np.ndarray, pieces: Sequence[Piece], extents: Extents) -> np.ndarray:
     """The sums of amounts (outcomes x pieces) over what extents tell, by the lengths of pieces."""
     places, lengths = _place(pieces, *extents.told), extents.scale.lengths
-    total: np.ndarray = amount[:, places.first] * extents.lengths
+    total = np.zeros((len(amount), len(places.first)))
+    for of, by_piece in zip(total, amount, strict=True):
+        if by_piece.any():
+            np.multiply(by_piece.take(places.first), extents.lengths, out=of)
     several = np.flatnonzero(places.first < places.last)
     low, high, first, last = (of[several] for of in (*extents.told, places.first, places.last))
     firsts, lasts = (

@@ -92,13 +92,14 @@ class LabelsEngine:
         for values in self._cells(recoded):
             condition = _and_equal(question.condition, dict(zip(recoded, values, strict=True)))
             outcomes = rows.outcomes(condition)
+            must = outcomes.must
             for others, chosen in _split(rows, plain, outcomes):
                 if question.group_by and not len(chosen):
                     continue
                 at = dict(zip([*recoded, *plain], [*values, *others], strict=True))
                 chance = outcomes.chance[chosen] if estimates else np.full(len(chosen), np.nan)
                 times = None if rows.times is None else rows.times[chosen]
-                meant = Meant(chosen, outcomes.must[chosen], chance, times)
+                meant = Meant(chosen, must[chosen], chance, times)
                 cell = tuple(at[name] for name in question.group_by)
                 answer[cell] = {a: self._bounds(a, columns, meant) for a in question.aggregates}
         return answer
@@ -157,8 +158,12 @@ def _split(
     for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
         if len(of_cell):
             first = rows[of_cell[0]]
-            values = (column.array()[int(first)].as_py() for column in columns)
-            yield tuple(values), rows[np.sort(of_cell)]
+            values = tuple(_value(column, int(column.codes[first])) for column in columns)
+            yield values, rows[np.sort(of_cell)]
+
+
+def _value(column: Column, code: int) -> Any:
+    return None if code < 0 else column.values[code].as_py()
 
 
 def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
