@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="*", default=[10**5, 10**6])
     parser.add_argument("--evaluated", type=int, default=10**5, help="most rows to evaluate on")
+    parser.add_argument("--again", type=int, default=5, help="how often each question is asked")
     parser.add_argument("--queries", type=int, default=100, help="at each level of a workload")
     chosen = parser.parse_args(arguments)
     for rows in chosen.rows:
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] = ()) -> None:
             with tempfile.TemporaryDirectory() as directory:
                 original, published = _people(rows, size)
                 release = write(Path(directory), published, PEOPLE)
-                _questions(f"{rows:,} rows, {name} groups", original, release)
+                _questions(f"{rows:,} rows, {name} groups", original, release, chosen.again)
                 if rows <= chosen.evaluated:
                     _evaluations(f"{rows:,} rows, {name} groups", original, release, chosen.queries)
 
@@ -92,7 +93,7 @@ def _people(rows: int, size: int) -> tuple[pa.Table, pa.Table]:
     return table, published.take(by_value)
 
 
-def _questions(told: str, original: pa.Table, release: Release) -> None:
+def _questions(told: str, original: pa.Table, release: Release, again: int) -> None:
     """The first answer reads the files; the others are given by the engine that did."""
     with duckdb.connect() as plain:
         plain.register("shown", original)
@@ -104,8 +105,8 @@ def _questions(told: str, original: pa.Table, release: Release) -> None:
             with engine(files, PEOPLE) as asking:
                 ask(asking, PEOPLE, question)
                 first = _now() - began
-                then = _taken(lambda q=question, e=asking: ask(e, PEOPLE, q))
-            exact = _taken(lambda sql=sql: plain.execute(sql).fetchall())
+                then = _taken(lambda q=question, e=asking: ask(e, PEOPLE, q), again)
+            exact = _taken(lambda sql=sql: plain.execute(sql).fetchall(), again)
             times = [
                 f"{what} {1e3 * exact[of]:.1f} ms on the original; first answer "
                 f"{1e3 * first[of]:.0f} ms, {first[of] / exact[of]:.1f} x; then "
@@ -132,7 +133,7 @@ def _evaluations(told: str, original: pa.Table, release: Release, queries: int) 
         )
 
 
-def _taken(run: Callable[[], object], times: int = 5) -> np.ndarray:
+def _taken(run: Callable[[], object], times: int) -> np.ndarray:
     """The medians of CPU and of wall seconds."""
     taken = []
     for _ in range(times):

@@ -20,6 +20,7 @@ from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines import loop_over_groups
 from sfumato.tasks.query.engines.direct import cell_values, cells, coded_values, group_values
 from sfumato.tasks.query.engines.direct.cells import SelectedRows, hits_of
 from sfumato.tasks.query.engines.direct.coded_values import (
@@ -30,6 +31,7 @@ from sfumato.tasks.query.engines.direct.coded_values import (
 from sfumato.tasks.query.engines.direct.group_values import RowsOfValues, matching_values
 from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
+from sfumato.tasks.query.engines.loop_over_groups import LoopWhenWorth, count_groups
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.sql.session import session
@@ -102,6 +104,8 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
             patch.object(cells, "_BLOCK", rng.choice([0, 1, 8])),
             patch.object(cells, "_NEAR", rng.choice([0, 1 << 21])),
             patch.object(cells, "_LOOKED_AT", rng.choice([0, 16])),
+            patch.object(loop_over_groups, "_WORTH_LOADING", rng.choice([0, 10**9])),
+            patch.object(loop_over_groups, "_compiled", lambda: count_groups),
             patch.object(group_values, "_LONGEST", 1 if form == "split" else 1 << 40),
             counted_sql() as asked,
         ):
@@ -127,21 +131,57 @@ AGAIN = (
     "SELECT SUM(gain), MIN(loss) FROM microdata WHERE loss > {at} AND age < 6",
     "SELECT Sex, COUNT(*), AVG(loss) FROM microdata WHERE loss > {at} AND flag GROUP BY Sex",
     "SELECT COUNT(*), MAX(gain) FROM microdata WHERE loss > {at} AND gain > 0 AND age > 0",
+    "SELECT COUNT(*), MAX(loss) FROM microdata WHERE loss > {at} AND gain > 0 AND age > 0",
     "SELECT COUNT(*), MAX(seen) FROM microdata WHERE loss > 100 AND age > 0",
+)
+OF_NULLS = (
+    "SELECT COUNT(*) FROM microdata WHERE loss IS NULL AND age > 1",
+    "SELECT SUM(loss) FROM microdata WHERE (loss IS NULL OR loss > 0) AND age > -2",
+    "SELECT COUNT(*) FROM microdata WHERE loss > 0 OR loss IS NULL",
 )
 
 
+def is_bounds(value):
+    return isinstance(value, Bounds)
+
+
+@pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "as it is"])
 @pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
-def test_columns_that_are_asked_about_again_are_answered_as_sql_answers(form, sensitive, left):
+def test_columns_that_are_asked_about_again_are_answered_as_sql_answers(
+    form, sensitive, left, worth
+):
     declared, tables = release(form, sensitive, left)
-    with session(tables) as connection, engine(tables, declared) as asking:
+    with (
+        session(tables) as connection,
+        engine(tables, declared) as asking,
+        patch.object(loop_over_groups, "_WORTH_LOADING", worth),
+    ):
         by_sql = RowsEngine(connection, declared)
-        for sql in (text.format(at=at) for at in (-2, 0, 2) for text in AGAIN):
+        for sql in (text.format(at=at) for at in (-2, 1) for text in AGAIN):
             question = read_question(sql, declared)
             with counted_sql() as asked:
                 found = ask(asking, declared, question)
             assert not asked(), sql
+            assert_same_answers(found, ask(by_sql, declared, question), sql)
+            bare = ask(asking, declared, question, estimates=False).rows
+            assert all(of.estimate is None for row in bare for of in row.values() if is_bounds(of))
+
+
+@pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "as it is"])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_nulls_that_are_asked_about_again_are_answered_as_sql_answers(form, sensitive, worth):
+    declared = declare(form, sensitive, missing=True)
+    tables = in_form(microdata(random.Random(form), missing=True), declared)
+    with (
+        session(tables) as connection,
+        engine(tables, declared) as asking,
+        patch.object(loop_over_groups, "_WORTH_LOADING", worth),
+    ):
+        by_sql = RowsEngine(connection, declared)
+        for sql in OF_NULLS * 2:
+            question = read_question(sql, declared)
+            found = ask(asking, declared, question)
             assert_same_answers(found, ask(by_sql, declared, question), sql)
 
 
@@ -276,7 +316,7 @@ def test_rows_are_found_by_their_values(rows, wanted):
 @given(ROWS)
 def test_values_of_groups_stand_in_order(rows):
     group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
-    matching = matching_values(RowsOfValues(group, code), "loss", 5, 10)
+    matching = matching_values(RowsOfValues("loss", group, code), "loss", 5, 10)
     times = np.ones(len(matching.code), int) if matching.times is None else matching.times
     found = zip(*(of.tolist() for of in (matching.group, matching.code)), strict=True)
     pairs = [
@@ -288,6 +328,15 @@ def test_values_of_groups_stand_in_order(rows):
         before = matching.code[matching.start[g] : place]
         assert (before <= of).all()
         assert matching.below[place] == times[matching.start[g] : place].sum()
+
+
+def test_a_loop_is_loaded_after_as_much_was_counted_without_it():
+    loop = LoopWhenWorth()
+    with (
+        patch.object(loop_over_groups, "_WORTH_LOADING", 10),
+        patch.object(loop_over_groups, "_compiled", lambda: count_groups),
+    ):
+        assert [loop.after(number) for number in (5, 5, 1, 1)] == [None, None, *[count_groups] * 2]
 
 
 FEW = [10**12 + place % 7 * 10**9 for place in range(300)]

@@ -174,7 +174,8 @@ class _PlacedExtents:
     @cached_property
     def pair(self) -> np.ndarray:
         """The number of these two pieces among all pairs (int64)."""
-        return self.first * self.pieces + self.last
+        found: np.ndarray = self.first * self.pieces + self.last
+        return found
 
 
 def _place(pieces: Sequence[Piece], low: Numbers, high: Numbers) -> _PlacedExtents:
@@ -196,7 +197,8 @@ def _above(numbers: Numbers, limits: Sequence[int]) -> np.ndarray:
 def _meets(met: np.ndarray, places: _PlacedExtents) -> np.ndarray:
     """Whether one of the pieces that are met (bool) is among those of each extent (bool)."""
     before = np.append(0, np.cumsum(met))
-    return (np.subtract.outer(before[:-1], before[1:]) < 0).ravel().take(places.pair)
+    found: np.ndarray = (np.subtract.outer(before[:-1], before[1:]) < 0).ravel()[places.pair]
+    return found
 
 
 def _within(amount: np.ndarray, pieces: Sequence[Piece], extents: Extents) -> np.ndarray:

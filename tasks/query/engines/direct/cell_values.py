@@ -6,6 +6,7 @@ match come first; for upper bounds, where they come last.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
@@ -15,11 +16,17 @@ import pyarrow as pa
 
 from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.exact import exact
+from sfumato.tasks.arrays.compiled import Loop
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.extremes import Counting
-from sfumato.tasks.query.engines.direct.cells import MeantRows
+from sfumato.tasks.query.engines.direct.cells import Hits, MeantRows
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.group_values import MatchingValues
+from sfumato.tasks.query.engines.direct.group_values import (
+    MatchingValues,
+    RowsOfValues,
+    ordered_pairs,
+)
+from sfumato.tasks.query.engines.from_values import CountedRows
 
 _AT_ONCE = 1 << 21  # values of groups in cells
 _MOST = 1 << 22  # values of cells
@@ -28,37 +35,33 @@ _BITS = np.array([[subset >> bit & 1 for subset in range(16)] for bit in range(4
 _SUBSETS = 16  # of the four counts, those that an item adds to
 
 
+@dataclass(frozen=True, eq=False)
 class CellValues:
-    """How many copies of each value of a column count in each cell."""
+    """How many copies of each value of a column count in each cell.
 
-    def __init__(self, meant: MeantRows, matching: MatchingValues, values: pa.Array) -> None:
-        """Count them.
+    Attributes:
+        values: of the column, ascending.
+        counts: how many copies count surely and in all: for lower bounds, then for upper ones
+            (int64, 4 x cells x values).
+        expected: how many are expected to (float64, cells x values).
+    """
 
-        Raises:
-            NotDirectError: where there are too many values and cells.
-        """
-        self._values = values
-        shape = meant.hits.cells, len(values)
-        bins = shape[0] * shape[1]
-        if bins > _MOST:
-            raise NotDirectError
-        self._counts, self._expected = np.zeros((4, *shape), dtype=np.int64), np.zeros(shape)
-        for items in _items(meant, matching, shape[1]):
-            self._counts += items.counts(bins).reshape(4, *shape)
-            self._expected += np.bincount(items.key, items.expected, bins).reshape(shape)
+    values: pa.Array
+    counts: np.ndarray
+    expected: np.ndarray
 
     def counted(self, cell: int, *, whole: bool, estimates: bool) -> CountedValues | None:
         """The values of a cell of which some copy may count; None where there are none.
 
         With estimates those between, too, which count neither from below nor from above.
         """
-        counting = self._counts[:, cell].any(axis=0)
+        counting = self.counts[:, cell].any(axis=0)
         if not counting.any():
             return None
-        met = np.flatnonzero(counting | (self._expected[cell] > 0) if estimates else counting)
-        low_sure, low_all, high_sure, high_all = self._counts[:, cell, met]
-        chances = self._expected[cell, met]
-        values = self._values.take(as_indices(met.astype(np.int32)))
+        met = np.flatnonzero(counting | (self.expected[cell] > 0) if estimates else counting)
+        low_sure, low_all, high_sure, high_all = self.counts[:, cell, met]
+        chances = self.expected[cell, met]
+        values = self.values.take(as_indices(met.astype(np.int32)))
         return CountedValues(
             ShownValues(values),
             partial(exact, values, "aggregated"),
@@ -68,6 +71,51 @@ class CellValues:
             chances if estimates else None,
             float(chances.sum()),
         )
+
+
+def cell_values(meant: MeantRows, matching: MatchingValues, values: pa.Array) -> CellValues:
+    """Count the copies of values that match.
+
+    Raises:
+        NotDirectError: where there are too many values and cells.
+    """
+    shape = meant.hits.cells, len(values)
+    bins = shape[0] * shape[1]
+    if bins > _MOST:
+        raise NotDirectError
+    counts, expected = np.zeros((4, *shape), dtype=np.int64), np.zeros(shape)
+    for items in _items(meant, matching, shape[1]):
+        counts += items.counts(bins).reshape(4, *shape)
+        expected += np.bincount(items.key, items.expected, bins).reshape(shape)
+    return CellValues(values, counts, expected)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedAtOnce:
+    """The rows that are meant in one cell, and the values of the column that count."""
+
+    rows: CountedRows
+    values: CellValues
+
+
+def count_at_once(
+    matching: RowsOfValues, hits: Hits, sizes: np.ndarray, values: pa.Array, loop: Loop
+) -> CountedAtOnce:
+    """Count what `meant_rows` and `cell_values` do.
+
+    Args:
+        matching: the rows of values that match the only condition, none of them null.
+        hits: of all groups in turn, in one cell.
+        sizes: how many values each group has (int64, one per group).
+        values: of the column.
+        loop: what `LoopWhenWorth` gives.
+    """
+    pairs, bits = ordered_pairs(matching, matching.name, len(values), len(sizes))
+    counts, expected = np.zeros((4, len(values)), dtype=np.int64), np.zeros(len(values))
+    rows = np.zeros(3)
+    loop(pairs, bits, hits.hits, sizes, counts, expected, rows)
+    counted = CountedRows(int(rows[0]), int(rows[1]), Fraction(float(rows[2])))
+    return CountedAtOnce(counted, CellValues(values, counts[:, None], expected[None]))
 
 
 @dataclass(frozen=True, eq=False)

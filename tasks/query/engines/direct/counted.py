@@ -1,5 +1,6 @@
 """Bounds where conditions are on sensitive values: what may count of each group's values."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -7,7 +8,12 @@ from sqlglot import exp
 
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
-from sfumato.tasks.query.engines.direct.cell_values import CellValues
+from sfumato.tasks.query.engines.direct.cell_values import (
+    CellValues,
+    CountedAtOnce,
+    cell_values,
+    count_at_once,
+)
 from sfumato.tasks.query.engines.direct.cells import (
     Hits,
     MeantRows,
@@ -16,7 +22,7 @@ from sfumato.tasks.query.engines.direct.cells import (
     hits_in_each,
     meant_rows,
 )
-from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.direct.coded_values import CodedValues, NotDirectError
 from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.direct.group_values import (
     MatchingRows,
@@ -59,12 +65,19 @@ class CountedBounds:
         self._matches = {
             of.columns: self._rows_of(of, conditions, names) for of in question.matching
         }
-        self._numbers = {bundle: self._number(bundle, names) for bundle in self._matches}
-        self._hits = self._of_groups_that_match(hits_in_each(rows, len(tables.sizes)))
+        self._hits = hits_in_each(rows, len(tables.sizes))
+        self._at_once = self._count_at_once(names)
+        self._numbers = {}
+        if self._at_once is None:
+            self._numbers = {bundle: self._number(bundle, names) for bundle in self._matches}
+            self._hits = self._of_groups_that_match(self._hits)
 
     @cached_property
     def rows(self) -> list[CountedRows]:
         """How many rows are meant, by cell."""
+        if self._at_once is not None:
+            rows = self._at_once.rows
+            return [rows if self._estimates else replace(rows, expected=None)]
         return counted_rows(self._meant, estimates=self._estimates)
 
     def bounds(self, aggregate: Aggregate, cell: int) -> Bounds:
@@ -116,8 +129,23 @@ class CountedBounds:
         asked = named | aggregated.intersection(of.columns)
         known = table.by_value(min(asked)) if times is None and len(asked) == 1 else None
         if known is not None and named:
-            return RowsOfValues(*known.among(conditions.values(table, min(named), of.condition)))
+            name = min(named)
+            return RowsOfValues(name, *known.among(conditions.values(table, name, of.condition)))
         return MatchingRows(table, times, np.flatnonzero(conditions.rows(table, of.condition)))
+
+    def _count_at_once(self, aggregated: frozenset[str]) -> CountedAtOnce | None:
+        """What a compiled loop counts, where it can and is worth loading."""
+        rows, *others = self._matches.values() or [None]
+        if others or not isinstance(rows, RowsOfValues) or not isinstance(self._hits.group, slice):
+            return None
+        values, sizes = self._column_of(rows.name).values, self._tables.sizes
+        if not aggregated <= {rows.name} or values.null_count:
+            return None
+        loop = self._tables.loop.after(len(rows.group) + len(sizes))
+        return None if loop is None else count_at_once(rows, self._hits, sizes, values, loop)
+
+    def _column_of(self, name: str) -> CodedValues:
+        return self._tables.values(self._tables.bundle(name)).coded(name)
 
     def _number(self, bundle: _Bundle, aggregated: frozenset[str]) -> np.ndarray:
         """How many values of each group match a condition."""
@@ -126,8 +154,10 @@ class CountedBounds:
         return count_matching(self._matches[bundle], len(self._tables.sizes))
 
     def _cell_values(self, name: str) -> CellValues:
-        values = self._tables.values(self._tables.bundle(name)).coded(name).values
-        return CellValues(self._meant, self._matching_values(name), values.drop_null())
+        if self._at_once is not None:
+            return self._at_once.values
+        values = self._column_of(name).values
+        return cell_values(self._meant, self._matching_values(name), values.drop_null())
 
     def _matching_values(self, name: str) -> MatchingValues:
         """Values of a column that match; without a condition on it, those of groups with hits."""

@@ -99,6 +99,7 @@ class MatchingRows:
 class RowsOfValues:
     """Rows that have some values of a column, where no other one is asked for."""
 
+    name: str
     group: np.ndarray
     code: np.ndarray
     times: None = None
@@ -140,15 +141,14 @@ def matching_values(
     Raises:
         NotDirectError: where there are too many groups with their values.
     """
-    bits = max(values - 1, 0).bit_length()
-    if groups << bits > INT64_MAX:
-        raise NotDirectError
-    narrow = np.int32 if groups << bits <= np.iinfo(np.int32).max else np.int64
-    pairs: np.ndarray = rows.group.astype(narrow)
-    pairs <<= narrow(bits)
-    pairs |= rows.codes(name).astype(narrow)
-    distinct, times = _counted(pairs, rows.times)
-    group = (distinct >> narrow(bits)).astype(np.int64)
+    times = rows.times
+    if times is None:
+        pairs, bits = ordered_pairs(rows, name, values, groups)
+        distinct, times = _each_once(pairs)
+    else:
+        pairs, bits = _pairs(rows, name, values, groups)
+        distinct, times = _added_up(pairs, times)
+    group = (distinct >> distinct.dtype.type(bits)).astype(np.int64)
     number = np.bincount(group, minlength=groups)
     start = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(number, out=start[1:])
@@ -159,18 +159,46 @@ def matching_values(
         before = np.append(0, np.cumsum(times))
         below = before[:-1] - before[start[group]]
         number = np.diff(before[start])
-    code = distinct & narrow((1 << bits) - 1)
+    code = distinct & distinct.dtype.type((1 << bits) - 1)
     return MatchingValues(group, code, times, below, start, number)
 
 
-def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Each pair once, ascending, and how often it occurs; or as often as that, where few repeat."""
-    if times is None:
-        ordered = np.sort(pairs)
-        if 2 * np.count_nonzero(ordered[1:] == ordered[:-1]) <= len(ordered):
-            return ordered, None
-        at = starts(ordered)
-        return ordered[at], lengths(at, len(ordered))
+def ordered_pairs(
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
+) -> tuple[np.ndarray, int]:
+    """Keys of the group and the code of each row, ascending, and the bits of codes (integers).
+
+    Raises:
+        NotDirectError: where there are too many groups with their values.
+    """
+    pairs, bits = _pairs(rows, name, values, groups)
+    pairs.sort()
+    return pairs, bits
+
+
+def _pairs(
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
+) -> tuple[np.ndarray, int]:
+    bits = max(values - 1, 0).bit_length()
+    if groups << bits > INT64_MAX:
+        raise NotDirectError
+    narrow = np.int32 if groups << bits <= np.iinfo(np.int32).max else np.int64
+    pairs: np.ndarray = rows.group.astype(narrow)
+    pairs <<= narrow(bits)
+    pairs |= rows.codes(name).astype(narrow)
+    return pairs, bits
+
+
+def _each_once(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Each pair once, and how often it occurs; or as often as that (None), where few repeat."""
+    if 2 * np.count_nonzero(ordered[1:] == ordered[:-1]) <= len(ordered):
+        return ordered, None
+    at = starts(ordered)
+    return ordered[at], lengths(at, len(ordered))
+
+
+def _added_up(pairs: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each pair once, ascending, and how often it occurs in all."""
     if (pairs[1:] >= pairs[:-1]).all():
         ordered = pairs
     else:

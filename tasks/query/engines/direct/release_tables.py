@@ -12,6 +12,7 @@ from sfumato.tasks.query.engines.direct.group_values import GroupTotals, totals_
 from sfumato.tasks.query.engines.direct.help_rows import HelpRows
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.engine import Files
+from sfumato.tasks.query.engines.loop_over_groups import LoopWhenWorth
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.relations import GROUP_VALUES, Relations
 
@@ -27,6 +28,7 @@ class ReleaseTables:
         self._helping: dict[str, HelpRows] = {}
         self._totals: dict[str, GroupTotals] = {}
         self._times: dict[tuple[str, ...], np.ndarray] = {}
+        self.loop = LoopWhenWorth()
 
     def is_whole(self, name: str) -> bool:
         """Whether a column's values are integers."""
