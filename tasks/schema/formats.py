@@ -32,9 +32,9 @@ default: what does not use it is written, and digested, as it always was.
     7   releases in parts whose form is redistributed: where targets of each part begin;
         k-anonymity.members: promises over whole households; aims of hybrid and contiguous at
         counts and at cells of a GROUP BY
-    8   intervals.families of standard deviations and variances, medians and other quantiles;
-        releases in parts whose versions are composed: ids of groups run on in every table, and
-        rows of parts that are not shown are counted
+    8   intervals.families of standard deviations and variances, medians and other quantiles
+    9   releases in parts whose versions are composed: ids of groups run on in every table, and rows
+        of parts that are not shown are counted
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,8 +47,8 @@ from sfumato.expectations.errors import Fault, InputError
 from sfumato.expectations.formats import SINCE
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 8
-COMPOSED_IN_PARTS = 8
+NEWEST = 9
+COMPOSED_IN_PARTS = 9
 """Both keys are older; software of before would take groups of two parts for one."""
 
 Document = TypeVar("Document", bound=BaseModel)

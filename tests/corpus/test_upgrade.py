@@ -30,6 +30,7 @@ FORMS = {  # of each format the line with the most state
     "format-6-people": "suppressed",  # with maps of people
     "format-7": "redistributed",  # in parts, with targets
     "format-8": "permuted",  # with factors of spreads, medians and quantiles
+    "format-9": "permuted",  # composed in parts, with one map of all
 }
 LINES = [
     line
