@@ -15,6 +15,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.in_parts.files import complete_whole
 from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part
 from tests.parts.divided import SPEC, visits
+from tests.parts.going_on import GoingOn
 from tests.release.forge import edit, rebuilt, reseal
 
 T_CLOSE = {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"}
@@ -71,7 +72,7 @@ def digest_of(release):
     return open_release(release).manifest["sfumato"]["digest"]
 
 
-def told_anew(release, **rows):
+def told_anew(release, told=None, **rows):
     """All that stands beside the parts, made of them again, with other row counts."""
     declared = open_release(release).declared
     seen = SeenParts(declared)
@@ -85,8 +86,8 @@ def told_anew(release, **rows):
     )
     counts = declared.rows.model_copy(update=rows)
     shutil.rmtree(release / "sql")
-    told = declared.model_copy(update={"made_of": made_of, "rows": counts})
-    complete_whole(release, told, seen)
+    other = {"made_of": made_of, "rows": counts, **(told or {})}
+    complete_whole(release, declared.model_copy(update=other), seen)
 
 
 FORGERIES = {
@@ -161,6 +162,39 @@ def test_counts_that_follow_from_no_part_are_refused(writable):
     told_anew(writable, vacant=5)
     with pytest.raises(PromiseError, match="its row counts are not those of its parts"):
         check(writable)
+
+
+@pytest.mark.parametrize(("by", "holds"), [(0, True), (5, True), (-1, False)])
+def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, by, holds):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+        line = GoingOn(tmp_path / "line")
+        line.publish()
+        line.people[3]["job"] = "job 9"
+        published = line.publish().directory
+    place = tmp_path / "copy"
+    shutil.copytree(published, place, copy_function=shutil.copyfile)
+    rows = open_release(place).declared.rows
+    assert rows.not_represented_versions == 1
+    counts = {"read": rows.read + by, "not_represented_versions": 1 + by}
+    told_anew(place, **counts)
+    if holds:
+        assert check(place).derived == "equal"
+        return
+    with pytest.raises(PromiseError, match="its row counts are not those of its parts"):
+        check(place)
+
+
+def test_a_whole_that_hides_what_its_parts_continue_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    line = GoingOn(tmp_path / "line")
+    line.publish()
+    line.move(join=36)
+    place = tmp_path / "copy"
+    shutil.copytree(line.publish().directory, place, copy_function=shutil.copyfile)
+    told_anew(place, {"predecessor": None})
+    with pytest.raises(PromiseError, match="continues a version, and the whole continues none"):
+        check(place)
 
 
 def test_a_part_left_no_rows_out_before_it_was_cut(writable):

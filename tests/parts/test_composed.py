@@ -284,6 +284,15 @@ def test_slots_of_a_part_that_is_not_shown_stay_in_their_hands(line, monkeypatch
         line.publish()
 
 
+def test_names_and_slots_need_room_on_disk(line, monkeypatch):
+    line.write()
+    usage = type("Usage", (), {"free": 10**9})
+    monkeypatch.setattr("sfumato.tasks.parts.sources.room.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("sfumato.tasks.parts.sources.room._NAMED", 10**8)
+    with pytest.raises(InputError, match=r"parts may need 15\.0 GB there, and 1\.0 GB are free"):
+        line.publish()
+
+
 @pytest.mark.parametrize("of", ["where", "first_group", "digest"])
 def test_a_map_of_other_parts_than_are_published_is_refused(line, monkeypatch, of):
     real = shown.join_maps
