@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.tasks.partitions.distribution.with_targets import chances
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
 from sfumato.tasks.targets import annotated
 from sfumato.tasks.targets.annotated import annotate
@@ -23,6 +24,12 @@ from sfumato.tasks.targets.shares import nearest_ratios
 from sfumato.tasks.targets.tree import balanced_tree, median_tree, taxonomy_tree
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
+
+
+@given(weights=WEIGHTS)
+def test_whole_weights_are_exact_chances(weights):
+    found = chances(np.array(weights))
+    assert found == tuple(Fraction(weight, sum(weights)) for weight in weights)
 
 
 def families(tree):

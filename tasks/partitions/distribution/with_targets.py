@@ -78,8 +78,9 @@ def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -
 
 def chances(weights: np.ndarray) -> tuple[Fraction, ...]:
     """The distribution that whole-number weights are."""
-    total = sum(weights.tolist())
-    return tuple(Fraction(weight, total) for weight in weights.tolist())
+    all_, total = weights.tolist(), sum(weights.tolist())
+    chance = {weight: Fraction(weight, total) for weight in set(all_)}  # many values have few
+    return tuple(map(chance.__getitem__, all_))
 
 
 def _require_kept(
