@@ -23,11 +23,12 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
+from sfumato.tasks.partitions.disjoint_cover import allowed as cover_allowed
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search
-from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut
+from sfumato.tasks.partitions.disjoint_cover import tally as cover_tally
+from sfumato.tasks.partitions.disjoint_cover.allowed import may_cut
 from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import strictest_cover
@@ -128,15 +129,17 @@ def test_the_patients_of_the_paper():
         made(microdata, [promise(".2", ".24")])
 
 
+@pytest.mark.parametrize("enough", [128, 2])
 @pytest.mark.parametrize(("alpha", "beta"), [(".3", ".7"), (".2", ".6"), ("1", ".5")])
-def test_the_cuts_that_may_be_made_are_those_by_definition(alpha, beta):
+def test_the_cuts_that_may_be_made_are_those_by_definition(monkeypatch, alpha, beta, enough):
     """Every parting of every attribute's values, as a first cut of small tables."""
+    monkeypatch.setattr(cover_allowed, "_ENOUGH", enough)
+    monkeypatch.setattr(cover_allowed, "_MORE", 2)
     may = may_not = 0
     for seed in range(8):
         microdata = random_table(12 + seed % 7, seed, sizes=(6, 5, 4), ills=4)
         vectors, _ = distinct(microdata.columns, np.zeros(microdata.rows, dtype=np.int64))
         rule = strictest_cover(microdata, [], [promise(alpha, beta)]).rule(microdata.rows)
-        taste = Taste(np.ones(vectors.begins[-1]), 1.0, 0.0, 0.0, 0.0, 100)
         room = room_for(vectors, np.zeros(1))
         for a, column in enumerate(microdata.columns[:-1]):
             for sides in product((0, 1), repeat=len(column.values)):
@@ -146,7 +149,7 @@ def test_the_cuts_that_may_be_made_are_those_by_definition(alpha, beta):
                 group = np.array(sides)[column.codes]
                 expected = all(keeps(box, alpha, beta) for box in boxes(microdata, group))
                 scope = np.arange(len(vectors.rows))
-                assert bool(may_cut(vectors, rule, taste, scope, a, room)) == expected
+                assert bool(may_cut(vectors, rule, scope, a, room)) == expected
                 may, may_not = may + expected, may_not + (not expected)
     assert may > 10
     assert may_not > 10
@@ -207,7 +210,7 @@ def test_values_listed_as_they_are_met_or_looked_for_make_the_same_groups(monkey
     microdata, asked = random_table(110, 3, sizes=(40, 5, 4)), [promise(".5", ".5")]
     found = []
     for few in (0, 10**9):
-        monkeypatch.setattr(cover_cuts, "_FEW", few)
+        monkeypatch.setattr(cover_tally, "_FEW", few)
         found.append(made(microdata, asked, 4))
     assert found[0].facts["groups"] > 3
     assert found[0].facts == found[1].facts

@@ -15,62 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.tasks.partitions.disjoint_cover.tally import TALLY, tally
+
 _MOST = 2**62
-_FEW = 8  # values that there are, for each that some vectors could have, make it pay to sort
 _LEAST = 1e-9  # worth of a cut that changes nothing, and mass of a side
 
 
 def _draw(room: Any) -> Any:
     room.drawn[0] += 1
     return room.draws[room.drawn[0] % len(room.draws)]
-
-
-def tally(table: Any, vectors: Any, room: Any) -> Any:
-    """Count the values of some vectors, and list those that occur; returns the number of rows.
-
-    What it takes depends on the vectors, and not on the values that there are elsewhere.
-    """
-    for value in room.values[: room.firsts[-1]]:
-        room.total[value] = 0
-    if len(room.total) > _FEW * len(vectors) * table.codes.shape[1]:
-        _list_met(table, vectors, room)
-    else:
-        _list_all(table, vectors, room)
-    rows = 0
-    for vector in vectors:
-        rows += table.rows[vector]
-    return rows
-
-
-def _list_met(table: Any, vectors: Any, room: Any) -> None:
-    """Count each attribute's values and list them as they are met, then sort the list."""
-    found = 0
-    for a in range(len(table.begins) - 1):
-        first = found
-        room.firsts[a] = first
-        for vector in vectors:
-            value = table.codes[vector, a]
-            if room.total[value] == 0:
-                room.values[found] = value
-                found += 1
-            room.total[value] += table.rows[vector]
-        room.values[first:found].sort()
-    room.firsts[len(table.begins) - 1] = found
-
-
-def _list_all(table: Any, vectors: Any, room: Any) -> None:
-    """Count all values, then look through those that there are."""
-    for vector in vectors:
-        for value in table.codes[vector]:
-            room.total[value] += table.rows[vector]
-    found = 0
-    for a in range(len(table.begins) - 1):
-        room.firsts[a] = found
-        for value in range(table.begins[a], table.begins[a + 1]):
-            if room.total[value] > 0:
-                room.values[found] = value
-                found += 1
-    room.firsts[len(table.begins) - 1] = found
 
 
 def _all_right(taste: Any, room: Any) -> None:
@@ -128,7 +81,7 @@ def _compare(left: int, rows: int, room: Any) -> Any:
     return most, other, unlike, unlike_other
 
 
-def _keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
+def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
     """True where a side keeps α and β, decided in integers."""
     if most * rule.per_beta > rows * rule.beta:
         return False
@@ -208,7 +161,7 @@ def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any, sampl
         left += _move(table, block, 1, taste, room)
         right = rows - left
         most, other, unlike, unlike_other = _compare(left, rows, room)
-        if _keeps(rule, 0, left, most, room) and _keeps(rule, 1, right, other, room):
+        if keeps(rule, 0, left, most, room) and keeps(rule, 1, right, other, room):
             cost = _cost(taste, 0, left, unlike, room) + _cost(taste, 1, right, unlike_other, room)
             if whole - cost > best:
                 best, at = max(whole - cost, 0.0), i
@@ -250,20 +203,6 @@ def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any, sample: b
     return rows
 
 
-def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) -> bool:
-    """True where both sides of the cut noted for an attribute keep α and β."""
-    rows = tally(table, vectors, room)
-    _all_right(taste, room)
-    left = 0
-    for i in range(len(vectors)):
-        if room.side[table.codes[vectors[i], a]] == 0:
-            left += _move(table, vectors[i : i + 1], 1, taste, room)
-    most, other, _, _ = _compare(left, rows, room)
-    keep = _keeps(rule, 0, left, most, room) and _keeps(rule, 1, rows - left, other, room)
-    return 0 < left < rows and keep
-
-
-TALLY = (_list_met, _list_all, tally)
 LOOPS = (
     *TALLY,
     _draw,
@@ -271,7 +210,7 @@ LOOPS = (
     _move,
     _n_log_n,
     _compare,
-    _keeps,
+    keeps,
     _cost,
     _sort,
     _score,
@@ -280,5 +219,4 @@ LOOPS = (
     _note_others,
     _scan,
     offers,
-    may_cut,
 )

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.partitions.disjoint_cover.cuts import LOOPS, may_cut, offers
+from sfumato.tasks.partitions.disjoint_cover.allowed import ALLOWED, may_cut
+from sfumato.tasks.partitions.disjoint_cover.cuts import offers
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste
 
 
@@ -123,7 +124,7 @@ def _cut(table: Any, rule: Any, free: Any, taste: Any, vectors: Any, room: Any) 
         offers(table, free, taste, some, room, True)
         for _ in range(len(room.gains)):
             a = int(np.argmax(room.gains))
-            if room.gains[a] >= 0 and may_cut(table, rule, taste, vectors, a, room):
+            if room.gains[a] >= 0 and may_cut(table, rule, vectors, a, room):
                 return _parted(table, vectors, a, room)
             room.gains[a] = -1.0
     offers(table, rule, taste, vectors, room, False)
@@ -147,4 +148,4 @@ def _parted(table: Any, vectors: Any, a: int, room: Any) -> int:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(*LOOPS, _parted, _cut, _grow)
+    return compile_loop(*ALLOWED, _parted, _cut, _grow)
