@@ -146,11 +146,13 @@ def _expected(
         np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
         for of in ([one.low for one in fits], [one.high for one in fits])
     )
+    of_columns = zip(fits, classes, vectors, strict=True)
+    with_gaps = [column for column in of_columns if len(column[0].members)]
     for pairs in points_in_boxes(vectors, low, high, _MOST):
         if pairs is None:
             return None
         vector, class_ = pairs
-        for one, nodes, codes in zip(fits, classes, vectors, strict=True):
+        for one, nodes, codes in with_gaps:
             within = one.admits(nodes[class_], codes[vector])
             vector, class_ = vector[within], class_[within]
         number = numbers[vector]
