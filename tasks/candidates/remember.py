@@ -161,10 +161,13 @@ def publish_with_classes(
     marks = encode(MARK, "insensitive", pa.array(mark(partition.group, np.zeros(1, np.int64))))
     marked = replace(microdata, columns=(*microdata.columns, marks))
     table = form.publish(marked, partition, parameters, draw)[TABLE]
-    labels = [c.name for c in microdata.with_roles("quasi-identifier")]
-    keys, _ = key([encode(n, "insensitive", table[n]) for n in labels], table.num_rows)
-    _, alike = np.unique(keys, return_inverse=True)
+    groups = table[MARK].to_numpy() // 4
     of_group = np.full(int(partition.group.max(initial=-1)) + 2, -1, dtype=np.int64)
-    of_group[table[MARK].to_numpy() // 4] = alike
+    of_group[groups] = np.arange(table.num_rows)  # one of its rows, which look alike
+    shown = np.flatnonzero(of_group >= 0)
+    labels = [c.name for c in microdata.with_roles("quasi-identifier")]
+    rows = table.select(labels).take(pa.array(of_group[shown]))
+    keys, _ = key([encode(name, "insensitive", rows[name]) for name in labels], len(shown))
+    _, of_group[shown] = np.unique(keys, return_inverse=True)
     of_group[-1] = -1
     return form.canonical({TABLE: table.drop_columns([MARK])}), of_group[partition.group]
