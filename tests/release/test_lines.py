@@ -146,7 +146,7 @@ def test_a_candidate_that_fails_its_check_leaves_nothing(small, line, monkeypatc
         raise PromiseError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(staging, "check", refuse)
+        patched.setattr(staging, "require_listed", refuse)
         with pytest.raises(PromiseError):
             small.publish("one")
     assert content(line).keys() == {(line / ".lock").relative_to(line)}
