@@ -146,7 +146,8 @@ def column_of_names(key: np.ndarray) -> pa.Array:
     """Names (S16) as a column of binaries, null where there is nobody."""
     content = pa.py_buffer(key.astype(NAME).tobytes())
     names = pa.Array.from_buffers(pa.binary(NAME_BYTES), len(key), [None, content])
-    return names.take(pa.array(np.arange(len(names)), mask=key == b""))
+    nobody = key == b""
+    return names.take(pa.array(np.arange(len(names)), mask=nobody)) if nobody.any() else names
 
 
 def _of_former(past: FormerHolders, schema: pa.Schema) -> pa.Table:
