@@ -89,6 +89,14 @@ class DeltaDisclosure(PrivacyModel):
         """The promised numbers by the parameters of a verdict."""
         return {"delta": Fraction(self.delta)}
 
+    def allows(self, share: Fraction, common: Fraction) -> bool:
+        """Decide whether a group may show a value with a share that all rows have so often.
+
+        Both are above 0, but that a group may lack the value, which it may not.
+        """
+        ratio = share / common
+        return share > 0 and not _exceeds(max(ratio, 1 / ratio), self.delta)
+
     def for_part(self, part: Groups) -> "DeltaDisclosure | None":
         """Logarithms add up: of a group by its part, and of the part by all rows."""
         counts = part.of(self.sensitive)

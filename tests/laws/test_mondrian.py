@@ -18,6 +18,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.measures.emd import ordered_distance
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
@@ -33,9 +34,11 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.mondrian import shares as mondrian_shares
 from sfumato.tasks.partitions.mondrian import spread as mondrian_spread
 from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, draw_leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.shares import is_shared, nearest, share_rule
 from sfumato.tasks.partitions.mondrian.spread import spread_rule
 from sfumato.tasks.partitions.partition import by_stratum
 from sfumato.tasks.partitions.shared.thresholds import usual_rows
@@ -239,6 +242,12 @@ COUNTED = st.one_of(
     ),
     st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
         lambda drawn: KEAnonymity(k=drawn[0], e=drawn[1], sensitive="s")
+    ),
+    st.sampled_from(["0.3", "0.8", "2"]).map(
+        lambda delta: DeltaDisclosure(delta=Decimal(delta), sensitive="s")
+    ),
+    st.tuples(st.sampled_from(["0.5", "1", "3"]), st.sampled_from(["enhanced", "basic"])).map(
+        lambda drawn: BetaLikeness(beta=Decimal(drawn[0]), variant=drawn[1], sensitive="s")
     ),
 )
 OTHERS = (
@@ -607,6 +616,60 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
         assert compiled.facts["groups"] > (100 if parameters.leave else 400)
         assert parts(compiled.group) == parts(plain.group)
+
+
+BESIDE_ALL = (
+    DeltaDisclosure(delta=Decimal("1.5"), sensitive="s"),
+    BetaLikeness(beta=Decimal("1.5"), variant="basic", sensitive="s"),
+    BetaLikeness(beta=Decimal(2), sensitive="s"),
+)
+
+
+@pytest.mark.parametrize("promise", BESIDE_ALL, ids=lambda promise: str(promise.parameters()))
+def test_shares_of_a_larger_table_are_kept_compiled(promise, monkeypatch):
+    rng = np.random.default_rng(7)
+    rows = 5000
+    qi = {"integer": rng.geometric(0.1, rows), "wide": rng.integers(0, 10**9, rows)}
+    microdata = table(qi, {"s": rng.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])})
+    promises = named([KAnonymity(k=2), promise], microdata)
+    compiled, plain = both_ways(microdata, promises, STRICT, [], 4)
+    assert parts(compiled.group) == parts(plain.group)
+    assert len(parts(plain.group)) > 80
+    monkeypatch.setattr(mondrian_compiled, "cut_by_part", lambda *_: np.zeros(rows, np.int64))
+    with worth_compiling(0):
+        assert len(parts(cut(microdata, promises).group)) == 1  # there is no other way
+
+
+@pytest.mark.parametrize("promise", BESIDE_ALL, ids=lambda promise: str(promise.parameters()))
+@given(st.integers(1, 5), st.integers(0, 6), st.integers(0, 30))
+def test_shares_are_decided_in_whole_numbers_as_the_promise_decides(promise, few, some, many):
+    s = encode("s", "sensitive", pa.array([0] * few + [1] * some + [2] * many))
+    rule, rows = share_rule([promise], s.coded()), few + some + many
+    common = [Fraction(number, rows) for number in (few, some, many) if number]
+    for value, of_all in enumerate(common):
+        for size in range(1, rows + 1):
+            for times in range(size + 1):
+                tally = np.zeros(len(common), dtype=np.int32)
+                tally[value] = times
+                allowed = promise.allows(Fraction(times, size), of_all)
+                alone = rule._replace(values=0)
+                assert is_shared(np.array([value]), size, alone, tally) == allowed
+    assert rule.values == (len(common) if isinstance(promise, DeltaDisclosure) else 0)
+
+
+def test_too_many_different_numbers_of_rows_are_not_looked_for(monkeypatch):
+    monkeypatch.setattr(mondrian_shares, "_MOST", 1)
+    s = encode("s", "sensitive", pa.array([0, 1, 1]))
+    assert share_rule(BESIDE_ALL[:1], s.coded()) is None
+
+
+@given(st.fractions(0, 1, max_denominator=60), st.booleans(), st.integers(1, 40))
+def test_the_nearest_fraction_is_the_largest_within_a_bound(bound, itself, most):
+    def within(share):
+        return share == 0 or (share <= bound if itself else share < bound)
+
+    all_ = {Fraction(n, of) for of in range(1, most + 1) for n in range(of + 1)}
+    assert nearest(within, most) == max(filter(within, all_))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40))

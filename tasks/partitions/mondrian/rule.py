@@ -11,6 +11,8 @@ import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.beta_likeness import BetaLikeness
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import (
@@ -20,6 +22,8 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.partitions.mondrian.shares import LOOPS as SHARE_LOOPS
+from sfumato.tasks.partitions.mondrian.shares import ShareRule, is_shared, share_rule
 from sfumato.tasks.partitions.mondrian.spread import LOOPS as SPREAD_LOOPS
 from sfumato.tasks.partitions.mondrian.spread import (
     SpreadRule,
@@ -46,7 +50,7 @@ class CountRule(NamedTuple):
     It has at least so many `rows` and different `values`; the most frequent value is a share of at
     most `numerator / denominator`. Where `rank` is not 0, that value is rarer than `more / less`
     times all from this rank on. Where `units` has numbers, the values are at least `gap` apart.
-    Beside those of all rows they keep `spread`.
+    Beside those of all rows they keep `spread` and `shares`.
     """
 
     rows: int
@@ -59,6 +63,7 @@ class CountRule(NamedTuple):
     gap: int
     units: np.ndarray
     spread: SpreadRule
+    shares: ShareRule
 
 
 def count_rule(judge: PartJudge) -> CountRule | None:
@@ -70,8 +75,9 @@ def count_rule(judge: PartJudge) -> CountRule | None:
     share = Fraction(smallest_alpha(promises))
     rank, more, less = _recursive(promises)
     k, gap, units = _apart(judge)
-    spread = spread_rule(promises, next(iter(judge.sensitive.values()), None))
-    if spread is None:
+    coded = next(iter(judge.sensitive.values()), None)
+    spread, shares = spread_rule(promises, coded), share_rule(promises, coded)
+    if spread is None or shares is None:
         return None
     found = CountRule(
         rows=largest_k(promises),
@@ -84,6 +90,7 @@ def count_rule(judge: PartJudge) -> CountRule | None:
         gap=gap,
         units=units,
         spread=spread,
+        shares=shares,
     )
     return found if _fits(found, judge.rows) else None
 
@@ -95,7 +102,8 @@ def _is_counted(promise: PrivacyModel) -> bool:
             return promise.values is None
         case DistinctLDiversity() | RecursiveLDiversity() | EntropyLDiversity():
             return promise.by_ranks
-    return isinstance(promise, KAnonymity | KEAnonymity | TCloseness)
+    beside_all = TCloseness | DeltaDisclosure | BetaLikeness
+    return isinstance(promise, KAnonymity | KEAnonymity | beside_all)
 
 
 def _recursive(promises: Sequence[PrivacyModel]) -> tuple[int, int, int]:
@@ -122,7 +130,7 @@ def _apart(judge: PartJudge) -> tuple[int, int, np.ndarray]:
 def _fits(rule: CountRule, rows: int) -> bool:
     """True where no product overflows."""
     small = max(rule.denominator, rule.more, rule.less) <= _INT32 and rule.rank <= _RANKS
-    whole = fits(rule.spread, rows) and rule.gap <= INT64_MAX
+    whole = fits(rule.spread, rows) and rule.gap <= INT64_MAX and rows <= _INT32
     return small and whole and rule.units.dtype == np.int64
 
 
@@ -142,7 +150,7 @@ def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
 def _enough(rule: CountRule) -> int:
     """The number of different values that suffices, -1 where something else is asked for."""
     shares = rule.numerator < rule.denominator or rule.rank > 0 or rule.spread.uncertainty > 0
-    spread = len(rule.spread.totals) > 0 or len(rule.spread.below) > 0
+    spread = len(rule.spread.totals) > 0 or len(rule.spread.below) > 0 or len(rule.shares.most) > 0
     return -1 if shares or spread or len(rule.units) > 0 else rule.values
 
 
@@ -176,6 +184,7 @@ def _keeps(values: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
         and _is_rare(most, found, rows, rule, tally)
         and is_near(found, rows, rule.spread, tally)
         and is_uncertain(found, rows, rule.spread, tally)
+        and is_shared(found, rows, rule.shares, tally)
         and _is_wide(found, rule)
     )
     for value in found:
@@ -200,4 +209,4 @@ def all_keep(values: np.ndarray, ends: np.ndarray, rule: CountRule, tally: np.nd
     return True
 
 
-LOOPS = (*SPREAD_LOOPS, _count, _enough, _is_rare, _is_wide, _keeps, all_keep)
+LOOPS = (*SPREAD_LOOPS, *SHARE_LOOPS, _count, _enough, _is_rare, _is_wide, _keeps, all_keep)
