@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import count
-from sfumato.expectations.measures.emd import ordered_distance
+from sfumato.expectations.measures.emd import hierarchical_distance, ordered_distance
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.beta_likeness import BetaLikeness
@@ -616,6 +616,45 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
         assert compiled.facts["groups"] > (100 if parameters.leave else 400)
         assert parts(compiled.group) == parts(plain.group)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(TREE[0])), st.booleans()), min_size=2, max_size=40)
+)
+def test_moves_by_levels_are_those_of_the_hierarchical_distance(rows):
+    part = np.array([within for _, within in rows])
+    if part.all() or not part.any():
+        return
+    microdata = with_hierarchy(
+        table({"a": [0] * len(rows)}, {"s": [v for v, _ in rows]}), "s", TREE
+    )
+    coded = microdata["s"].coded()
+    groups = count(part.astype(np.int64), 2, {"s": coded})
+    expected = hierarchical_distance(groups.sensitive["s"], groups.sizes)
+    spread = spread_rule([TCloseness(t=1, distance="hierarchical", sensitive="s")], coded)
+    tally = np.bincount(coded.codes[part], minlength=coded.values)
+    found = np.flatnonzero(tally)
+    for _ in range(2):  # the room is as it was
+        assert (
+            mondrian_spread._by_levels(found, part.sum(), spread, tally) == expected.numerators[1]
+        )
+
+
+@pytest.mark.parametrize("parameters", [STRICT, LEFT_RELAXED], ids=str)
+def test_distances_along_a_hierarchy_are_kept_compiled(parameters, monkeypatch):
+    rng = np.random.default_rng(7)
+    rows = 5000
+    qi = {"integer": rng.geometric(0.1, rows), "wide": rng.integers(0, 10**9, rows)}
+    microdata = table(qi, {"s": rng.choice(sorted(TREE[0]), rows)})
+    microdata = with_hierarchy(microdata, "s", TREE)
+    close = TCloseness(t=Decimal("0.3"), distance="hierarchical", sensitive="s")
+    promises = named([KAnonymity(k=2), close], microdata)
+    compiled, plain = both_ways(microdata, promises, parameters, [], 4)
+    assert parts(compiled.group) == parts(plain.group)
+    assert len(parts(plain.group)) > 80
+    monkeypatch.setattr(mondrian_compiled, "cut_by_part", lambda *_: np.zeros(rows, np.int64))
+    with worth_compiling(0):
+        assert len(parts(cut(microdata, promises).group)) == 1  # there is no other way
 
 
 BESIDE_ALL = (

@@ -150,8 +150,9 @@ def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
 def _enough(rule: CountRule) -> int:
     """The number of different values that suffices, -1 where something else is asked for."""
     shares = rule.numerator < rule.denominator or rule.rank > 0 or rule.spread.uncertainty > 0
-    spread = len(rule.spread.totals) > 0 or len(rule.spread.below) > 0 or len(rule.shares.most) > 0
-    return -1 if shares or spread or len(rule.units) > 0 else rule.values
+    spread = len(rule.spread.totals) + len(rule.spread.below) + len(rule.spread.nodes) > 0
+    others = len(rule.shares.most) + len(rule.units) > 0
+    return -1 if shares or spread or others else rule.values
 
 
 def _is_rare(most: Any, found: np.ndarray, rows: int, rule: CountRule, tally: np.ndarray) -> bool:

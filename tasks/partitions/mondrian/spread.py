@@ -23,8 +23,10 @@ class SpreadRule(NamedTuple):
     The distance from all rows is at most `near / far`: where `totals` has the rows of each value
     (int64, one per value), all values are equally far apart; where `below` has the rows up to each
     rank (int64, one per rank), they are as far as their ranks. `rank` (int64, one per value) has
-    that of each value, and `sums` adds up `below` (int64, one more than ranks). Else these are
-    empty.
+    that of each value, and `sums` adds up `below` (int64, one more than ranks); where `nodes` has
+    the node above each value at each level (integers, levels x values), they are as far as their
+    lowest common node is high, `of_nodes` has the rows of each node (int64, levels x nodes), and
+    `room` is 0 at rest (int64, one per node). Else these are empty.
     The entropy is at least `uncertainty` (nats).
     """
 
@@ -34,6 +36,9 @@ class SpreadRule(NamedTuple):
     rank: np.ndarray
     below: np.ndarray
     sums: np.ndarray
+    nodes: np.ndarray
+    of_nodes: np.ndarray
+    room: np.ndarray
     uncertainty: float
 
 
@@ -45,9 +50,9 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
     close = [promise for promise in promises if isinstance(promise, TCloseness)]
     entropies = [one.least_entropy for one in promises if isinstance(one, EntropyLDiversity)]
     distances = {promise.distance for promise in close}
-    if len(distances) > 1 or "hierarchical" in distances:
+    if len(distances) > 1:
         return None
-    nothing = np.zeros(0, dtype=np.int64)
+    nothing, none = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
     t = min((Fraction(promise.t) for promise in close), default=Fraction(1))
     found = SpreadRule(
         near=t.numerator,
@@ -56,6 +61,9 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
         rank=nothing,
         below=nothing,
         sums=nothing,
+        nodes=none,
+        of_nodes=none,
+        room=nothing,
         uncertainty=max(entropies, default=0.0),
     )
     if coded is None or not distances:
@@ -63,6 +71,8 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
     totals = np.bincount(coded.codes, minlength=coded.values)
     if distances == {"equal"}:
         return found._replace(totals=totals)
+    if distances == {"hierarchical"}:
+        return _by_nodes(found, coded.ancestors, totals)
     if coded.numbers is None:
         return None
     below = np.cumsum(totals[totals > 0])
@@ -71,9 +81,25 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
     )
 
 
+def _by_nodes(
+    found: SpreadRule, ancestors: np.ndarray | None, totals: np.ndarray
+) -> SpreadRule | None:
+    """The same of distances along a hierarchy, None where there is none.
+
+    They are the mean of those at which all nodes of a level are equally far apart.
+    """
+    if ancestors is None or len(ancestors) < 2:
+        return None
+    levels = ancestors[:-1].astype(np.int64)
+    most = int(levels.max()) + 1
+    of_nodes = np.array([np.bincount(level, totals, most) for level in levels]).astype(np.int64)
+    return found._replace(nodes=levels, of_nodes=of_nodes, room=np.zeros(most, dtype=np.int64))
+
+
 def fits(spread: SpreadRule, rows: int) -> bool:
     """True where no product overflows; `rows` are all rows."""
-    return max(2, len(spread.below)) * rows * rows * spread.far <= INT64_MAX
+    sums = max(2, len(spread.below), 2 * len(spread.nodes))
+    return sums * rows * rows * spread.far <= INT64_MAX
 
 
 def _by_ranks(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> int:
@@ -101,6 +127,23 @@ def _by_ranks(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarra
     return int(moved)
 
 
+def _by_levels(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> int:
+    """Σ over levels and nodes of |N n_s - n N_s|, of the values below each node."""
+    whole, moved = spread.of_nodes[0].sum(), 0
+    for level in range(len(spread.nodes)):
+        nodes = spread.nodes[level]
+        moved += whole * rows
+        for value in found:
+            spread.room[nodes[value]] += tally[value]
+        for value in found:
+            node = nodes[value]
+            expected = spread.of_nodes[level, node] * rows
+            if spread.room[node] > 0:
+                moved += abs(spread.room[node] * whole - expected) - expected
+            spread.room[node] = 0
+    return int(moved)
+
+
 def is_near(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray) -> bool:
     """True where the values are spread like those of all rows; may sort `found`.
 
@@ -113,6 +156,9 @@ def is_near(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndarray)
     if len(spread.below) > 1:
         limit = (len(spread.below) - 1) * spread.below[-1] * rows * spread.near
         return bool(_by_ranks(found, rows, spread, tally) * spread.far <= limit)
+    if len(spread.nodes) > 0:
+        limit = 2 * len(spread.nodes) * spread.of_nodes[0].sum() * rows * spread.near
+        return bool(_by_levels(found, rows, spread, tally) * spread.far <= limit)
     if len(spread.totals) == 0:
         return True
     whole = spread.totals.sum()
@@ -133,4 +179,4 @@ def is_uncertain(found: np.ndarray, rows: int, spread: SpreadRule, tally: np.nda
     return bool(log(rows) - terms / rows >= spread.uncertainty)
 
 
-LOOPS = (_by_ranks, is_near, is_uncertain)
+LOOPS = (_by_ranks, _by_levels, is_near, is_uncertain)
