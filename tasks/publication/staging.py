@@ -16,7 +16,6 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.checked.sealed import open_sealed
 from sfumato.tasks.publication.line import Candidate, Line
 from sfumato.tasks.publication.seal import require_sealed
-from sfumato.tasks.verification.integrity import require_listed
 
 STAGING = ".staging-"
 
@@ -39,20 +38,15 @@ def stage(line: Line, candidate: Candidate) -> Path:
 
 
 def _verify(staging: Path, candidate: Candidate) -> None:
-    """Have the check passed that everyone can run, as far as validation has not run it.
+    """Have the check passed that everyone can run: promises are measured on what is staged.
 
-    Of these very bytes, validation measured every promise and made every other file. It is all done
-    once more of what reviewers approved, as whoever built it need not be trusted with the public
-    place; and of what other software validated, or software of before.
+    Every other file was made by validation, of these very tables. They are made once more of what
+    reviewers approved, as whoever built it need not be trusted with the public place; and of what
+    other software validated, or software of before.
     """
-    release = open_sealed(staging)
-    approved = candidate.digest is not None
-    if approved or not candidate.made_again or other_software(release.declared.software):
-        check(staging)
-    elif release.declared.parts is not None:
-        check(staging, made_again=candidate.sha256)
-    else:
-        require_listed(release, candidate.sha256)
+    software = open_sealed(staging).declared.software
+    known = candidate.made_again and candidate.digest is None and not other_software(software)
+    check(staging, made_again=candidate.sha256 if known else None)
 
 
 def open_signer_of(line: Line) -> Signer | None:

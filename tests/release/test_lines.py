@@ -142,11 +142,11 @@ def test_a_version_that_nobody_recorded_is_known_to_be_there(
 
 
 def test_a_candidate_that_fails_its_check_leaves_nothing(small, line, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PromiseError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(staging, "require_listed", refuse)
+        patched.setattr(staging, "check", refuse)
         with pytest.raises(PromiseError):
             small.publish("one")
     assert content(line).keys() == {(line / ".lock").relative_to(line)}
