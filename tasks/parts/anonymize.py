@@ -11,10 +11,10 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.partitions.registry import OVER_ALL
-from sfumato.tasks.parts.continued.going_on import (
-    PartGoingOn,
-    parts_going_on,
-    write_part_going_on,
+from sfumato.tasks.parts.continued.continuation import (
+    PartContinuation,
+    continuations_of,
+    continue_part,
 )
 from sfumato.tasks.parts.continued.shown import settle_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
@@ -47,7 +47,7 @@ class PartToAnonymize:
     randomness: Randomness
     partitioner: Partitioner | None
     values: ValuesOnDisk | None
-    goes_on: PartGoingOn | None = None
+    goes_on: PartContinuation | None = None
 
 
 def anonymize_part(job: PartToAnonymize) -> str:
@@ -58,7 +58,7 @@ def anonymize_part(job: PartToAnonymize) -> str:
     """
     with attempt(job.attempts, job.part.name) as place:
         if job.goes_on is not None:
-            write_part_going_on(job.part, job.terms, place, job.randomness, job.goes_on)
+            continue_part(job.part, job.terms, place, job.randomness, job.goes_on)
             return place.name
         rows, partitioner = _rows_of(job)
         write_candidate_of_part(rows, job.terms, place, job.randomness, partitioner)
@@ -104,9 +104,9 @@ def write_candidates(
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
     declared, chosen = terms_of_parts(parts, terms), choose_for_all(parts, terms)
-    goes_on: Sequence[PartGoingOn | None] = [None] * len(parts)
+    goes_on: Sequence[PartContinuation | None] = [None] * len(parts)
     if continuing is not None:
-        goes_on = parts_going_on(parts, continuing, stage)
+        goes_on = continuations_of(parts, continuing, stage)
     with open_attempts(stage) as attempts, values_of_all(parts, terms, stage) as values:
         jobs = [
             PartToAnonymize(part.nameless(), own, attempts, randomness, chosen, of_all, before)

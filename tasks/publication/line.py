@@ -124,7 +124,7 @@ class CandidateMap:
         """
         if is_encrypted(self.path):
             return write_map(line, version, self.read())
-        kept = keep_map(line, version, self.path)
+        kept = keep_map(line, version, self.file())
         self._require_same(kept)
         return kept
 

@@ -124,7 +124,7 @@ def write_candidate_of_part(
     return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
 
 
-def write_candidate_going_on(
+def write_continued_candidate(
     table: Microdata,
     names: np.ndarray,
     terms: Terms,

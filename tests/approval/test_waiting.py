@@ -14,8 +14,8 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.scores import Measured
 from sfumato.tasks.stages.validate import sealed_candidate
+from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import Divided, visits
-from tests.parts.going_on import GoingOn
 from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
 from tests.release.test_recoded import TOWNS, changes
@@ -295,7 +295,7 @@ def test_a_composed_line_goes_on_from_what_was_approved(reviewed):
 
 
 def test_a_composed_line_in_parts_goes_on_from_what_was_approved(reviewed):
-    line = GoingOn(reviewed.folder / "in-parts")
+    line = ComposedLine(reviewed.folder / "in-parts")
     reviewed.reviewer("ann", "*")
     for number in ("0001", "0002"):
         reviewed.small = SimpleNamespace(spec=line.write(approval="required"))

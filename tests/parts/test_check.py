@@ -14,8 +14,8 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.in_parts.files import complete_whole
 from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part
+from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import SPEC, visits
-from tests.parts.going_on import GoingOn
 from tests.release.forge import edit, rebuilt, reseal
 
 T_CLOSE = {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"}
@@ -168,7 +168,7 @@ def test_counts_that_follow_from_no_part_are_refused(writable):
 def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, by, holds):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-        line = GoingOn(tmp_path / "line")
+        line = ComposedLine(tmp_path / "line")
         line.publish()
         line.people[3]["job"] = "job 9"
         published = line.publish().directory
@@ -187,7 +187,7 @@ def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, 
 
 def test_a_whole_that_hides_what_its_parts_continue_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    line = GoingOn(tmp_path / "line")
+    line = ComposedLine(tmp_path / "line")
     line.publish()
     line.move(join=36)
     place = tmp_path / "copy"

@@ -11,7 +11,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
-from sfumato.tasks.parts.continued import going_on, people, shown
+from sfumato.tasks.parts.continued import continuation, people, shown
 from sfumato.tasks.private.line import suppressed_rows
 from sfumato.tasks.private.people.in_parts.maps import MapInParts
 from sfumato.tasks.private.people.kinds import LEFT, LIVE
@@ -21,13 +21,13 @@ from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages import anonymize
-from tests.parts.going_on import KINDS, GoingOn, part_of
+from tests.parts.composed_line import KINDS, ComposedLine, part_of
 
 
 @pytest.fixture
 def line(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    return GoingOn(tmp_path / "line")
+    return ComposedLine(tmp_path / "line")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def evolved(tmp_path_factory):
         folder = tmp_path_factory.mktemp("evolved")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
-            found = GoingOn(folder / "line", kind)
+            found = ComposedLine(folder / "line", kind)
             for number in range(3):
                 if number:
                     found.move(join=36)
@@ -149,8 +149,8 @@ def test_people_in_two_parts_are_refused_by_the_gate(line, monkeypatch):
     line.publish()
     line.people[3]["year"] = 2021
     line.people |= {n: line.person(n, year=2021, job=f"job {n % 3 + 1}") for n in (900, 901)}
-    real = going_on.people_out
-    monkeypatch.setattr(going_on, "people_out", lambda place, part: real(place, part)[:0])
+    real = continuation.people_out
+    monkeypatch.setattr(continuation, "people_out", lambda place, part: real(place, part)[:0])
     with pytest.raises(PromiseError, match="1 people have slots in two parts"):
         line.publish()
     assert len(line.versions) == 1
@@ -172,7 +172,7 @@ def test_a_map_with_people_in_two_parts_is_refused_before_anything_is_made(line,
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    line = GoingOn(tmp_path / "line", kind)
+    line = ComposedLine(tmp_path / "line", kind)
     line.publish()
     line.move()
 
@@ -180,8 +180,8 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
         found = real(goes_on, part)
         return type(found)(None, found.out, found.predecessor, found.made_after)
 
-    real = going_on.PartGoingOn.before
-    monkeypatch.setattr(going_on.PartGoingOn, "before", forgetting)
+    real = continuation.PartContinuation.before
+    monkeypatch.setattr(continuation.PartContinuation, "before", forgetting)
     with pytest.raises(PromiseError, match="versions: composed is broken"):
         line.publish()
 
@@ -189,13 +189,13 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
 def test_a_part_that_does_not_say_what_it_continues_is_refused(line, monkeypatch):
     line.publish()
     line.move()
-    real = going_on.PartGoingOn.before
+    real = continuation.PartContinuation.before
 
     def silent(goes_on, part):
         found = real(goes_on, part)
         return type(found)(found.slots, found.out, None, found.made_after)
 
-    monkeypatch.setattr(going_on.PartGoingOn, "before", silent)
+    monkeypatch.setattr(continuation.PartContinuation, "before", silent)
     with pytest.raises(PromiseError, match="does not continue the part of the version before"):
         line.publish()
 

@@ -11,7 +11,7 @@ from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.schema.names import GROUP_ID
-from tests.parts.going_on import GoingOn
+from tests.parts.composed_line import ComposedLine
 from tests.parts.test_answers import answered_by, as_one
 from tests.parts.test_composed import lineages
 
@@ -34,7 +34,7 @@ def released(tmp_path_factory):
         folder = tmp_path_factory.mktemp("asked")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
-            line = GoingOn(folder / "line", kind)
+            line = ComposedLine(folder / "line", kind)
             line.publish()
             line.move(join=36, leave=20)
             return line, line.publish()

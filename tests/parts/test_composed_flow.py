@@ -9,7 +9,7 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from tests.faults import whole
-from tests.parts.going_on import GoingOn
+from tests.parts.composed_line import ComposedLine
 from tests.parts.test_composed import groups_of_people
 from tests.parts.test_flow import told_of
 
@@ -25,7 +25,7 @@ POINTS = [
 @pytest.fixture
 def line(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    return GoingOn(tmp_path / "line")
+    return ComposedLine(tmp_path / "line")
 
 
 def test_the_command_goes_on_part_by_part(line, start, prefect_api):

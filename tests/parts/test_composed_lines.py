@@ -25,14 +25,14 @@ from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.line import CandidateMap
 from sfumato.tasks.publication.versions import read_record
 from tests.flow_here import leave_prefect_out, release_here
-from tests.parts.going_on import SPEC, GoingOn, part_of
+from tests.parts.composed_line import SPEC, ComposedLine, part_of
 from tests.parts.test_composed import groups_of_people, newest
 
 
 @pytest.fixture
 def line(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    return GoingOn(tmp_path / "line")
+    return ComposedLine(tmp_path / "line")
 
 
 def name(line, number):
@@ -250,7 +250,7 @@ class TestOtherLines:
 
     @pytest.fixture
     def other(self, line, tmp_path):
-        found = GoingOn(tmp_path / "other")
+        found = ComposedLine(tmp_path / "other")
         found.divided.spec.parent.mkdir(parents=True, exist_ok=True)
         found.people = line.people
         return found

@@ -13,7 +13,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.combined.previous import hold_against
-from tests.parts.going_on import KINDS, GoingOn, part_of
+from tests.parts.composed_line import KINDS, ComposedLine, part_of
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def lines(tmp_path_factory):
         folder = tmp_path_factory.mktemp("previous")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
-            line = GoingOn(folder / "line", kind)
+            line = ComposedLine(folder / "line", kind)
             line.publish()
             line.move(join=36)
             line.publish()

@@ -9,7 +9,7 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.private.people.in_parts.maps import MapInParts
 from sfumato.tasks.private.people.kinds import LIVE
 from tests.composition.oracle import candidates, posterior
-from tests.parts.going_on import GoingOn
+from tests.parts.composed_line import ComposedLine
 
 PAIRS = [{"model": "l-diversity", "variant": "distinct", "l": 2}]
 
@@ -53,7 +53,7 @@ class Told:
 @pytest.mark.parametrize("seed", range(8))
 def test_nobody_is_told_more_of_than_by_the_own_group(tmp_path, monkeypatch, seed):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    line = GoingOn(tmp_path / "line", seed=seed)
+    line = ComposedLine(tmp_path / "line", seed=seed)
     line.people = {n: line.person(n, year=2020 + n % 2, job=f"job {n // 2 % 4}") for n in range(10)}
     told = Told()
     told.add(line)

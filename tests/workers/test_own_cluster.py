@@ -9,8 +9,8 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.workers.attempts import keep_attempt, open_attempts
 from sfumato.tasks.workers.registry import open_engine
 from sfumato.tasks.workers.workers import InTurn
+from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import Divided, visits
-from tests.parts.going_on import GoingOn
 from tests.workers import jobs
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -112,7 +112,7 @@ def test_composed_parts_go_on_by_workers_as_they_do_alone(cluster, tmp_path, mon
     made = []
     for name, workers in (("alone", InTurn()), ("by workers", cluster)):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / name / "work"))
-        line = GoingOn(tmp_path / name / "line", "generalized")
+        line = ComposedLine(tmp_path / name / "line", "generalized")
         line.publish(workers=workers)
         line.move(join=36)
         line.people[3] = line.person(3, year=2021)

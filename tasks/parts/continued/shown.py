@@ -22,8 +22,8 @@ from sfumato.tasks.candidates.remember import (
 )
 from sfumato.tasks.declaration.cuts import PublishedPart, text_of_where
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.parts.continued.continuation import close_slots
 from sfumato.tasks.parts.continued.cut import CUTS
-from sfumato.tasks.parts.continued.going_on import close_slots
 from sfumato.tasks.parts.continued.people import file_of_out
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart, join_maps

@@ -34,8 +34,8 @@ def require_other_rows(line: Line, identity: Identity) -> list[str]:
     """
     notices = []
     for other in other_lines(line.work, line.name):
-        common = max(_rows_met(line, identity, other), default=0)
-        if not common or line.accepts_lines:
+        common = 0 if line.accepts_lines else max(_rows_met(line, identity, other), default=0)
+        if not common:
             continue
         known = read_line(line.work, other.name)
         theirs = None if known is None else known.people

@@ -45,7 +45,7 @@ YEARS = [2020, 2021, 2022]
 
 
 @dataclass
-class GoingOn:
+class ComposedLine:
     """A line, the people in it, and its versions so far.
 
     Most are of one year, which is cut by age; the others' years are a part each.

@@ -26,13 +26,13 @@ from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import erased_names, last_in_parts
 from sfumato.tasks.private.state import last_digest, read_state
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.stages.anonymize import write_candidate_going_on
+from sfumato.tasks.stages.anonymize import write_continued_candidate
 
 _PEOPLE = "people"  # a folder of the stage, as long as parts are made
 
 
 @dataclass(frozen=True)
-class PartGoingOn:
+class PartContinuation:
     """What a worker is told of a part's past: a place in a file, and where names lie.
 
     Attributes:
@@ -59,9 +59,9 @@ class PartGoingOn:
         return SlotsBefore(replace(slots, published=shown), out, of.digest, self.made_after)
 
 
-def parts_going_on(
+def continuations_of(
     parts: Sequence[PartOnDisk], continuing: Continuing, stage: Path
-) -> list[PartGoingOn]:
+) -> list[PartContinuation]:
     """What each part goes on from, and who must stay out of it.
 
     Args:
@@ -82,13 +82,13 @@ def parts_going_on(
     wish = continuing.wish.with_others()  # of a single part that says nothing
     digest = last_digest(state)
     if known is None:
-        return [PartGoingOn(wish, None, None, people, digest) for _ in parts]
+        return [PartContinuation(wish, None, None, people, digest) for _ in parts]
     numbers = [known.number_of(text_of_where(part.where[0])) for part in parts]
-    return [PartGoingOn(wish, known.nameless(), of, people, digest) for of in numbers]
+    return [PartContinuation(wish, known.nameless(), of, people, digest) for of in numbers]
 
 
-def write_part_going_on(
-    part: PartOnDisk, terms: Terms, place: Path, randomness: Randomness, goes_on: PartGoingOn
+def continue_part(
+    part: PartOnDisk, terms: Terms, place: Path, randomness: Randomness, goes_on: PartContinuation
 ) -> None:
     """Write the candidate of a part in `place`; none where nobody of it can be shown.
 
@@ -101,7 +101,7 @@ def write_part_going_on(
     if come_later and rows.rows - len(before.out) < goes_on.wish.cohort:
         return
     try:
-        write_candidate_going_on(
+        write_continued_candidate(
             rows,
             names,
             terms,
