@@ -1,11 +1,16 @@
 import math
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.query.bounds.bounds import Bounds, above, below
+from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.quantiles import quantiles
 
 NUMBERS = st.one_of(
     st.fractions(),
@@ -35,3 +40,14 @@ def test_other_values_are_written_as_they_are():
         "estimate": None,
     }
     assert Bounds("a", True).document() == {"lower": "a", "upper": True, "estimate": None}
+
+
+@pytest.mark.parametrize("share", ["0.3333333333333333", "1e-400", f"0.{'7' * 300}", "0.5"])
+def test_shares_of_many_digits_do_not_overflow(share):
+    units, share = np.arange(5_000), Fraction(Decimal(share))
+    counting = Counting(np.full(5_000, 1), np.full(5_000, 0))
+    place = share * 4_999
+    between = quantiles(units, counting, counting, share, between=True)
+    assert between == (place, place), "the values are their own places"
+    below = Fraction(max(math.ceil(share * 5_000), 1) - 1)
+    assert quantiles(units, counting, counting, share, between=False) == (below, below)

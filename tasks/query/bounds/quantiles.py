@@ -36,9 +36,8 @@ def quantiles(
 def _least(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
     """The least interpolated quantile."""
     added, number = _numbers(counting)
-    over, under = share.numerator, share.denominator
-    place = over * (number - 1) // under
-    rest = over * (number - 1) - place * under
+    under = share.denominator
+    place, rest = _divided(number - 1, share)
     first = units[_at(counting, place, added)]
     second = units[_at(counting, np.minimum(place + 1, number - 1), added)]
     largest = max(abs(int(units[0])), abs(int(units[-1])), 1)
@@ -62,10 +61,23 @@ def _greatest_value(units: np.ndarray, counting: Counting, share: Fraction) -> F
 
 
 def _place(number: np.ndarray, share: Fraction) -> np.ndarray:
-    """The place of the value below which, itself included, the share of so many values is."""
+    """Return the place of the value below which, itself included, a share of all values is."""
+    place, rest = _divided(number, share)
+    rounded: np.ndarray = np.maximum(place + (rest > 0), 1) - 1
+    return rounded
+
+
+def _divided(number: np.ndarray, share: Fraction) -> tuple[np.ndarray, np.ndarray]:
+    """Return the whole part of numbers times a share (int64), and what is left over its divisor.
+
+    Shares of many digits are multiplied as Python integers, which cannot overflow.
+    """
     over, under = share.numerator, share.denominator
-    place: np.ndarray = np.maximum(-(-over * number // under), 1) - 1
-    return place
+    largest = int(number.max()) if len(number) else 0
+    if max(over, under).bit_length() + largest.bit_length() > _WORD:
+        exact = number.astype(object) * over
+        return (exact // under).astype(np.int64), exact % under
+    return over * number // under, over * number % under
 
 
 def _numbers(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
