@@ -17,7 +17,6 @@ from sfumato.tasks.query.bounds.monotone import (
     root,
     round_down,
     round_up,
-    share,
     to_whole,
 )
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
@@ -178,7 +177,6 @@ def test_ends_go_where_the_function_takes_them():
     assert (to_whole(half).lower, to_whole(half).upper, to_whole(half).attained) == (0, 3, False)
     assert root(Bounds(4, 9)) == Bounds(2, 3)
     assert root(Bounds(2, 2)).lower < root(Bounds(2, 2)).upper
-    assert share(Bounds(1, 4), Bounds(2, 5)).upper == 1
 
 
 def test_nulls_are_left_out_of_the_greatest_and_the_least():

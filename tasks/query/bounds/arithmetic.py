@@ -100,7 +100,8 @@ def coalesce(operand: Bounds, instead: Bounds) -> Bounds:
         return operand
     low = min(number(operand.lower), number(instead.lower))
     high = max(number(operand.upper), number(instead.upper))
-    return Bounds(whole(low), whole(high), operand.estimate, attained=operand.attained)
+    attained = operand.attained and (low, high) == (operand.lower, operand.upper)
+    return Bounds(whole(low), whole(high), operand.estimate, attained=attained)
 
 
 def divide_by_whole(left: Bounds, right: Bounds) -> Bounds:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds.arithmetic import NULL, divide_by_whole, number, whole
+from sfumato.tasks.query.bounds.arithmetic import NULL, number, whole
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.query.bounds.spread import root_above, root_below
 
@@ -101,13 +101,3 @@ def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds
 
 def _ends(parts: list[Bounds]) -> tuple[list[Value], list[Value]]:
     return [one.lower for one in parts], [one.upper for one in parts]
-
-
-def share(part: Bounds, all_: Bounds) -> Bounds:
-    """The share of a count in one that contains it: it is at most 1."""
-    found = divide_by_whole(part, all_)
-    if found.unbounded or found.upper is None or number(found.upper) <= 1:
-        return found
-    guess = None if found.estimate is None else min(number(found.estimate), Fraction(1))
-    low = min(number(found.lower), Fraction(1))
-    return replace(found, lower=low, upper=1, estimate=guess)

@@ -20,8 +20,14 @@ def _count(pairs: Sequence[Pair]) -> Bounds:
 def _sum(pairs: Sequence[Pair]) -> Bounds:
     if all(value.lower is None for value, _ in pairs):
         return NULL
-    empty = not any(number(count.lower) for _, count in pairs)
+    empty = not any(map(_is_sure, pairs))
     return _total([_or_zero(value) for value, _ in pairs], empty=empty)
+
+
+def _is_sure(pair: Pair) -> bool:
+    """Decide whether a part surely has a value."""
+    value, count = pair
+    return value.lower is not None and not value.may_be_empty and bool(number(count.lower))
 
 
 def _total(parts: Sequence[Bounds], *, empty: bool) -> Bounds:
@@ -53,7 +59,7 @@ def _extreme(pairs: Sequence[Pair], best: Callable[..., Any], worst: Callable[..
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
-    sure = [value for value, count in some if number(count.lower)]
+    sure = [pair[0] for pair in some if _is_sure(pair)]
     near = best(value.lower for value, _ in some)
     far = best(v.upper for v in sure) if sure else worst(value.upper for value, _ in some)
     return Bounds(near, far, None, may_be_empty=not sure, attained=len(some) == 1)
@@ -64,10 +70,10 @@ def _avg(pairs: Sequence[Pair]) -> Bounds:
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
-    empty = not any(number(count.lower) for _, count in some)
+    empty = not any(map(_is_sure, some))
     counts = [number(count.lower) for _, count in some]
     lows, highs = (list(map(number, ends)) for ends in _ends([value for value, _ in some]))
-    if all(count.lower == count.upper for _, count in some):
+    if all(_is_sure(pair) and pair[1].lower == pair[1].upper for pair in some):
         low, high = (_weighted(ends, counts) for ends in (lows, highs))
     else:
         low, high = min(lows), max(highs)

@@ -1,12 +1,7 @@
-"""Calls of aggregates as analysts write them: which aggregate, of what, over which rows.
-
-A CASE inside an aggregate says which rows count, as FILTER does; a column that may be null counts
-where it is not.
-"""
+"""Calls of aggregates as analysts write them: which aggregate, of what, over which rows."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from sqlglot import exp
 
@@ -48,7 +43,7 @@ def read_call(node: exp.Expr) -> Call | None:
         inner = read_call(node.this)
         if inner is None:
             raise refusal(node.this, " with FILTER")
-        return _where(inner, node.expression.this)
+        return narrow(inner, node.expression.this)
     if isinstance(node, exp.CountIf):
         return Call(AGGREGATES["count"], None, node.this)
     if isinstance(node, exp.WithinGroup):
@@ -106,7 +101,7 @@ def _of(kind: AggregateKind, of: exp.Expr | None, share: Fraction | None) -> Cal
     if of is None:
         raise QueryError(f"{kind.called} takes a column, not nothing")
     bare = of.unnest()
-    if kind.counts_rows and _is_constant(bare):
+    if kind.counts_rows and is_constant(bare):
         return Call(kind, None, exp.false() if isinstance(bare, exp.Null) else None)
     return Call(kind, bare, share=share)
 
@@ -120,94 +115,14 @@ def _distinct(kind: AggregateKind, of: exp.Distinct) -> Call:
     return Call(kind, of.expressions[0].unnest(), distinct=True)
 
 
-def _is_constant(node: exp.Expr) -> bool:
+def is_constant(node: exp.Expr) -> bool:
+    """Decide whether a value is the same on all rows, null or not."""
     return isinstance(node, exp.Literal | exp.Boolean | exp.Null)
 
 
-def _where(call: Call, condition: exp.Expr) -> Call:
+def narrow(call: Call, condition: exp.Expr) -> Call:
+    """Return the call over those of its rows on which a further condition holds."""
     if call.where is None:
         return replace(call, where=condition)
     both = exp.And(this=exp.paren(call.where.copy()), expression=exp.paren(condition.copy()))
     return replace(call, where=both)
-
-
-@dataclass(frozen=True)
-class Cased:
-    """A CASE with one condition: what counts where it holds, and what else."""
-
-    condition: exp.Expr
-    then: exp.Expr
-    otherwise: exp.Expr | None
-
-
-def read_case(node: exp.Expr | None) -> Cased | None:
-    """A CASE, or an IF, of one condition; None where it is none."""
-    if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
-        (only,) = node.args["ifs"]
-        return Cased(only.this, only.args["true"].unnest(), _default(node.args.get("default")))
-    if isinstance(node, exp.If):
-        return Cased(node.this, node.args["true"].unnest(), _default(node.args.get("false")))
-    return None
-
-
-def _default(node: exp.Expr | None) -> exp.Expr | None:
-    """What a CASE comes to otherwise, None where that is null."""
-    bare = None if node is None else node.unnest()
-    return None if isinstance(bare, exp.Null) else bare
-
-
-@dataclass(frozen=True)
-class Narrowed:
-    """A call whose CASE became a condition on rows.
-
-    Attributes:
-        call: over the rows on which it holds.
-        times: what each counts for.
-        otherwise: what no such row comes to: null, or 0 among others; or the share of all rows.
-    """
-
-    call: Call
-    times: Fraction
-    otherwise: Literal["null", "zero", "share"]
-
-
-def without_case(call: Call) -> Narrowed | None:
-    """A call whose CASE became a condition on rows; None where it is no such condition."""
-    cased, constant = read_case(call.of), number_of(call.of)
-    if call.kind.name == "sum" and constant is not None:
-        return Narrowed(_counting(call), constant, "null")
-    if cased is None or call.distinct:
-        return None
-    if cased.otherwise is None:
-        return _or_null(call, cased)
-    return _or_zero(call, cased) if number_of(cased.otherwise) == 0 else None
-
-
-def _or_null(call: Call, cased: Cased) -> Narrowed | None:
-    constant = number_of(cased.then)
-    narrowed = _where(call, cased.condition)
-    if call.kind.counts_rows and _is_constant(cased.then):
-        return Narrowed(replace(narrowed, of=None), Fraction(1), "zero")
-    if call.kind.name == "sum" and constant is not None:
-        return Narrowed(_counting(narrowed), constant, "null")
-    return None if _is_constant(cased.then) else _same(replace(narrowed, of=cased.then))
-
-
-def _same(call: Call) -> Narrowed:
-    return Narrowed(call, Fraction(1), "zero" if call.kind.counts_rows else "null")
-
-
-def _or_zero(call: Call, cased: Cased) -> Narrowed | None:
-    constant = number_of(cased.then)
-    narrowed = _where(call, cased.condition)
-    if call.kind.name == "sum":
-        if constant is not None:
-            return Narrowed(_counting(narrowed), constant, "zero")
-        return Narrowed(replace(narrowed, of=cased.then), Fraction(1), "zero")
-    if call.kind.name == "avg" and constant is not None:
-        return Narrowed(_counting(narrowed), constant, "share")
-    return None
-
-
-def _counting(call: Call) -> Call:
-    return replace(call, kind=AGGREGATES["count"], of=None)

@@ -7,9 +7,18 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.bounds import among, arithmetic
 from sfumato.tasks.query.bounds.pooling import NARROWED
-from sfumato.tasks.query.language.aggregates import Call, Narrowed, without_case
+from sfumato.tasks.query.language.aggregates import Call
+from sfumato.tasks.query.language.identities import (
+    ZERO,
+    Counted,
+    Narrowed,
+    RowSet,
+    further_conditions,
+    is_mean,
+    without_case,
+)
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
@@ -17,6 +26,7 @@ from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, stands_beside_labels, where_there
 from sfumato.tasks.query.question.formulas import (
     SPREADS,
+    AmongRows,
     AskedOfPart,
     Calculation,
     Constant,
@@ -31,8 +41,6 @@ from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import quote_name
 
-_ZERO = Constant(Fraction(0))
-
 
 class AggregateCalls:
     """Asks parts for the aggregates that calls are of."""
@@ -40,34 +48,91 @@ class AggregateCalls:
     def __init__(self, parts: PartList, calculations: Calculations) -> None:
         """Ask nothing yet."""
         self._parts, self._calculations = parts, calculations
-
-    def mean(self, left: Formula, right: Formula) -> Formula | None:
-        """The mean that a quotient is, where a sum is divided by the number of its values."""
-        if not isinstance(left, Plain) or not isinstance(right, Plain):
-            return None
-        over, under = left.of, right.of
-        same = over.part == under.part and over.aggregate.function == "sum"
-        if (
-            not same
-            or over.aggregate.weight is not None
-            or not under.aggregate.kind.counts_rows
-            or under.aggregate.distinct
-        ):
-            return None
-        name, terms = str(over.aggregate.sensitive), self._calculations.terms
-        if terms.columns[name].nulls and where_there(name, terms) is None:
-            return None  # rows are counted, and not those that have a value
-        return Plain(
-            self._asked(over.part, Call(AGGREGATES["avg"], None), over.aggregate.sensitive)
-        )
+        self._counted: dict[Formula, Counted] = {}
+        self._summed: dict[Formula, tuple[str, RowSet]] = {}
 
     @property
     def rows(self) -> Formula:
         """The number of rows on which WHERE holds."""
-        return self._pooled(Call(AGGREGATES["count"], None), None, None)
+        return self._count(None)
+
+    def counted(self, formula: Formula) -> Counted | None:
+        """Return which rows a formula is a multiple of the number of; None where it is none."""
+        return self._counted.get(formula)
+
+    def mean(self, left: Formula, right: Formula) -> Formula | None:
+        """Return the mean that a quotient is; None where it is none."""
+        name, rows = self._summed.get(left, ("", None))
+        counted = self._counted.get(right)
+        if rows is None or counted is None or not is_mean(rows, counted):
+            return None
+        return self._pooled(Call(AGGREGATES["avg"], None), name, rows.where)
+
+    def proportion(self, left: Formula, right: Formula) -> Formula | None:
+        """Return the proportion, times a constant, that a quotient of counts is; None of others."""
+        part, all_ = self._counted.get(left), self._counted.get(right)
+        if part is None or all_ is None or not all_.times:
+            return None
+        further = further_conditions(part.rows, all_.rows)
+        if further is None:
+            return None
+        others = self._others(all_.rows.where, all_of(further))
+        joint = self._are_joint((part.rows.where, None), (all_.rows.where, all_of(further)))
+        found = AmongRows(among.proportion, part.count, others, all_.count, joint)
+        return self._where_needed(part, all_.rows, _times(part.times / all_.times, found))
+
+    def proportion_of_total(
+        self, left: Formula, total: Formula, of: Counted | None
+    ) -> Formula | None:
+        """Return the proportion that a count has of a total over all cells; None of others.
+
+        Args:
+            left: the count.
+            total: the number of rows in all cells.
+            of: the same number in one cell; None where the total is of all rows there are.
+        """
+        part = self._counted.get(left)
+        rows = RowSet(None) if of is None else of.rows
+        if part is None or further_conditions(part.rows, rows) is None:
+            return None
+        others = Calculation(arithmetic.subtract, (total, part.count))
+        found = AmongRows(among.proportion, part.count, others, total, joint=False)
+        return self._where_needed(part, None, _times(part.times, found))
+
+    def filled(self, left: Formula, found: Formula) -> Formula:
+        """Note that a formula is a count where that is null, and 0 elsewhere."""
+        part = self._counted.get(left)
+        if part is not None:
+            self._counted[found] = replace(part, needs=None)
+        return found
+
+    def _where_needed(self, part: Counted, all_: RowSet | None, found: Formula) -> Formula:
+        """Return a quotient that is null where its numerator is."""
+        if part.needs is None:
+            return found
+        if all_ is not None and further_conditions(all_, part.needs) is not None:
+            return found  # where the numerator is null, the denominator is 0
+        return Existing(found, self._count(part.needs.where))
+
+    def _count(self, where: exp.Expr | None) -> Formula:
+        """Return the number of rows on which a further condition holds."""
+        found = self._pooled(Call(AGGREGATES["count"], None), None, where)
+        self._counted.setdefault(found, Counted(found, RowSet(where)))
+        return found
+
+    def _others(self, where: exp.Expr | None, without: exp.Expr | None) -> Formula:
+        """Return the number of rows on which one condition holds and another is not true."""
+        if without is None:
+            return ZERO
+        parts = self._parts.over(where, without)
+        return self._of_parts(parts, Call(AGGREGATES["count"], None), None)
+
+    def _are_joint(self, *conditions: tuple[exp.Expr | None, exp.Expr | None]) -> bool:
+        """Decide whether each number of rows is one that engines know."""
+        return all(len(self._parts.over(*of)) == 1 for of in conditions)
 
     def formula(self, call: Call) -> Formula:
-        """The formula of a call.
+        """Return the formula of a call.
 
         Raises:
             QueryError: naming what is not allowed.
@@ -76,24 +141,34 @@ class AggregateCalls:
         if narrowed is not None:
             return self._of_case(call, narrowed)
         if call.of is None:
-            return self._pooled(call, None, call.where)
+            return self._count(call.where)
+        return self._of_column(call, call.of)
+
+    def _of_column(self, call: Call, of: exp.Expr) -> Formula:
+        """Return the formula of an aggregate of a column, or of what is calculated of some."""
         weighted = self._weighted(call)
         if weighted is not None:
             return weighted
         if call.descending:
-            opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
+            opposite = replace(call, of=exp.Neg(this=exp.paren(of)), descending=False)
             return Calculation(arithmetic.negate, (self.formula(opposite),))
         added = self._added(call)
         if added is not None:
             return added
-        name = self._calculations.column(call.of).name
+        name = self._calculations.column(of).name
         column = self._calculations.terms.columns[name]
         terms = self._calculations.terms
         where = _both(call.where, where_there(name, terms))
+        rows = RowSet(where, name if column.nulls and stands_beside_labels(name, terms) else None)
         if call.kind.counts_rows and not call.distinct:
-            return self._pooled(call, name if stands_beside_labels(name, terms) else None, where)
+            counts = self._pooled(call, name if stands_beside_labels(name, terms) else None, where)
+            self._counted.setdefault(counts, Counted(counts, rows))
+            return counts
         self._require_type(call, name, column.type)
-        return self._pooled(call, name, where)
+        found = self._pooled(call, name, where)
+        if call.kind.name == "sum":
+            self._summed[found] = name, rows
+        return found
 
     def _weighted(self, call: Call) -> Formula | None:
         """The sum of a sensitive column times one that is published as it is; None of no such."""
@@ -150,7 +225,9 @@ class AggregateCalls:
             raise QueryError(f"{call.kind.called} takes numbers, and {what} is of type {type_}")
 
     def _pooled(self, call: Call, name: str | None, where: exp.Expr | None) -> Formula:
-        parts = self._parts.over(where)
+        return self._of_parts(self._parts.over(where), call, name)
+
+    def _of_parts(self, parts: tuple[int, ...], call: Call, name: str | None) -> Formula:
         values = tuple(self._asked(part, call, name) for part in parts)
         if len(parts) == 1:
             return Plain(values[0])
@@ -188,19 +265,97 @@ class AggregateCalls:
         return self._parts.ask(part, aggregate, exact=not apart)
 
     def _of_case(self, call: Call, narrowed: Narrowed) -> Formula:
-        """What a CASE comes to, where it says which rows count."""
-        value = self.formula(narrowed.call)
-        if narrowed.otherwise == "share":
-            times = Calculation(arithmetic.multiply, (Constant(narrowed.times), value))
-            return Calculation(arithmetic.divide, (times, self._pooled(call, None, call.where)))
-        if narrowed.otherwise == "null" and narrowed.call.kind.counts_rows:
-            value = Calculation(arithmetic.null_if_whole, (value, _ZERO))
-        if narrowed.times != 1:
-            value = Calculation(arithmetic.multiply, (Constant(narrowed.times), value))
-        if narrowed.otherwise == "zero" and call.kind.name == "sum":
-            filled = Calculation(arithmetic.coalesce, (value, _ZERO))
-            return Existing(filled, self._pooled(call, None, call.where))
-        return value
+        """Return what an aggregate of a CASE comes to."""
+        counts = narrowed.call.of is None
+        if call.kind.name not in ("sum", "avg"):
+            return self.formula(narrowed.call)
+        if narrowed.otherwise is None:
+            return self._of_some(call, narrowed) if counts else self.formula(narrowed.call)
+        if counts and (call.kind.name == "avg" or not narrowed.otherwise):
+            return self._of_two_numbers(call, narrowed, narrowed.otherwise)
+        direct = self._direct(call, counts=counts)
+        if direct is not None:
+            return direct
+        if counts:
+            return self._added_numbers(call, narrowed, narrowed.otherwise)
+        total = self._with_zeros(narrowed)
+        if call.kind.name == "sum":
+            return total
+        values = self.formula(replace(narrowed.call, kind=AGGREGATES["count"]))
+        counted = Calculation(arithmetic.add, (values, self._zeros(narrowed)))
+        return Calculation(arithmetic.divide_by_whole, (total, counted))
+
+    def _direct(self, call: Call, *, counts: bool) -> Formula | None:
+        """Return an aggregate of what is calculated on each row; None where that is not known.
+
+        Where no sensitive values are published, engines know numbers of rows under more conditions.
+        """
+        values = "sensitive" in WAYS[self._calculations.terms.form.shows].calculable
+        if call.of is None or (counts and not values):
+            return None
+        try:
+            self._calculations.column(call.of)
+        except QueryError:
+            return None
+        return self._of_column(call, call.of)
+
+    def _of_some(self, call: Call, narrowed: Narrowed) -> Formula:
+        """Return the sum, or mean, of a number that some rows have; null where none has."""
+        rows = RowSet(narrowed.call.where)
+        count = self._count(rows.where)
+        if call.kind.name == "avg":
+            return Existing(Constant(narrowed.times), count)
+        found = _times(narrowed.times, Calculation(arithmetic.null_if_whole, (count, ZERO)))
+        self._counted[found] = Counted(count, rows, narrowed.times, needs=rows)
+        return found
+
+    def _of_two_numbers(self, call: Call, narrowed: Narrowed, otherwise: Fraction) -> Formula:
+        """Return the sum of a number for some rows and 0 for others, or a mean of two numbers."""
+        rows, all_ = RowSet(narrowed.call.where), RowSet(call.where)
+        count, total = self._count(rows.where), self._count(all_.where)
+        others, joint = self._zeros(narrowed), self._is_joint(narrowed)
+        if call.kind.name == "avg":
+            part = AmongRows(among.proportion, count, others, total, joint)
+            more = _times(narrowed.times - otherwise, part)
+            return Calculation(arithmetic.add, (Constant(otherwise), more)) if otherwise else more
+        found = _times(narrowed.times, AmongRows(among.count_among, count, others, total, joint))
+        self._counted[found] = Counted(count, rows, narrowed.times, needs=all_)
+        return found
+
+    def _added_numbers(self, call: Call, narrowed: Narrowed, otherwise: Fraction) -> Formula:
+        """Return the sum of a number for some rows and another one for all others."""
+        count, total = self._count(narrowed.call.where), self._count(call.where)
+        more = _times(narrowed.times - otherwise, count)
+        return Existing(Calculation(arithmetic.add, (_times(otherwise, total), more)), total)
+
+    def _with_zeros(self, narrowed: Narrowed) -> Formula:
+        """Return the sum over some rows, to which all others add 0."""
+        value, others = (
+            self.formula(replace(narrowed.call, kind=AGGREGATES["sum"])),
+            self._zeros(narrowed),
+        )
+        never_missing = self._never_missing(narrowed.call)
+        rows = self._count(narrowed.all_rows) if never_missing else others
+        joint = never_missing and self._is_joint(narrowed)
+        return AmongRows(among.sum_among, value, others, rows, joint)
+
+    def _never_missing(self, call: Call) -> bool:
+        columns = self._calculations.terms.columns
+        return isinstance(call.of, exp.Column) and not columns[call.of.name].nulls
+
+    def _zeros(self, narrowed: Narrowed) -> Formula:
+        """Return the number of rows on which the condition of a CASE is not true."""
+        return self._others(narrowed.all_rows, narrowed.condition)
+
+    def _is_joint(self, narrowed: Narrowed) -> bool:
+        return self._are_joint((narrowed.call.where, None), (narrowed.all_rows, narrowed.condition))
+
+
+def _times(number: Fraction, formula: Formula) -> Formula:
+    """Return a constant times a formula."""
+    if number == 1:
+        return formula
+    return Calculation(arithmetic.multiply, (Constant(number), formula))
 
 
 def _require_values(name: str, terms: Terms) -> None:
@@ -217,5 +372,5 @@ def _require_values(name: str, terms: Terms) -> None:
 
 
 def _both(where: exp.Expr | None, further: exp.Expr | None) -> exp.Expr | None:
-    """Both of two conditions, where there are any."""
-    return all_of([one.copy() for one in (where, further) if one is not None])
+    """Return both of two conditions, where there are any."""
+    return all_of([condition.copy() for condition in (where, further) if condition is not None])

@@ -93,7 +93,7 @@ def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
             raise QueryError(f"a condition that OR joins of more than {_MOST} parts of its own")
         rest = [part for part in parts if part is not mixed]
         first, second = _by_columns(mixed.unnest(), declared)
-        waiting.append(exp.and_(*rest, _untrue(first), second))
+        waiting.append(exp.and_(*rest, untrue(first), second))
         waiting.append(exp.and_(*rest, first))
     return found
 
@@ -111,7 +111,7 @@ def surroundings(
     if not mixed:
         return None
     pure = [part for part in parts if not _is_mixed(part, declared)]
-    outside = exp.and_(*pure, *map(_untrue, mixed))
+    outside = exp.and_(*pure, *map(untrue, mixed))
     alone = len(mixed) == 1 and len(disjoint_conditions(outside, declared)) == 1
     return all_of(pure), outside if alone else None
 
@@ -164,10 +164,24 @@ def _pushed_down(node: exp.Expr, declared: Terms, *, negated: bool) -> exp.Expr:
     return exp.Not(this=exp.paren(inner.copy())) if negated else inner.copy()
 
 
-def _untrue(node: exp.Expr) -> exp.Expr:
-    """The condition that another is false, or null."""
+def untrue(node: exp.Expr) -> exp.Expr:
+    """Return the condition that another is false, or null."""
     inner = node.unnest() if isinstance(node, exp.Paren) else node
     if isinstance(inner, exp.And | exp.Or):
-        parts = [_untrue(inner.this), _untrue(inner.args["expression"])]
+        parts = [untrue(inner.this), untrue(inner.args["expression"])]
         return exp.or_(*parts) if isinstance(inner, exp.And) else exp.and_(*parts)
     return exp.Not(this=exp.func("COALESCE", inner.copy(), exp.false()))
+
+
+def is_never_null(condition: exp.Expr, terms: Terms) -> bool:
+    """Decide whether a condition is true or false on every row, and never null."""
+    bare = condition.unnest()
+    if isinstance(bare, exp.And | exp.Or):
+        return all(is_never_null(part, terms) for part in (bare.this, bare.expression))
+    if isinstance(bare, exp.Not):
+        return is_never_null(bare.this, terms)
+    if isinstance(bare, exp.Is) and isinstance(bare.expression, exp.Null):
+        return isinstance(bare.this.unnest(), exp.Column)
+    if bare.find(exp.Null, exp.Div, exp.Mod):
+        return False
+    return all(not terms.columns[column.name].nulls for column in bare.find_all(exp.Column))

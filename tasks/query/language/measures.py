@@ -12,9 +12,10 @@ from sfumato.tasks.query.bounds import arithmetic, monotone
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.aggregates import read_call
 from sfumato.tasks.query.language.calls import AggregateCalls
+from sfumato.tasks.query.language.identities import ZERO, Counted, divisor_of, is_whole
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.calculations import Calculations
-from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain, is_whole
+from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.constructs.names import construct
@@ -62,7 +63,7 @@ class Measures:
         """Ask how many rows are `present`, and nothing more yet."""
         self._parts, self._calculations = parts, calculations
         self._calls = AggregateCalls(parts, calculations)
-        self._among: dict[Formula, Formula | None] = {}
+        self._totals: dict[Formula, Counted | None] = {}
         self.present = self._calls.rows
 
     def formula(self, node: exp.Expr) -> Formula:
@@ -92,7 +93,9 @@ class Measures:
         if inner is None or said or inner.distinct or inner.kind.name not in _TOTALS[type(outer)]:
             raise refusal(window)
         found = AggregateCalls(self._parts.together(), self._calculations).formula(inner)
-        self._among[found] = self._calls.formula(inner)
+        in_cell = self._calls.counted(self._calls.formula(inner))
+        if in_cell is not None and in_cell.count == self._calls.formula(inner):
+            self._totals[found] = in_cell
         return found
 
     def _apart(self, select: exp.Select) -> Formula:
@@ -102,7 +105,7 @@ class Measures:
         measures = Measures(self._parts.together(conditions), self._calculations)
         found = measures.formula(select.expressions[0])
         if where is None and found == measures.present:
-            self._among[found] = None
+            self._totals[found] = None
         return found
 
     def require_comparable(self, having: Having) -> None:
@@ -129,7 +132,9 @@ class Measures:
         if type(node) in _WITH_CONSTANT:
             function, place = _WITH_CONSTANT[type(node)]
             value, constant = self._number(node.this), _constant(node, node.args.get(place))
-            return Calculation(self._of_whole(function, value), (value, constant))
+            found = Calculation(self._of_whole(function, value), (value, constant))
+            is_filled = function is arithmetic.coalesce and constant == ZERO
+            return self._calls.filled(value, found) if is_filled else found
         if isinstance(node, exp.Cast) and node.to.this in _CASTS:
             return Calculation(monotone.to_whole, (self._number(node.this),))
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
@@ -143,9 +148,8 @@ class Measures:
                 raise refusal(key, f" in {construct(node)}")
 
     def _of_whole(self, function: Callable[..., Bounds], formula: Formula) -> Callable[..., Bounds]:
-        """A function, or what stands for it where a formula surely comes to whole numbers."""
-        columns = self._calculations.terms.columns
-        whole = is_whole(formula, lambda name: columns[name].type == "integer")
+        """Return what stands for a function where a formula surely comes to whole numbers."""
+        whole = is_whole(formula, self._calculations.terms)
         return _OF_WHOLE.get(function, function) if whole else function
 
     def _number(self, node: exp.Expr) -> Formula:
@@ -158,25 +162,25 @@ class Measures:
         return found
 
     def _quotient(self, left: Formula, right: Formula) -> Formula:
-        """A quotient; that of a sum by the number of its values is their mean."""
-        mean = self._known_quotient(left, right)
-        if mean is not None:
-            return mean
+        """Return a quotient, as a mean or a proportion where it is one."""
+        divisor = divisor_of(right)
+        narrower = self._narrower_quotient(left, divisor)
+        if narrower is not None:
+            return narrower
         if isinstance(left, Calculation) and left.function is arithmetic.multiply:
             first, second = left.operands
             for times, rest in ((first, second), (second, first)):
-                inner = self._known_quotient(rest, right) if isinstance(times, Constant) else None
+                is_multiple = isinstance(times, Constant)
+                inner = self._narrower_quotient(rest, divisor) if is_multiple else None
                 if inner is not None:
                     return Calculation(arithmetic.multiply, (times, inner))
-        return Calculation(self._of_whole(arithmetic.divide, right), (left, right))
+        return Calculation(self._of_whole(arithmetic.divide, divisor), (left, divisor))
 
-    def _known_quotient(self, left: Formula, right: Formula) -> Formula | None:
-        """The mean, or the share, that a quotient is; None where it is neither."""
-        of = self._among.get(right, right)
-        shared = of is None or of == left
-        if right in self._among and shared and _is_count(left):
-            return Calculation(monotone.share, (left, right))
-        return self._calls.mean(left, right)
+    def _narrower_quotient(self, left: Formula, right: Formula) -> Formula | None:
+        """Return the mean, or the proportion, that a quotient is; None where it is neither."""
+        if right in self._totals:
+            return self._calls.proportion_of_total(left, right, self._totals[right])
+        return self._calls.proportion(left, right) or self._calls.mean(left, right)
 
     def _type(self, formula: Formula) -> ColumnType:
         """The type of what a formula comes to."""
@@ -185,12 +189,6 @@ class Measures:
         of = formula.of.aggregate
         column = self._calculations.terms.columns.get(str(of.sensitive))
         return of.kind.returns("integer" if column is None else column.type)
-
-
-def _is_count(formula: Formula) -> bool:
-    return all(one.aggregate.kind.counts_rows for one in formula.asked) and not isinstance(
-        formula, Calculation | Constant
-    )
 
 
 def _constant(node: exp.Expr, given: Any) -> Constant:

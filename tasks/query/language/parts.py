@@ -9,7 +9,9 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.conditions import (
     checked_condition,
     disjoint_conditions,
+    is_never_null,
     surroundings,
+    untrue,
 )
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculations import Calculations
@@ -61,7 +63,7 @@ class PartList:
         self._where, self._calculations = list(where), calculations
         self._parts: list[_Part] = [] if among is None else among._parts
         self._grouped = among is None
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._known: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._around: dict[tuple[int, ...], Around] = {}
         if self._grouped:
             self.over(None)
@@ -70,36 +72,53 @@ class PartList:
         """Parts of all rows, whichever row of the answer they are in, on the same conditions."""
         return PartList(self._where if where is None else where, self._calculations, self)
 
-    def over(self, extra: exp.Expr | None) -> tuple[int, ...]:
-        """The parts that make up the rows on which a further condition holds, no row by two.
+    def over(self, extra: exp.Expr | None, without: exp.Expr | None = None) -> tuple[int, ...]:
+        """Return the parts that make up the rows on which a further condition holds, no row by two.
+
+        Args:
+            extra: the further condition.
+            without: a condition that is false, or null, on these rows.
 
         Raises:
             QueryError: naming what is not allowed.
         """
-        known = "" if extra is None else extra.sql("duckdb")
+        known = tuple("" if of is None else of.sql("duckdb") for of in (extra, without))
         if known not in self._known:
-            self._known[known] = tuple(self._added(extra))
+            self._known[known] = tuple(self._added(extra, without))
         return self._known[known]
 
     def around(self, parts: tuple[int, ...]) -> "Around | None":
         """What the rows of parts are within; None where that tells nothing of them."""
         return self._around.get(parts)
 
-    def _added(self, extra: exp.Expr | None) -> list[int]:
-        conditions = [*self._where, *([] if extra is None else [extra])]
-        whole = all_of(conditions)
-        if whole is None:
+    def _added(self, extra: exp.Expr | None, without: exp.Expr | None) -> list[int]:
+        further = self._checked([] if extra is None else [extra])
+        if without is not None:
+            untrue = self._untrue(without)
+            further = untrue if further is None else exp.and_(further, untrue)
+        where = self._checked(self._where)
+        checked = all_of([of for of in (where, further) if of is not None])
+        if checked is None:
             return [self._add(None)]
-        checked = checked_condition(whole, self._calculations)
         found = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
-        if extra is not None and len(found) == 1:
-            self._parts[found[0]].extra = checked_condition(extra, self._calculations)
+        if further is not None and len(found) == 1:
+            self._parts[found[0]].extra = further
         outer = surroundings(checked, self._calculations.terms)
         if outer is not None and len(self._parts) + 2 <= _MOST:
             whole, rest = outer
             inside = self._add(whole), None if rest is None else self._add(rest)
             self._around[tuple(found)] = Around(*inside)
         return found
+
+    def _checked(self, conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+        whole = all_of(conditions)
+        return None if whole is None else checked_condition(whole, self._calculations)
+
+    def _untrue(self, condition: exp.Expr) -> exp.Expr:
+        checked = checked_condition(condition, self._calculations)
+        if is_never_null(checked, self._calculations.terms):
+            return exp.Not(this=exp.paren(checked))
+        return untrue(checked)
 
     def _add(self, condition: exp.Expr | None) -> int:
         if len(self._parts) == _MOST:

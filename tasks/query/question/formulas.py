@@ -11,24 +11,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds.arithmetic import (
-    NULL,
-    UNBOUNDED,
-    absolute,
-    add,
-    coalesce,
-    multiply,
-    negate,
-    null_if_whole,
-    number,
-    subtract,
-)
+from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, variance_of_parts
 from sfumato.tasks.query.bounds.spread import root_above, root_below
 from sfumato.tasks.query.question.aggregate import Aggregate
-
-_OF_WHOLE = frozenset({"sum", "min", "max", "percentile_disc"})  # whole of whole numbers
 
 
 @dataclass(frozen=True)
@@ -212,11 +199,44 @@ class Existing:
         return tuple(dict.fromkeys((*self.value.asked, *self.rows.asked)))
 
     def bounds(self, found: Found) -> Bounds:
-        """Those of the formula, if there is a row."""
+        """Return those of the formula, if there is a row."""
         value, rows = self.value.bounds(found), self.rows.bounds(found)
         if not number(rows.upper):
             return NULL
-        return replace(value, may_be_empty=value.may_be_empty or not number(rows.lower))
+        if number(rows.lower):
+            return value
+        sure = value.attained and value.lower == value.upper
+        return replace(value, may_be_empty=True, attained=sure)
+
+
+@dataclass(frozen=True)
+class AmongRows:
+    """A number, a sum or a proportion of some rows among others.
+
+    Attributes:
+        function: which of these, by `bounds/among.py`.
+        part: the number of the rows that count, or their sum.
+        others: how many other rows there are.
+        rows: how many rows there are.
+        joint: whether the part and the number of others come to opposite ends together.
+    """
+
+    function: Callable[[Bounds, Bounds, Bounds, bool], Bounds]
+    part: Formula
+    others: Formula
+    rows: Formula
+    joint: bool
+
+    @property
+    def asked(self) -> tuple[AskedOfPart, ...]:
+        """All that the three are calculated of."""
+        formulas = (self.part, self.others, self.rows)
+        return tuple(dict.fromkeys(asked for formula in formulas for asked in formula.asked))
+
+    def bounds(self, found: Found) -> Bounds:
+        """Return what the function makes of the bounds of all three."""
+        part, others, rows = (of.bounds(found) for of in (self.part, self.others, self.rows))
+        return self.function(part, others, rows, self.joint)
 
 
 def pool(
@@ -237,27 +257,3 @@ def pool(
             "published apart"
         )
     return Pooled(name, values, counts, whole, rest)
-
-
-def is_whole(formula: Formula, is_integer: Callable[[str], bool]) -> bool:
-    """Decide whether a formula surely comes to whole numbers.
-
-    Args:
-        formula: any.
-        is_integer: tells of a column whether its values are whole.
-    """
-    if isinstance(formula, Constant):
-        return formula.value.denominator == 1
-    if isinstance(formula, Existing):
-        return is_whole(formula.value, is_integer)
-    if isinstance(formula, Calculation):
-        return formula.function in _KEEPING_WHOLE and all(
-            is_whole(operand, is_integer) for operand in formula.operands
-        )
-    aggregate = formula.asked[0].aggregate
-    if aggregate.kind.counts_rows:
-        return True
-    return aggregate.function in _OF_WHOLE and is_integer(str(aggregate.sensitive))
-
-
-_KEEPING_WHOLE = (add, subtract, multiply, negate, absolute, coalesce, null_if_whole)
