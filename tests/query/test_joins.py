@@ -10,6 +10,7 @@ from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.test_language_of_worlds import AllWorlds, holds
 from tests.query.test_matched import FORMS
+from tests.query.worlds import column, declare
 
 OWN = {
     "rates": pa.table({"age": [0, 1, 5], "rate": [0.5, 2.0, 9.0], "area": ["n", "s", "n"]}),
@@ -101,3 +102,30 @@ def test_joins_are_not_written_for_databases():
     known = AllWorlds("permuted", "independent", 3)
     with pytest.raises(QueryError, match="no table of your own"):
         rewrite("SELECT COUNT(*) FROM microdata JOIN rates USING (age)", known.declared)
+
+
+LABELLED = declare(
+    "generalized",
+    sex=column("quasi-identifier", "string"),
+    loss=column("sensitive", "integer"),
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["f", "m", "*", "{f, m}"], "2 rows show it as a label for several values"),
+        (["f", "m", '{"a, b"}'], "1 row shows it as a label"),
+        (["f", "m", "f", "x"], None),
+    ],
+)
+def test_labels_of_several_values_are_not_joined(labels, why):
+    """The text of such a label is no key: a join would leave out rows that have the value."""
+    table = pa.table({"sex": labels, "loss": list(range(len(labels)))})
+    query = "SELECT COUNT(years) AS n, SUM(loss) AS s FROM microdata LEFT JOIN words USING (sex)"
+    if why is not None:
+        with pytest.raises(QueryError, match=why):
+            answer_on({"microdata": table}, LABELLED, query, own=OWN)
+    else:
+        (row,) = answer_on({"microdata": table}, LABELLED, query, own=OWN).rows
+        assert (row["n"].lower, row["n"].upper) == (3, 3)

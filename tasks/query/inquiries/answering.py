@@ -79,9 +79,14 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
     if not inquiry.calculated and not inquiry.joins:
         yield published
         return
-    from sfumato.tasks.query.inquiries.calculating import add_calculated, add_joined, in_one
+    from sfumato.tasks.query.inquiries.calculating import add_calculated, in_one
 
-    tables = add_joined(in_one(published.tables), inquiry.joins)
+    tables: Files = in_one(published.tables)
+    if inquiry.joins:
+        from sfumato.tasks.query.inquiries.joining import add_joined, require_exact_keys
+
+        require_exact_keys(tables, published.declared, inquiry.joins)
+        tables = add_joined(tables, inquiry.joins)
     tables = add_calculated(tables, inquiry.calculated)
     declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])
     with published.opening(tables, declared) as engine:

@@ -1,19 +1,15 @@
-"""Calculated and joined columns, put beside published ones in the tables that have them."""
+"""Calculated columns, put beside published ones in the tables that have them."""
 
 from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.engines.engine import Files, Source, read_table
 from sfumato.tasks.query.question.calculated import Calculated
-from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.sql.parted import TableInParts
-from sfumato.tasks.sql.session import calculate, fetch_table, session
-
-_PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
+from sfumato.tasks.sql.session import calculate
 
 
 def in_one(tables: Files) -> dict[str, Source]:
@@ -70,49 +66,3 @@ def _cast(column: pa.ChunkedArray, one: Calculated) -> pa.ChunkedArray:
             "is null where it would be 0"
         )
     return found
-
-
-def add_joined(tables: Files, joins: Iterable[JoinedTable]) -> dict[str, Source]:
-    """The published tables, and beside the columns of each key those of the joined table.
-
-    Raises:
-        InputError: where a file is missing.
-    """
-    found = dict(tables)
-    for joined in joins:
-        found = {name: _with_joined(source, joined) for name, source in found.items()}
-    return found
-
-
-def _with_joined(source: Source, joined: JoinedTable) -> Source:
-    table = read_table(source)
-    if not set(joined.keys) <= set(table.column_names):
-        return source
-    place = pa.array(range(table.num_rows), pa.int64())
-    all_ = pa.array([True] * joined.table.num_rows, pa.bool_())
-    marked = joined.table.append_column(joined.matched, all_)
-    with session({_PUBLISHED: _keyed(table, joined, place), _OWN: marked}) as connection:
-        found = fetch_table(connection, _lookup(joined))
-    for name in joined.columns:
-        column = found[name]
-        known = column.fill_null(False) if name == joined.matched else column
-        table = table.append_column(name, known)
-    return table
-
-
-def _keyed(table: pa.Table, joined: JoinedTable, place: pa.Array) -> pa.Table:
-    return table.select(list(joined.keys)).append_column(_PLACE, place)
-
-
-def _lookup(joined: JoinedTable) -> exp.Select:
-    """The query of the joined table's columns for each published row, in order."""
-    shown = [exp.column(name, table=_OWN, quoted=True) for name in joined.columns]
-    same = [
-        exp.EQ(
-            this=exp.column(name, table=_PUBLISHED, quoted=True),
-            expression=exp.column(name, table=_OWN, quoted=True),
-        )
-        for name in joined.keys
-    ]
-    query = exp.select(*shown).from_(_PUBLISHED).join(_OWN, on=exp.and_(*same), join_type="left")
-    return query.order_by(exp.column(_PLACE, table=_PUBLISHED, quoted=True))

@@ -1,0 +1,107 @@
+"""Columns of an analyst's own tables, put beside the published columns that they are joined by."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.labels import Admitted, ListedValues
+from sfumato.tasks.forms.recoded.recoded import labels_of, read_labels
+from sfumato.tasks.query.engines.engine import Files, Source, read_table
+from sfumato.tasks.query.question.joined import JoinedTable
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.session import fetch_table, session
+
+_PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
+
+
+def require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
+    """Refuse a join by a column whose labels stand for several values: no text of it matches those.
+
+    Raises:
+        QueryError: with the number of such rows, and what to do.
+        InputError: where a file is missing.
+    """
+    names = {name for joined in joins for name in joined.keys}
+    calculable = WAYS[declared.form.shows].calculable
+    columns = {
+        name: column
+        for name, column in declared.columns.items()
+        if name in names and column.role not in calculable
+    }
+    if WAYS[declared.form.shows].without_rows or not columns:
+        return
+    microdata = read_table(tables[TABLE])
+    labels = read_labels(microdata, columns, reader_for(form_of(declared)))
+    for name, (admitted, codes) in labels.items():
+        texts, _ = labels_of(microdata, name)
+        one_value = map(_is_one_value, admitted, texts)
+        several = ~np.fromiter(one_value, dtype=bool, count=len(texts))
+        hidden = int(several[codes].sum())
+        if hidden:
+            rows = "row shows" if hidden == 1 else "rows show"
+            raise QueryError(
+                f"JOIN by {quote_name(name)}: {hidden:,} {rows} it as a label for several values, "
+                "and which of them a row has is not published. Ask by the values themselves: "
+                f"WHERE {quote_name(name)} IN (…)"
+            )
+
+
+def _is_one_value(label: Admitted, text: str | None) -> bool:
+    """Decide whether a label is a value by itself, written as it is, or null alone."""
+    if not isinstance(label, ListedValues) or len(label.values) + label.null != 1:
+        return False
+    return all(value == text for value in label.values if isinstance(value, str))
+
+
+def add_joined(tables: Files, joins: Iterable[JoinedTable]) -> dict[str, Source]:
+    """The published tables, and beside the columns of each key those of the joined table.
+
+    Raises:
+        InputError: where a file is missing.
+    """
+    found = dict(tables)
+    for joined in joins:
+        found = {name: _with_joined(source, joined) for name, source in found.items()}
+    return found
+
+
+def _with_joined(source: Source, joined: JoinedTable) -> Source:
+    table = read_table(source)
+    if not set(joined.keys) <= set(table.column_names):
+        return source
+    place = pa.array(range(table.num_rows), pa.int64())
+    all_ = pa.array([True] * joined.table.num_rows, pa.bool_())
+    marked = joined.table.append_column(joined.matched, all_)
+    with session({_PUBLISHED: _keyed(table, joined, place), _OWN: marked}) as connection:
+        found = fetch_table(connection, _lookup(joined))
+    for name in joined.columns:
+        column = found[name]
+        known = column.fill_null(False) if name == joined.matched else column
+        table = table.append_column(name, known)
+    return table
+
+
+def _keyed(table: pa.Table, joined: JoinedTable, place: pa.Array) -> pa.Table:
+    return table.select(list(joined.keys)).append_column(_PLACE, place)
+
+
+def _lookup(joined: JoinedTable) -> exp.Select:
+    """The query of the joined table's columns for each published row, in order."""
+    shown = [exp.column(name, table=_OWN, quoted=True) for name in joined.columns]
+    same = [
+        exp.EQ(
+            this=exp.column(name, table=_PUBLISHED, quoted=True),
+            expression=exp.column(name, table=_OWN, quoted=True),
+        )
+        for name in joined.keys
+    ]
+    query = exp.select(*shown).from_(_PUBLISHED).join(_OWN, on=exp.and_(*same), join_type="left")
+    return query.order_by(exp.column(_PLACE, table=_PUBLISHED, quoted=True))
