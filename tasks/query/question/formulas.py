@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.among import proportion
 from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, variance_of_parts
@@ -232,6 +233,11 @@ class AmongRows:
         """All that the three are calculated of."""
         formulas = (self.part, self.others, self.rows)
         return tuple(dict.fromkeys(asked for formula in formulas for asked in formula.asked))
+
+    @property
+    def limits(self) -> tuple[int | None, int | None]:
+        """The least and the greatest that it can come to, as far as its function tells."""
+        return (0, 1) if self.function is proportion else (None, None)
 
     def bounds(self, found: Found) -> Bounds:
         """Return what the function makes of the bounds of all three."""
