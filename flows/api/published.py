@@ -143,11 +143,14 @@ class VerifiedRelease:
             dialect: duckdb, postgres, sqlite or mariadb.
 
         Raises:
-            QueryError: where the query is not allowed, or cannot be rewritten.
+            QueryError: where the query is not allowed, cannot be rewritten, or gives SQL that a
+                database with the tables would refuse.
+            InputError: where a file is missing.
         """
-        from sfumato.tasks.query.sql.rewrite import rewrite
+        from sfumato.tasks.query.rewriting import rewriter
 
-        return str(rewrite(sql, self._release.declared).sql(dialect))
+        with rewriter(self._release) as rewriting:
+            return rewriting.sql(sql, dialect)
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """A DuckDB connection with the published tables, and those that rewritten SQL reads.
@@ -160,12 +163,10 @@ class VerifiedRelease:
             InputError: where a file is missing.
             PromiseError: where the files changed since they were verified.
         """
-        from sfumato.tasks.query.ask import files_of_tables
-        from sfumato.tasks.sql.session import open_session
+        from sfumato.tasks.query.rewriting import open_tables
 
         require_unchanged(self.directory, self._standing)
-        sensitive = self._release.declared.named("sensitive")
-        return open_session(files_of_tables(self._release, sensitive))
+        return open_tables(self._release)
 
     def check(self) -> tuple[str, ...]:
         """Measure every promise again on the published tables, and compare every file with them.

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from typing import Literal
 
 LAYOUT = "sfumato-page"
-"""The name under which a release says how its page, and its list of files, are laid out."""
-_LAYOUT = "5"
+"""The name under which a release says how its page, files and ready SQL are laid out."""
+_LAYOUT = "6"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -16,8 +16,9 @@ ToldByPages = Literal[
     "little left",  # a warning that little is left
     "learning",  # what all groups teach
     "references",  # what would be guessed of values that are dealt at random
+    "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
 ]
-"""What came to pages with a later layout than the first."""
+"""What came to pages, or to files beside them, with a later layout than the first."""
 _SINCE: Mapping[ToldByPages, int] = {
     "codebook": 2,
     "guesses": 3,
@@ -26,6 +27,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "little left": 5,
     "learning": 5,
     "references": 5,
+    "outward bounds": 6,
 }
 
 

@@ -51,6 +51,8 @@ def _spell(node: exp.Expr, spelling: Spelling) -> exp.Expr:
         # Where nulls come is of no matter in windows, and not every database lets one say it.
         node.set("nulls_first", spelling.nulls_first and not node.args.get("desc"))
         return node
+    if isinstance(node, exp.Literal) and node.is_string:
+        return spelling.text(node)
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
         return spelling.node(node)
     if node.to.this not in _MOMENTS or not node.this.is_string:

@@ -81,7 +81,7 @@ COMMANDS = {
     ("query", RELEASE, COUNT, "--format", "json"): PUBLISHED | {"duckdb", "sqlglot"},
     ("query", LABELS, COUNT, "--format", "csv"): PUBLISHED | {"duckdb", "sqlglot"},
     ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "rich", "sqlglot"},
-    ("query", RELEASE, COUNT, "--rewrite", "postgres"): PUBLISHED | {"sqlglot"},
+    ("query", RELEASE, COUNT, "--rewrite", "postgres"): PUBLISHED | {"duckdb", "sqlglot"},
     ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
     ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},
     ("diff", EARLIER, RELEASE): PUBLISHED,

@@ -471,7 +471,7 @@ def test_nulls_are_counted_when_asked_for():
     query = 'SELECT COUNT(age) AS a, COUNT(loss) AS l, COUNT("Sex") AS s FROM microdata'
     (row,) = answer_on(tables, declared, query).rows
     with session(tables) as connection:
-        written = fetch(connection, rewrite(query, declared).tree)
+        written = fetch(connection, rewrite(query, declared).duckdb_tree)
     assert_same_rows(written, [[of for n in "als" for of in told(row[n])]], query)
     truth = [len(table[of]) - table[of].null_count for of in ("age", "loss", "Sex")]
     assert table["Sex"].null_count

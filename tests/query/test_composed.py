@@ -196,5 +196,5 @@ def test_subdomains(where):
                 question = read_question(counted, RANGES)
                 expected = returned(question, answer_on(tables, RANGES, counted), "possible")
                 assert_same_rows(
-                    fetch(connection, rewrite(counted, RANGES).tree), expected, counted
+                    fetch(connection, rewrite(counted, RANGES).duckdb_tree), expected, counted
                 )

@@ -105,7 +105,7 @@ def test_the_rewritten_query_keeps_the_same_rows(form, where):
                 assert certain <= possible
                 assert possible <= {row["sex"] for row in unlimited.rows}
                 for reading, expected in (("possible", possible), ("certain", certain)):
-                    found = fetch(connection, rewrite(query, declared, reading).tree)
+                    found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
                     assert {row[0] for row in found} == expected, (having, reading)
                 kept[having] += len(possible)
     assert all(kept[having] or "MIN" in having for having in HAVINGS)
@@ -120,7 +120,7 @@ def test_no_group_of_an_answer_has_no_rows(form, having):
     assert answer_on(tables, declared, query.partition(" HAVING")[0]).rows != ()
     assert answer_on(tables, declared, query).rows == ()
     with session(tables) as connection:
-        assert fetch(connection, rewrite(query, declared, "possible").tree) == []
+        assert fetch(connection, rewrite(query, declared, "possible").duckdb_tree) == []
     several = query.replace(having, "COUNT(*) <> 1")
     more = answer_on(tables, declared, several.replace("<>", ">"))
     assert answer_on(tables, declared, several) == more
@@ -199,9 +199,9 @@ def test_without_groups_there_is_a_row_of_no_rows(form):
         assert answer_on(tables, declared, grouped).rows == ()
         with session(tables) as connection:
             for reading in ("possible", "certain"):
-                found = fetch(connection, rewrite(query, declared, reading).tree)
+                found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
                 assert found == [(None, None)]
-                assert fetch(connection, rewrite(grouped, declared, reading).tree) == []
+                assert fetch(connection, rewrite(grouped, declared, reading).duckdb_tree) == []
 
 
 @pytest.mark.parametrize(

@@ -440,7 +440,7 @@ def test_rewritten_queries_give_the_same_where_little_is_sure():
         query += f" WHERE {where} GROUP BY sex"
         with engine(tables, SMALL) as asking, session(tables) as connection:
             expected = answered(asking, SMALL, query)
-            assert_same_rows(fetch(connection, rewrite(query, SMALL).tree), expected, query)
+            assert_same_rows(fetch(connection, rewrite(query, SMALL).duckdb_tree), expected, query)
         told.update(row[1] > 0 for row in expected)
     assert min(told[True], told[False]) > 3
 

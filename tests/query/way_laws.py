@@ -75,7 +75,7 @@ class WayLaws:
         (row,) = answer_on(case.tables, case.declared, query).rows
         beside = SQL_WAYS[case.way].beside(case.tables, case.declared)
         with session({**case.tables, **beside}) as connection:
-            (found,) = fetch(connection, rewrite(query, case.declared).tree)
+            (found,) = fetch(connection, rewrite(query, case.declared).duckdb_tree)
         assert found[:2] == (row["n"].lower, row["n"].upper)
         assert len(found) == len(WAYS[case.way].sides)
 

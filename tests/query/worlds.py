@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter
 
+from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.query.answer import Answer
@@ -45,6 +46,7 @@ def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:
         form=shape(form),
         rows=COUNTS,
         versions="disjoint",
+        software=software(),
     )
 
 

@@ -145,18 +145,18 @@ def _rewrite(
     opened: "Release", asked: "list[Statement]", dialect: Any, how: tuple[Any, Any], *, alone: bool
 ) -> int:
     """Print the SQL of each query, or why there is none; returns how many have none."""
-    from sfumato.tasks.query.sql.rewrite import rewrite
+    from sfumato.tasks.query.rewriting import rewriter
 
     refused = 0
-    for number, one in enumerate(asked, start=1):
-        try:
-            text = rewrite(one.text, opened.declared, *how).sql(dialect)
-            echo(text + ";" * (not alone))
-        except QueryError as error:
-            if alone:
-                raise
-            refused += 1
-            refusal_as(RefusedQuery(number, one.line, str(error)), "text")
+    with rewriter(opened) as rewriting:
+        for number, one in enumerate(asked, start=1):
+            try:
+                echo(rewriting.sql(one.text, dialect, *how) + ";" * (not alone))
+            except QueryError as error:
+                if alone:
+                    raise
+                refused += 1
+                refusal_as(RefusedQuery(number, one.line, str(error)), "text")
     return refused
 
 

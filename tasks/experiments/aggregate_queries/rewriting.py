@@ -30,7 +30,7 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
         trial = try_method(people, permuted_losses(people, 5, 100, "weighted"), inputs, seed)
         release = trial.require_kept().release
         shown = files_of_tables(release, [LOSS])
-        bounds = rewrite(_QUERY, release.declared).tree
+        bounds = rewrite(_QUERY, release.declared).duckdb_tree
         original = parse_one(_QUERY, dialect="duckdb")
         for series, tables, query in (
             (_ORIGINAL, {"microdata": people.table()}, original),

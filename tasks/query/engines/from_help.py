@@ -41,7 +41,7 @@ def bounds_from_help(
     asked = question.with_aggregates([*question.aggregates, ROWS])
     width = len(question.group_by)
     rows = {}
-    for row in fetch(connection, bounds_query(asked, rows_in, divided=False)):
+    for row in fetch(connection, bounds_query(asked, rows_in, means="sums")):
         key, sides, count = row[:width], row[width:-2], int(row[-1])
         found = {}
         for a, low, high in zip(question.aggregates, sides[::2], sides[1::2], strict=True):

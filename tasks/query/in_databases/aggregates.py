@@ -74,11 +74,17 @@ def of_all(question: Question, aggregate: Aggregate, table: str) -> exp.Expr:
     if aggregate.kind.counts_rows:
         zero = exp.Literal.number(0)
         return total if question.group_by else exp.Coalesce(this=total, expressions=[zero])
-    if aggregate.function == "sum":
-        return total
-    counted = exp.Sum(this=exp.column(f"n{number}", table=table))
+    return total
+
+
+def parts_of_mean(
+    question: Question, aggregate: Aggregate, table: str
+) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+    """The sum of all groups' values, twice, and their number, null where there are none."""
+    number = exact_of(question).index(aggregate)
+    total, counted = (exp.Sum(this=exp.column(f"{of}{number}", table=table)) for of in "xn")
     divisor = exp.Nullif(this=counted, expression=exp.Literal.number(0))
-    return exp.Div(this=total, expression=divisor, typed=False, safe=False)
+    return total, total.copy(), divisor
 
 
 def distinct_name(number: int) -> str:

@@ -52,11 +52,13 @@ def by_arrays(query: exp.Select, sensitive: str) -> exp.Select:
         sensitive: the column.
     """
     asked, helping = query.copy(), help_name(sensitive)
-    for join in asked.args["joins"]:
-        if join.this.name == helping:
-            hits = exp.column(_HITS, table=asked.args["from_"].this.name)
-            join.set("this", exp.alias_(exp.table_(arrays_name(sensitive)), helping, table=True))
-            join.set("using", [exp.to_identifier(_GROUP_ID)])
+    for part in list(asked.find_all(exp.Select)):
+        for join in part.args.get("joins") or ():
+            if join.this.name == helping:
+                hits = exp.column(_HITS, table=part.args["from_"].this.name)
+                arrays = exp.alias_(exp.table_(arrays_name(sensitive)), helping, table=True)
+                join.set("this", arrays)
+                join.set("using", [exp.to_identifier(_GROUP_ID)])
     for column in list(asked.find_all(exp.Column)):
         if column.table == helping:
             place = exp.Bracket(this=column.copy(), expressions=[hits.copy()], offset=1)

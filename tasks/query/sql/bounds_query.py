@@ -1,5 +1,7 @@
 """Queries over published rows and help tables, for bounds and for whole sums of groups."""
 
+from typing import Literal
+
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
@@ -12,24 +14,35 @@ from sfumato.tasks.query.in_databases.aggregates import (
     names_of_groups,
     of_all,
     of_group,
+    parts_of_mean,
 )
 from sfumato.tasks.query.in_databases.calculated import put_calculated
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
 from sfumato.tasks.query.question.relations import Relations
+from sfumato.tasks.query.sql.conditions.quotients import (
+    over_sums,
+    plain_quotient,
+    quotient_bound,
+)
 from sfumato.tasks.query.sql.conditions.sensitive_values import group_parts, group_sums
 from sfumato.tasks.query.sql.conditions.trees import alias, with_parts
 
 _SELECTED, _GROUP_ID, _HITS = "selected", "group_id", "hits"
 
 
-def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True) -> exp.Select:
+Means = Literal["outward", "nearest", "sums"]
+"""Bounds of means: quotients rounded outwards, or to the nearest, or their sums in their place."""
+
+
+def bounds_query(question: Question, rows: str = TABLE, means: Means = "outward") -> exp.Select:
     """The query that returns the bounds.
 
     Args:
         question: without conditions on sensitive values.
         rows: the table of the rows.
-        divided: whether means are, or are left as the sums that they are quotients of.
+        means: as they are written. Where they are rounded outwards, the query is over one that
+            returns sums and numbers of rows under names of its own.
 
     Raises:
         QueryError: where a help table does not hold the bounds of an aggregate.
@@ -39,14 +52,13 @@ def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True)
         if isinstance(item, GroupColumn):
             columns.append(alias(keys[item.name], item.label, quoted=True))
         else:
-            lower, upper = sides(item.label)
-            low, high = _bounds(item, question, divided)
-            columns += [alias(low, lower, quoted=True), alias(high, upper, quoted=True)]
+            bounds = zip(_bounds(item, question, means), sides(item.label), strict=True)
+            columns += [alias(of, side, quoted=True) for of, side in bounds]
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
     query = query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
-    return _with_distinct(query, question, rows)
+    return over_sums(_with_distinct(query, question, rows))
 
 
 def totals_query(question: Question, sensitive: str, known: Relations) -> exp.Select:
@@ -157,12 +169,14 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _bounds(aggregate: Aggregate, question: Question, divided: bool) -> tuple[exp.Expr, exp.Expr]:
+def _bounds(aggregate: Aggregate, question: Question, means: Means) -> tuple[exp.Expr, exp.Expr]:
     """Bounds of the help table, combined over groups; the number of rows is known exactly.
 
     Without selected rows all bounds but those of COUNT are null, as in SQL.
     """
     hits, of = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
+    if aggregate.exact and aggregate.function == "avg":
+        return _divided(*parts_of_mean(question, aggregate, _SELECTED))
     if aggregate.exact:
         known = of_all(question, aggregate, _SELECTED)
         return known, known.copy()
@@ -173,13 +187,16 @@ def _bounds(aggregate: Aggregate, question: Question, divided: bool) -> tuple[ex
         raise QueryError(f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`")
     table = help_name(str(aggregate.sensitive))
     low, high = (end.function(this=_column(end.name, table)) for end in (of.lower, of.upper))
-    if of.per_row and divided:
-        return _quotient(low, hits), _quotient(high, hits.copy())
-    return low, high
+    if not of.per_row or means == "sums":
+        return low, high
+    if means == "nearest":
+        return plain_quotient(low, hits), plain_quotient(high, hits.copy())
+    return _divided(low, high, hits)
 
 
-def _quotient(over: exp.Expr, under: exp.Expr) -> exp.Expr:
-    return exp.Div(this=over, expression=under, typed=False, safe=False)
+def _divided(low: exp.Expr, high: exp.Expr, rows: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    lower = quotient_bound(low, rows, upper=False)
+    return lower, quotient_bound(high, rows.copy(), upper=True)
 
 
 def _column(name: str, table: str) -> exp.Column:

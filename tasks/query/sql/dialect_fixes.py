@@ -5,21 +5,38 @@ Bounds stand in help tables, and in common table expressions that
 in cells, and of the values in a group.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from sqlglot import exp
 
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, CHOSEN, VALUED
+from sfumato.tasks.query.sql.conditions.quotients import marked_quotients
+from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, CHOSEN, RUNS, VALUED
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
+from sfumato.tasks.sql.dialects.outward import (
+    Arithmetic,
+    Numeric,
+    add,
+    quotient,
+    sum_of_floats,
+    sum_within,
+)
 from sfumato.tasks.sql.write import spell
 
-Outwards = Callable[[exp.Expr, bool], exp.Expr]
-
 _HELP = "help_"
-_SUMS = {"l_sum": False, "u_sum": True, "sum_l": False, "sum_u": True}  # whether it is an upper one
+_SUMS = {
+    "l_sum": False,
+    "u_sum": True,
+    "sum_l": False,
+    "sum_u": True,
+    "low_base_sum": False,
+    "low_mean_sum": False,
+    "high_base_sum": True,
+    "high_mean_sum": True,
+}
+"""The names of bounds that are sums, or that means are made of, and whether they are upper ones."""
 _INEXACT = ("decimal", "float")
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
 
@@ -42,11 +59,11 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
 def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> exp.Expr:
     """The tree that `write_bounds` writes, which another statement may have as its part."""
     changed, known, spelling = tree.copy(), types or {}, dialect.spelling
+    if spelling is not None and not spelling.decimals:
+        _require_exact_sums(changed, known, dialect)
+    _round_quotients(changed, known, dialect.arithmetic)
+    _round_sums(changed, known, dialect.arithmetic)
     if spelling is not None:
-        if not spelling.decimals:
-            _require_exact_sums(changed, known, dialect)
-        if spelling.outwards is not None:
-            _round_sums(changed, known, spelling.outwards)
         if spelling.groups_windows:
             _group_windows(changed)
         if not spelling.boolean_extremes and "boolean" in known.values():
@@ -73,19 +90,75 @@ def _require_exact_sums(tree: exp.Expr, types: Types, dialect: Dialect) -> None:
         return
     compared = {column.name for column in clause.find_all(exp.Column)}
     for named in tree.find_all(exp.Alias):
-        sums = named.find(exp.Sum) or _summed(named.this)
-        if named.alias in compared and sums and _bounded(named.this, types) in _INEXACT:
+        sums = named.find(exp.Sum) or _summed(named.this) or _is_quotient(named)
+        if named.alias in compared and sums and _bounded(_summed_in(named.this), types) in _INEXACT:
             raise dialect.refusal("HAVING with a sum or mean of decimals or floats")
 
 
-def _round_sums(tree: exp.Expr, types: Types, outwards: Outwards) -> None:
+def _round_quotients(tree: exp.Expr, types: Types, known: Arithmetic) -> None:
+    """Write quotients that are bounds, rounded outwards."""
+    for mark, upper in marked_quotients(tree):
+        over, under = mark.expressions
+        mark.replace(quotient(over, under, _kind(mark, types, known), upper, known))
+
+
+def _round_sums(tree: exp.Expr, types: Types, known: Arithmetic) -> None:
     """Round sums that are bounds outwards, where the database's may have been rounded."""
     for named in list(tree.find_all(exp.Alias)):
         bound = named.this
         of_help = isinstance(bound, exp.Sum) and isinstance(bound.this, exp.Column)
         name = bound.this.name if of_help else named.alias
         if name in _SUMS and _bounded(bound, types) is not None:
-            named.set("this", outwards(bound, _SUMS[name]))
+            kind = _kind(bound, types, known)
+            for total, sums in list(_totals(bound)):
+                total.replace(_rounded(sums, kind, known, upper=_SUMS[name]))
+
+
+def _rounded(sums: list[exp.Expr], kind: Numeric, known: Arithmetic, *, upper: bool) -> exp.Expr:
+    if kind == "float":
+        return exp.paren(sum_of_floats(sums, upper))
+    if kind == "integer" and known.total is not None:
+        return known.total(sums, upper)
+    copies = [of.copy() for of in sums]
+    for value in (v for of in copies for v in of.find_all(exp.Column)):
+        if kind == "integer" and isinstance(value.parent, exp.Mul) and value.name == "v":
+            value.replace(known.factor(value))
+    return add(*copies)
+
+
+def _totals(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
+    """The sums of values in a bound, those that are added as one, with what is added."""
+    terms = [node.left, node.right] if isinstance(node, exp.Add) else [node]
+    if all(isinstance(sum_within(term), exp.Sum) and _has_values(term) for term in terms):
+        yield node, terms
+        return
+    for part in node.iter_expressions():
+        yield from _totals(part)
+
+
+def _has_values(node: exp.Expr) -> bool:
+    columns = node.find_all(exp.Column)
+    return any(column.name == "v" or column.table.startswith(_HELP) for column in columns)
+
+
+def _kind(node: exp.Expr, types: Types, known: Arithmetic) -> Numeric:
+    """The type of the numbers that a bound is made of: integers where it is not told."""
+    source = _summed_in(node)
+    type_ = _bounded(source, types)
+    if type_ not in _INEXACT:
+        return "integer"
+    helped = any(column.table.startswith(_HELP) for column in source.find_all(exp.Column))
+    return "decimal" if known.decimals and (helped or type_ == "decimal") else "float"
+
+
+def _summed_in(node: exp.Expr) -> exp.Expr:
+    """The sum that a marked quotient is of, which another query may have made for it."""
+    query = node.find_ancestor(exp.Select)
+    source = query.args.get("from_") if isinstance(node, exp.Anonymous) and query else None
+    if source is None or not isinstance(source.this, exp.Subquery):
+        return node
+    made = (of for of in source.this.this.expressions if of.alias == node.expressions[0].name)
+    return next((of.this for of in made if isinstance(of, exp.Alias)), node)
 
 
 def _group_windows(tree: exp.Expr) -> None:
@@ -99,6 +172,10 @@ def _group_windows(tree: exp.Expr) -> None:
         if key is not None and any(column.find(exp.Window) for column in part.this.expressions):
             windowed = exp.select("*").from_(part.this.subquery("windowed"))
             part.set("this", windowed.group_by("group_id", key))
+
+
+def _is_quotient(node: exp.Expr) -> bool:
+    return any(True for _ in marked_quotients(node))
 
 
 def _summed(node: exp.Expr) -> bool:
@@ -124,8 +201,9 @@ def _numbered(column: exp.Column) -> str | None:
     if column.table.startswith(BOUNDS_OF):
         return column.table.removeprefix(BOUNDS_OF)
     part = column.find_ancestor(exp.CTE)
-    if column.name == "v" and part is not None and part.alias.startswith(BOUNDS_OF):
-        return part.alias.removeprefix(BOUNDS_OF)
+    if column.name == "v" and part is not None:
+        starts = (start for start in (BOUNDS_OF, RUNS) if part.alias.startswith(start))
+        return next((part.alias.removeprefix(start) for start in starts), None)
     return None
 
 

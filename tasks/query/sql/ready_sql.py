@@ -3,13 +3,19 @@
 from sqlglot import exp
 
 from sfumato.tasks.declaration.cuts import PARTS
+from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.help_tables.build import help_names
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.sql.bounds_query import bounds_query
+from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.parted import union_of_parts
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
@@ -30,10 +36,20 @@ def duckdb_script(declared: Declared) -> str:
     parts = [_comment("\n\n".join(words)), "\n".join(views)]
     for title, plain in way.queries(declared):
         parts.append(f"{_comment(title)}\n{plain.sql('duckdb', pretty=True)};")
-    for query in _examples(declared, way):
-        rewritten = rewrite(query, declared).sql()
-        parts.append(f"{_comment(f'Bounds for: {query}')}\n{rewritten};")
+    parts += [
+        f"{_comment(f'Bounds for: {query}')}\n{_rewritten(query, declared)};"
+        for query in _examples(declared, way)
+    ]
     return "\n\n".join(parts) + "\n"
+
+
+def _rewritten(query: str, declared: Declared) -> str:
+    """The SQL of an example, with means as the release's layout has them."""
+    if tells("outward bounds", declared.software):
+        return rewrite(query, declared).sql()
+    question = read_question(query, declared)
+    tree = bounds_query(question, relations(declared).rows, means="nearest")
+    return write_bounds(tree, DIALECTS["duckdb"])
 
 
 def _examples(declared: Declared, way: SqlWay) -> list[str]:

@@ -18,7 +18,7 @@ from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.dialect_fixes import write_bounds
+from sfumato.tasks.query.sql.dialect_fixes import spell_bounds, write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.sql.dialects.registry import DIALECTS
@@ -26,10 +26,21 @@ from sfumato.tasks.sql.dialects.registry import DIALECTS
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A query over the published tables that returns bounds, and the types of its columns."""
+    """A query over the published tables that returns bounds, and the types of its columns.
+
+    Attributes:
+        tree: the query, with marks in the place of quotients, which each database rounds outwards
+            in its own way.
+        types: of the columns of published tables.
+    """
 
     tree: exp.Select
     types: Types
+
+    @property
+    def duckdb_tree(self) -> exp.Expr:
+        """The query as DuckDB runs it."""
+        return spell_bounds(self.tree, DIALECTS["duckdb"], self.types)
 
     def sql(self, dialect: str = "duckdb") -> str:
         """The query as a database reads it.

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.dialects.outward import Arithmetic
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
@@ -42,6 +43,7 @@ class Spelling:
         moment: a DATE or TIMESTAMP of a text.
         collation: in which texts are compared by code points, where it must be told.
         number: a float as it is written.
+        text: a text as it is written, so that it means the same in every mode of server and client.
         node: any other part of a query.
         modulo: %, whose kind is told.
         modulo_refused: why % of numbers of a kind is not written, the divisor being 0 or not.
@@ -51,7 +53,6 @@ class Spelling:
         nulls_first: whether nulls come first in ascending order.
         boolean_extremes: whether there is a least boolean.
         groups_windows: whether the rows of windows must be grouped to be joined in good time.
-        outwards: a bound that is a sum, or an upper one, where floats stand for what is too long.
     """
 
     matches: Pattern
@@ -60,6 +61,7 @@ class Spelling:
     )
     collation: exp.Expr | None = None
     number: Callable[[exp.Expr], exp.Expr] = as_it_is
+    text: Callable[[exp.Literal], exp.Expr] = as_it_is
     node: Callable[[exp.Expr], exp.Expr] = as_it_is
     modulo: Callable[[exp.Expr, Kind], exp.Expr] = lambda rest, _: rest
     modulo_refused: Callable[[Kind, bool], str | None] = lambda _kind, _nonzero: None
@@ -69,7 +71,6 @@ class Spelling:
     nulls_first: bool = False
     boolean_extremes: bool = True
     groups_windows: bool = False
-    outwards: Callable[[exp.Expr, bool], exp.Expr] | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class Dialect:
         spelling: how conditions are written; None where it is the meaning itself.
         storage: how columns are stored.
         access: how it is reached.
+        arithmetic: of the exact numbers that bounds are computed of.
         function: makes a function, where the database has such.
         function_types: the types of what it returns, where they must be told.
         arrays: whether columns can be arrays.
@@ -169,6 +171,7 @@ class Dialect:
     spelling: Spelling | None
     storage: Storage
     access: Access
+    arithmetic: Arithmetic
     function: Function | None = None
     function_types: Mapping[ColumnType, str] = field(default_factory=dict)
     arrays: bool = False

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
+from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.statements import (
     create_function,
     drop,
@@ -69,6 +70,26 @@ def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnTy
     )
 
 
+def _huge(number: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=number.copy(), to=exp.DataType.build("INT128", "duckdb"))
+
+
+def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    """Of a BIGINT, since the cast of a HUGEINT may round twice: means of BIGINT are BIGINT."""
+    whole = exp.IntDiv(this=_huge(over), expression=under.copy())
+    return as_double(exp.Cast(this=whole, to=exp.DataType.build("BIGINT")))
+
+
+def _rest(over: exp.Expr, under: exp.Expr, kind: Numeric) -> exp.Expr:
+    """Of decimals that are whole: the others may have too many digits to be divided with rest."""
+    if kind == "integer":
+        return exp.Mod(this=_huge(over), expression=under.copy())
+    whole = exp.Anonymous(this="TRUNC", expressions=[over.copy()])
+    is_whole = exp.EQ(this=over.copy(), expression=whole)
+    rest = exp.Mod(this=_huge(whole), expression=under.copy())
+    return exp.Case(ifs=[exp.If(this=is_whole, true=rest)])
+
+
 duckdb = Dialect(
     name="duckdb",
     title="DuckDB",
@@ -88,6 +109,7 @@ duckdb = Dialect(
         "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "
         "WHERE database_name = current_database() AND schema_name = current_schema()",
     ),
+    arithmetic=Arithmetic(whole=_whole, rest=_rest),
     function=_function,
     arrays=True,
 )

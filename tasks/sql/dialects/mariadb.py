@@ -19,6 +19,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     double,
 )
 from sfumato.tasks.sql.dialects.misfits import misfitting_floats, misfitting_moments
+from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.rows import insert_rows
 from sfumato.tasks.sql.patterns import regular
 from sfumato.tasks.sql.statements import drop
@@ -46,12 +47,27 @@ def _collated(text: str) -> exp.Expr:
     return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
 
 
+def _text(text: exp.Literal) -> exp.Expr:
+    """As utf8mb4, whatever the client's character set is, and in hex where a mode could change it.
+
+    A backslash is none with NO_BACKSLASH_ESCAPES, and '' is NULL with EMPTY_STRING_IS_NULL.
+    """
+    known: str = text.this
+    plain = known.isascii() and known.isprintable() and known and "\\" not in known
+    written = text.copy() if plain else exp.HexString(this=known.encode().hex())
+    return exp.Introducer(this=exp.Var(this="_utf8mb4"), expression=written)
+
+
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
-    if not any_case:
-        return exp.Like(this=text, expression=_collated(pattern.replace("\\", "\\\\")))
-    whole = _collated(f"(?s){regular(pattern, end=chr(92) + 'z')}")
-    place = exp.Anonymous(this="REGEXP_INSTR", expressions=[text, whole])
-    return exp.GT(this=place, expression=exp.Literal.number(0))
+    if any_case:
+        whole = _collated(f"(?s){regular(pattern, end=chr(92) + 'z')}")
+        place = exp.Anonymous(this="REGEXP_INSTR", expressions=[text, whole])
+        return exp.GT(this=place, expression=exp.Literal.number(0))
+    if "\\" not in pattern:
+        return exp.Like(this=text, expression=_collated(pattern))
+    # Whether a backslash escapes in LIKE depends on the mode: another character does.
+    like = exp.Like(this=text, expression=_collated(pattern.replace("!", "!!")))
+    return exp.Escape(this=like, expression=exp.Var(this="'!'"))
 
 
 def _moment(text: exp.Expr, to: exp.DataType) -> exp.Expr:
@@ -99,7 +115,7 @@ def _fill(connection: Any, name: str, table: pa.Table) -> None:
 
 def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
     """A procedure: texts, since sqlglot writes neither its parameter nor EXECUTE IMMEDIATE."""
-    before, after = (exp.Literal.string(part).sql("mysql") for part in query)
+    before, after = (_text(exp.Literal.string(part)).sql("mysql") for part in query)
     made = (
         f"PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
         f"READS SQL DATA SQL SECURITY INVOKER "
@@ -109,6 +125,14 @@ def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnTy
     return Made(name, f"CREATE {made}", f"CREATE OR REPLACE {made}", dropped)
 
 
+def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    return as_double(exp.IntDiv(this=over.copy(), expression=under.copy()))
+
+
+def _rest(over: exp.Expr, under: exp.Expr, _: Numeric) -> exp.Expr:
+    return exp.Mod(this=over.copy(), expression=under.copy())
+
+
 mariadb = Dialect(
     name="mariadb",
     title="MariaDB",
@@ -116,6 +140,7 @@ mariadb = Dialect(
     spelling=Spelling(
         matches=_matches,
         moment=_moment,
+        text=_text,
         collation=_COLLATION,
         node=_quotient,
         modulo=_modulo,
@@ -144,5 +169,6 @@ mariadb = Dialect(
         existing=_TABLES,
         exchanges=f"{_TABLES} AND table_type = 'BASE TABLE'",
     ),
+    arithmetic=Arithmetic(whole=_whole, rest=_rest),
     function=_function,
 )

@@ -20,6 +20,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     double,
 )
 from sfumato.tasks.sql.dialects.misfits import misfitting_moments, misfitting_zeros
+from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.patterns import regular
 from sfumato.tasks.sql.statements import (
     column_definition,
@@ -61,6 +62,11 @@ def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
     if any_case:
         return exp.RegexpLike(this=text, expression=_collated(regular(pattern, end="$")))
     return exp.Like(this=text, expression=_collated(pattern.replace("\\", "\\\\")))
+
+
+def _text(text: exp.Literal) -> exp.Expr:
+    """As E'…' with a backslash: plain quotes need standard_conforming_strings to mean it."""
+    return exp.ByteString(this=text.this) if "\\" in text.this else text
 
 
 def _modulo_refused(kind: Kind, _: bool) -> str | None:
@@ -105,7 +111,7 @@ def _function(
         exp.StabilityProperty(this=exp.Literal.string("STABLE")),
     ]
     parameter = exp.ColumnDef(this=exp.to_identifier("condition"), kind=text)
-    body = exp.Literal.string(_body(*query))
+    body = _text(exp.Literal.string(_body(*query)))
     made = create_function("FUNCTION", name, parameter, properties, body)
     dropped = drop("FUNCTION", exp.table_(name), parameters=[text.copy()])
     statements = (tree.sql("postgres") for tree in (made, replacement(made), dropped))
@@ -114,10 +120,23 @@ def _function(
 
 def _body(before: str, after: str) -> str:
     """The function's text in PL/pgSQL, which sqlglot does not write."""
-    start, end = exp.Literal.string(before), exp.Literal.string(after)
+    start, end = (_text(exp.Literal.string(part)) for part in (before, after))
     condition = exp.Parameter(this=exp.Literal.number(1))
     whole = exp.DPipe(this=exp.DPipe(this=start, expression=condition), expression=end)
     return f"BEGIN RETURN QUERY EXECUTE {whole.sql('postgres')}; END"
+
+
+def _numeric(number: exp.Expr) -> exp.Expr:
+    """A number that can be as long as it wants: products and sums of BIGINT cannot."""
+    return exp.Cast(this=number.copy(), to=exp.DataType.build("DECIMAL"))
+
+
+def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    return as_double(exp.IntDiv(this=_numeric(over), expression=_numeric(under)))
+
+
+def _rest(over: exp.Expr, under: exp.Expr, _: Numeric) -> exp.Expr:
+    return exp.Mod(this=_numeric(over), expression=_numeric(under))
 
 
 postgres = Dialect(
@@ -128,6 +147,7 @@ postgres = Dialect(
         matches=_matches,
         collation=_COLLATION,
         number=double,
+        text=_text,
         modulo_refused=_modulo_refused,
         boolean_extremes=False,
     ),
@@ -153,6 +173,7 @@ postgres = Dialect(
         analyzes=True,
         require=("SHOW server_encoding", "UTF8", "texts are not stored as UTF-8"),
     ),
+    arithmetic=Arithmetic(whole=_whole, rest=_rest, factor=_numeric),
     function=_function,
     arrays=True,
     function_types=_RETURNED,

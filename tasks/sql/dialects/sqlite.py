@@ -2,9 +2,8 @@
 
 import math
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,6 +23,18 @@ from sfumato.tasks.sql.dialects.misfits import (
     misfitting_moments,
     misfitting_zeros,
 )
+from sfumato.tasks.sql.dialects.outward import (
+    ONE,
+    Arithmetic,
+    Numeric,
+    add,
+    as_double,
+    multiply,
+    number,
+    step_out,
+    sum_of_floats,
+    sum_within,
+)
 from sfumato.tasks.sql.dialects.rows import insert_rows, kind_of
 from sfumato.tasks.sql.patterns import glob_of
 
@@ -34,7 +45,7 @@ REAL_DIGITS = 15
 """Of a number that is held exactly."""
 LARGEST_WHOLE = 2**53
 """Up to here every whole number is a float."""
-_ROUNDING = "5e-16"  # more than four roundings of a float near 1
+_PLACE, _FAR = 2**32, 2**30  # the low bits of an integer; high bits that leave no room for them
 _ENDS = {"l_sum": -math.inf, "u_sum": math.inf}  # of help tables, whose bounds are rounded outwards
 _BOOLEAN = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="BOOLEAN")
 """A type by its name alone: sqlglot would write INTEGER."""
@@ -83,32 +94,54 @@ def _rounded(exact: pa.ChunkedArray, floats: pa.ChunkedArray, end: float) -> pa.
     return pa.chunked_array([pa.array(found, pa.float64())])
 
 
-def _outwards(bound: exp.Expr, is_upper: bool) -> exp.Expr:
-    """A bound made of sums, further out by more than they can have rounded where they are floats.
-
-    A sum of n floats is off by at most n - 1 roundings of the sum of their sizes.
-    """
-    sizes = [
-        exp.Sum(this=exp.Abs(this=exp.Mul(this=exp.paren(of.this), expression=_number("1.0"))))
-        for of in bound.find_all(exp.Sum)
-    ]
-    size = reduce(lambda left, right: exp.Add(this=left, expression=right), sizes, _number("0.0"))
-    kind = exp.Anonymous(this="TYPEOF", expressions=[bound.copy()])
-    inexact = exp.and_(
-        exp.EQ(this=kind, expression=exp.Literal.string("real")),
-        exp.GT(this=size.copy(), expression=_number(str(LARGEST_WHOLE))),
-    )
-    rows = exp.Add(this=exp.Count(this=exp.Star()), expression=_number("3"))
-    spare = reduce(
-        lambda left, right: exp.Mul(this=left, expression=right),
-        [exp.paren(size), exp.paren(rows), _number(_ROUNDING)],
-    )
-    out = (exp.Add if is_upper else exp.Sub)(this=exp.paren(bound), expression=spare)
-    return exp.Case().when(inexact, out).else_(bound.copy())
+def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    return as_double(exp.Div(this=over.copy(), expression=under.copy(), typed=True, safe=False))
 
 
-def _number(text: str) -> exp.Expr:
-    return exp.Literal.number(text)
+def _rest(over: exp.Expr, under: exp.Expr, _: Numeric) -> exp.Expr:
+    return exp.Mod(this=over.copy(), expression=under.copy())
+
+
+def _total(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
+    """A sum of integers by the sums of their high and their low bits, which cannot be too long."""
+    high, low = (add(*(_of_bits(of, bits) for of in sums)) for bits in (_high, _low))
+    whole = add(multiply(exp.paren(high), number(_PLACE)), low)
+    as_float = add(multiply(exp.paren(high.copy()), number(f"{_PLACE}.0")), low.copy())
+    far = exp.GTE(this=exp.Abs(this=high.copy()), expression=number(_FAR))
+    ifs = [exp.If(this=far, true=step_out(as_float, upper, ONE))]
+    column = sum_within(sums[0]).this
+    if isinstance(column, exp.Column):  # of a help table, whose sums may be floats
+        types = exp.Anonymous(this="TYPEOF", expressions=[column.copy()])
+        floats = sum_of_floats(sums, upper)
+        ifs.insert(0, exp.If(this=_is_real_type(exp.Max(this=types)), true=floats))
+    return exp.Case(ifs=ifs, default=whole)
+
+
+def _of_bits(node: exp.Expr, bits: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A SUM of values, or of their products with counts, with some of the values' bits alone."""
+    whole = node.copy()
+    summed = sum_within(whole)
+    products = (product.this for product in summed.find_all(exp.Mul))
+    values = [summed.this] if isinstance(summed.this, exp.Column) else list(products)
+    for value in values:
+        value.replace(exp.paren(bits(value.copy())))
+    return whole
+
+
+def _high(value: exp.Expr) -> exp.Expr:
+    return exp.BitwiseRightShift(this=value, expression=number(32))
+
+
+def _low(value: exp.Expr) -> exp.Expr:
+    return exp.BitwiseAnd(this=value, expression=number(_PLACE - 1))
+
+
+def _may_be_floats(value: exp.Expr) -> exp.Expr:
+    return _is_real_type(exp.Anonymous(this="TYPEOF", expressions=[value.copy()]))
+
+
+def _is_real_type(kind: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=kind, expression=exp.Literal.string("real"))
 
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
@@ -135,7 +168,6 @@ sqlite = Dialect(
         decimals=False,
         nulls_first=True,
         groups_windows=True,
-        outwards=_outwards,
     ),
     storage=Storage(
         types={
@@ -159,5 +191,12 @@ sqlite = Dialect(
         begins=True,
         analyzes=True,
         in_transaction=lambda connection: bool(connection.in_transaction),
+    ),
+    arithmetic=Arithmetic(
+        whole=_whole,
+        rest=_rest,
+        total=_total,
+        decimals=False,
+        may_be_floats=_may_be_floats,
     ),
 )

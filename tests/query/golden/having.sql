@@ -15,18 +15,57 @@ FROM (
       microdata.group_id
   )
   SELECT
-    selected."sex" AS k0,
-    SUM(help_loss.l_sum) / SUM(selected.hits) AS "0_lower",
-    SUM(help_loss.u_sum) / SUM(selected.hits) AS "0_upper",
-    SUM(selected.hits) AS "1_lower",
-    SUM(selected.hits) AS "1_upper",
-    MIN(help_loss.l_min) AS "2_lower",
-    MIN(help_loss.u_min) AS "2_upper"
-  FROM selected
-  JOIN help_loss
-    USING (group_id, hits)
-  GROUP BY
-    selected."sex"
+    summed.part_0 AS k0,
+    (
+      CAST(CAST(CAST(summed.part_1 AS INT128) // summed.part_2 AS BIGINT) AS DOUBLE) + CAST((
+        CAST(summed.part_1 AS INT128) % summed.part_2
+      ) AS DOUBLE) / CAST(summed.part_2 AS DOUBLE)
+    ) - ABS(
+      CAST(CAST(CAST(summed.part_1 AS INT128) // summed.part_2 AS BIGINT) AS DOUBLE) + CAST((
+        CAST(summed.part_1 AS INT128) % summed.part_2
+      ) AS DOUBLE) / CAST(summed.part_2 AS DOUBLE)
+    ) * CASE
+      WHEN (
+        CAST(summed.part_1 AS INT128) % summed.part_2
+      ) * 1048576 % summed.part_2 = 0
+      AND ABS(summed.part_1) <= 4294967296 * summed.part_2
+      THEN 0
+      ELSE 1.1102230246251568e-16
+    END AS "0_lower",
+    (
+      CAST(CAST(CAST(summed.part_3 AS INT128) // summed.part_2 AS BIGINT) AS DOUBLE) + CAST((
+        CAST(summed.part_3 AS INT128) % summed.part_2
+      ) AS DOUBLE) / CAST(summed.part_2 AS DOUBLE)
+    ) + ABS(
+      CAST(CAST(CAST(summed.part_3 AS INT128) // summed.part_2 AS BIGINT) AS DOUBLE) + CAST((
+        CAST(summed.part_3 AS INT128) % summed.part_2
+      ) AS DOUBLE) / CAST(summed.part_2 AS DOUBLE)
+    ) * CASE
+      WHEN (
+        CAST(summed.part_3 AS INT128) % summed.part_2
+      ) * 1048576 % summed.part_2 = 0
+      AND ABS(summed.part_3) <= 4294967296 * summed.part_2
+      THEN 0
+      ELSE 1.1102230246251568e-16
+    END AS "0_upper",
+    summed.part_2 AS "1_lower",
+    summed.part_2 AS "1_upper",
+    summed.part_4 AS "2_lower",
+    summed.part_5 AS "2_upper"
+  FROM (
+    SELECT
+      selected."sex" AS part_0,
+      SUM(help_loss.l_sum) AS part_1,
+      SUM(selected.hits) AS part_2,
+      SUM(help_loss.u_sum) AS part_3,
+      MIN(help_loss.l_min) AS part_4,
+      MIN(help_loss.u_min) AS part_5
+    FROM selected
+    JOIN help_loss
+      USING (group_id, hits)
+    GROUP BY
+      selected."sex"
+  ) AS summed
 ) AS answer
 WHERE
   (

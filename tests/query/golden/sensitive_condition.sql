@@ -199,18 +199,90 @@ FROM (
       v
   ), runs_0 AS (
     SELECT
-      f.*,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) AS DOUBLE) / NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / NULLIF(
-        SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        0
-      ) AS low_mean,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) AS DOUBLE) / NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / NULLIF(
-        SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        0
-      ) AS high_mean
-    FROM of_value_0 AS f
+      *,
+      (
+        CAST(CAST(CAST(low_base_sum AS INT128) // low_base_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(low_base_sum AS INT128) % low_base_rows
+        ) AS DOUBLE) / CAST(low_base_rows AS DOUBLE)
+      ) - ABS(
+        CAST(CAST(CAST(low_base_sum AS INT128) // low_base_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(low_base_sum AS INT128) % low_base_rows
+        ) AS DOUBLE) / CAST(low_base_rows AS DOUBLE)
+      ) * CASE
+        WHEN (
+          CAST(low_base_sum AS INT128) % low_base_rows
+        ) * 1048576 % low_base_rows = 0
+        AND ABS(low_base_sum) <= 4294967296 * low_base_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS low_base,
+      (
+        CAST(CAST(CAST(low_mean_sum AS INT128) // low_mean_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(low_mean_sum AS INT128) % low_mean_rows
+        ) AS DOUBLE) / CAST(low_mean_rows AS DOUBLE)
+      ) - ABS(
+        CAST(CAST(CAST(low_mean_sum AS INT128) // low_mean_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(low_mean_sum AS INT128) % low_mean_rows
+        ) AS DOUBLE) / CAST(low_mean_rows AS DOUBLE)
+      ) * CASE
+        WHEN (
+          CAST(low_mean_sum AS INT128) % low_mean_rows
+        ) * 1048576 % low_mean_rows = 0
+        AND ABS(low_mean_sum) <= 4294967296 * low_mean_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS low_mean,
+      (
+        CAST(CAST(CAST(high_base_sum AS INT128) // high_base_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(high_base_sum AS INT128) % high_base_rows
+        ) AS DOUBLE) / CAST(high_base_rows AS DOUBLE)
+      ) + ABS(
+        CAST(CAST(CAST(high_base_sum AS INT128) // high_base_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(high_base_sum AS INT128) % high_base_rows
+        ) AS DOUBLE) / CAST(high_base_rows AS DOUBLE)
+      ) * CASE
+        WHEN (
+          CAST(high_base_sum AS INT128) % high_base_rows
+        ) * 1048576 % high_base_rows = 0
+        AND ABS(high_base_sum) <= 4294967296 * high_base_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS high_base,
+      (
+        CAST(CAST(CAST(high_mean_sum AS INT128) // high_mean_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(high_mean_sum AS INT128) % high_mean_rows
+        ) AS DOUBLE) / CAST(high_mean_rows AS DOUBLE)
+      ) + ABS(
+        CAST(CAST(CAST(high_mean_sum AS INT128) // high_mean_rows AS BIGINT) AS DOUBLE) + CAST((
+          CAST(high_mean_sum AS INT128) % high_mean_rows
+        ) AS DOUBLE) / CAST(high_mean_rows AS DOUBLE)
+      ) * CASE
+        WHEN (
+          CAST(high_mean_sum AS INT128) % high_mean_rows
+        ) * 1048576 % high_mean_rows = 0
+        AND ABS(high_mean_sum) <= 4294967296 * high_mean_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS high_mean
+    FROM (
+      SELECT
+        f.*,
+        SUM(v * low_sure) OVER (PARTITION BY cell) AS low_base_sum,
+        NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base_rows,
+        SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS low_mean_sum,
+        NULLIF(
+          SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          0
+        ) AS low_mean_rows,
+        SUM(v * high_sure) OVER (PARTITION BY cell) AS high_base_sum,
+        NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base_rows,
+        SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS high_mean_sum,
+        NULLIF(
+          SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          0
+        ) AS high_mean_rows
+      FROM of_value_0 AS f
+    ) AS summed
   ), bounds_0 AS (
     SELECT
       cell,

@@ -7,6 +7,7 @@ from sqlglot import exp
 from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.forms.composed.vacancies import VACANT
 from sfumato.tasks.query.question.relations import GROUP_ID, GROUP_VALUES, Relations
+from sfumato.tasks.query.sql.conditions.quotients import quotient_bound
 from sfumato.tasks.query.sql.conditions.trees import (
     VALUED,
     Part,
@@ -170,23 +171,27 @@ _COUNTS = (
 
 def runs(number: int) -> exp.Select:
     """The mean of what surely counts and of the best other values, one by one."""
-    return select(trees("f.*", *_RUNS), exp.table_(f"of_value_{number}", alias="f"))
+    summed = select(trees("f.*", *_RUNS), exp.table_(f"of_value_{number}", alias="f"))
+    means = [
+        alias(
+            quotient_bound(own(f"{mean}_sum"), own(f"{mean}_rows"), upper=mean.startswith("high")),
+            mean,
+        )
+        for mean in ("low_base", "low_mean", "high_base", "high_mean")
+    ]
+    return select([exp.Star(), *means], summed.subquery("summed", copy=False))
 
 
-_RUNS = (
-    "CAST(SUM(v * low_sure) OVER (PARTITION BY cell) AS DOUBLE) / "
-    "NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base",
-    "CAST(SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER "
-    "(PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / "
-    "NULLIF(SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER "
-    "(PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 0) "
-    "AS low_mean",
-    "CAST(SUM(v * high_sure) OVER (PARTITION BY cell) AS DOUBLE) / "
-    "NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base",
-    "CAST(SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER "
-    "(PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) "
-    "AS DOUBLE) / "
-    "NULLIF(SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER "
-    "(PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 0) "
-    "AS high_mean",
+_CELL = "OVER (PARTITION BY cell)"
+_SO_FAR = "OVER (PARTITION BY cell ORDER BY v{order} "
+_SO_FAR += "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+_RUNS = tuple(
+    part.format(side=side, cell=_CELL, so_far=_SO_FAR.format(order=order))
+    for side, order in (("low", ""), ("high", " DESC"))
+    for part in (
+        "SUM(v * {side}_sure) {cell} AS {side}_base_sum",
+        "NULLIF(SUM({side}_sure) {cell}, 0) AS {side}_base_rows",
+        "SUM(v * {side}_sure) {cell} + SUM(v * {side}_maybe) {so_far} AS {side}_mean_sum",
+        "NULLIF(SUM({side}_sure) {cell} + SUM({side}_maybe) {so_far}, 0) AS {side}_mean_rows",
+    )
 )

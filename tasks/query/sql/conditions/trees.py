@@ -11,8 +11,9 @@ from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.sql.parse import drop_places
 
-CELLED, VALUED, BOUNDS_OF, CHOSEN = "celled", "valued_", "bounds_", "chosen"
-"""Names, or how they start: groups in cells, values of a group, bounds of cells, rows of labels."""
+CELLED, VALUED, BOUNDS_OF, CHOSEN, RUNS = "celled", "valued_", "bounds_", "chosen", "runs_"
+"""Names, or how they start: groups in cells, values of a group, bounds of cells, rows of labels,
+running totals."""
 Part = tuple[str, exp.Query]
 """A query with the name that others read it by."""
 

@@ -12,11 +12,48 @@ WITH selected AS (
     microdata.group_id
 )
 SELECT
-  selected."vip" AS "vip",
-  CAST(SUM(help_loss.l_sum) AS DOUBLE PRECISION) / SUM(selected.hits) AS "avg(loss)_lower",
-  CAST(SUM(help_loss.u_sum) AS DOUBLE PRECISION) / SUM(selected.hits) AS "avg(loss)_upper"
-FROM selected
-JOIN help_loss
-  USING (group_id, hits)
-GROUP BY
-  selected."vip"
+  summed.part_0 AS "vip",
+  (
+    CAST(DIV(CAST(summed.part_1 AS DECIMAL), CAST(summed.part_2 AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+      CAST(summed.part_1 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) AS DOUBLE PRECISION) / CAST(summed.part_2 AS DOUBLE PRECISION)
+  ) - ABS(
+    CAST(DIV(CAST(summed.part_1 AS DECIMAL), CAST(summed.part_2 AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+      CAST(summed.part_1 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) AS DOUBLE PRECISION) / CAST(summed.part_2 AS DOUBLE PRECISION)
+  ) * CASE
+    WHEN (
+      CAST(summed.part_1 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) * 1048576 % summed.part_2 = 0
+    AND ABS(summed.part_1) <= 4294967296 * summed.part_2
+    THEN 0
+    ELSE 1.1102230246251568e-16
+  END AS "avg(loss)_lower",
+  (
+    CAST(DIV(CAST(summed.part_3 AS DECIMAL), CAST(summed.part_2 AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+      CAST(summed.part_3 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) AS DOUBLE PRECISION) / CAST(summed.part_2 AS DOUBLE PRECISION)
+  ) + ABS(
+    CAST(DIV(CAST(summed.part_3 AS DECIMAL), CAST(summed.part_2 AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+      CAST(summed.part_3 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) AS DOUBLE PRECISION) / CAST(summed.part_2 AS DOUBLE PRECISION)
+  ) * CASE
+    WHEN (
+      CAST(summed.part_3 AS DECIMAL) % CAST(summed.part_2 AS DECIMAL)
+    ) * 1048576 % summed.part_2 = 0
+    AND ABS(summed.part_3) <= 4294967296 * summed.part_2
+    THEN 0
+    ELSE 1.1102230246251568e-16
+  END AS "avg(loss)_upper"
+FROM (
+  SELECT
+    selected."vip" AS part_0,
+    SUM(help_loss.l_sum) AS part_1,
+    SUM(selected.hits) AS part_2,
+    SUM(help_loss.u_sum) AS part_3
+  FROM selected
+  JOIN help_loss
+    USING (group_id, hits)
+  GROUP BY
+    selected."vip"
+) AS summed

@@ -206,26 +206,98 @@ FROM (
       v
   ), runs_0 AS (
     SELECT
-      f.*,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) AS DOUBLE PRECISION) / NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE PRECISION) / NULLIF(
-        SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        0
-      ) AS low_mean,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) AS DOUBLE PRECISION) / NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER (
-        PARTITION BY cell
-        ORDER BY v DESC NULLS LAST
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-      ) AS DOUBLE PRECISION) / NULLIF(
-        SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (
+      *,
+      (
+        CAST(DIV(CAST(low_base_sum AS DECIMAL), CAST(low_base_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(low_base_sum AS DECIMAL) % CAST(low_base_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(low_base_rows AS DOUBLE PRECISION)
+      ) - ABS(
+        CAST(DIV(CAST(low_base_sum AS DECIMAL), CAST(low_base_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(low_base_sum AS DECIMAL) % CAST(low_base_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(low_base_rows AS DOUBLE PRECISION)
+      ) * CASE
+        WHEN (
+          CAST(low_base_sum AS DECIMAL) % CAST(low_base_rows AS DECIMAL)
+        ) * 1048576 % low_base_rows = 0
+        AND ABS(low_base_sum) <= 4294967296 * low_base_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS low_base,
+      (
+        CAST(DIV(CAST(low_mean_sum AS DECIMAL), CAST(low_mean_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(low_mean_sum AS DECIMAL) % CAST(low_mean_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(low_mean_rows AS DOUBLE PRECISION)
+      ) - ABS(
+        CAST(DIV(CAST(low_mean_sum AS DECIMAL), CAST(low_mean_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(low_mean_sum AS DECIMAL) % CAST(low_mean_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(low_mean_rows AS DOUBLE PRECISION)
+      ) * CASE
+        WHEN (
+          CAST(low_mean_sum AS DECIMAL) % CAST(low_mean_rows AS DECIMAL)
+        ) * 1048576 % low_mean_rows = 0
+        AND ABS(low_mean_sum) <= 4294967296 * low_mean_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS low_mean,
+      (
+        CAST(DIV(CAST(high_base_sum AS DECIMAL), CAST(high_base_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(high_base_sum AS DECIMAL) % CAST(high_base_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(high_base_rows AS DOUBLE PRECISION)
+      ) + ABS(
+        CAST(DIV(CAST(high_base_sum AS DECIMAL), CAST(high_base_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(high_base_sum AS DECIMAL) % CAST(high_base_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(high_base_rows AS DOUBLE PRECISION)
+      ) * CASE
+        WHEN (
+          CAST(high_base_sum AS DECIMAL) % CAST(high_base_rows AS DECIMAL)
+        ) * 1048576 % high_base_rows = 0
+        AND ABS(high_base_sum) <= 4294967296 * high_base_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS high_base,
+      (
+        CAST(DIV(CAST(high_mean_sum AS DECIMAL), CAST(high_mean_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(high_mean_sum AS DECIMAL) % CAST(high_mean_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(high_mean_rows AS DOUBLE PRECISION)
+      ) + ABS(
+        CAST(DIV(CAST(high_mean_sum AS DECIMAL), CAST(high_mean_rows AS DECIMAL)) AS DOUBLE PRECISION) + CAST((
+          CAST(high_mean_sum AS DECIMAL) % CAST(high_mean_rows AS DECIMAL)
+        ) AS DOUBLE PRECISION) / CAST(high_mean_rows AS DOUBLE PRECISION)
+      ) * CASE
+        WHEN (
+          CAST(high_mean_sum AS DECIMAL) % CAST(high_mean_rows AS DECIMAL)
+        ) * 1048576 % high_mean_rows = 0
+        AND ABS(high_mean_sum) <= 4294967296 * high_mean_rows
+        THEN 0
+        ELSE 1.1102230246251568e-16
+      END AS high_mean
+    FROM (
+      SELECT
+        f.*,
+        SUM(CAST(v AS DECIMAL) * low_sure) OVER (PARTITION BY cell) AS low_base_sum,
+        NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base_rows,
+        SUM(CAST(v AS DECIMAL) * low_sure) OVER (PARTITION BY cell) + SUM(CAST(v AS DECIMAL) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS low_mean_sum,
+        NULLIF(
+          SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          0
+        ) AS low_mean_rows,
+        SUM(CAST(v AS DECIMAL) * high_sure) OVER (PARTITION BY cell) AS high_base_sum,
+        NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base_rows,
+        SUM(CAST(v AS DECIMAL) * high_sure) OVER (PARTITION BY cell) + SUM(CAST(v AS DECIMAL) * high_maybe) OVER (
           PARTITION BY cell
           ORDER BY v DESC NULLS LAST
           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ),
-        0
-      ) AS high_mean
-    FROM of_value_0 AS f
+        ) AS high_mean_sum,
+        NULLIF(
+          SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (
+            PARTITION BY cell
+            ORDER BY v DESC NULLS LAST
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+          ),
+          0
+        ) AS high_mean_rows
+      FROM of_value_0 AS f
+    ) AS summed
   ), bounds_0 AS (
     SELECT
       cell,

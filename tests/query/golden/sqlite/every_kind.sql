@@ -220,18 +220,258 @@ FROM (
       v
   ), runs_0 AS (
     SELECT
-      f.*,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) AS REAL) / NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base,
-      CAST(SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS REAL) / NULLIF(
-        SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        0
-      ) AS low_mean,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) AS REAL) / NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base,
-      CAST(SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS REAL) / NULLIF(
-        SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        0
-      ) AS high_mean
-    FROM of_value_0 AS f
+      *,
+      CASE
+        WHEN TYPEOF(low_base_sum) = 'real'
+        THEN (
+          CAST(low_base_sum AS REAL) / CAST(low_base_rows AS REAL)
+        ) - ABS(CAST(low_base_sum AS REAL) / CAST(low_base_rows AS REAL)) * 1.1102230246251568e-16
+        ELSE (
+          CAST(low_base_sum / low_base_rows AS REAL) + CAST((
+            low_base_sum % low_base_rows
+          ) AS REAL) / CAST(low_base_rows AS REAL)
+        ) - ABS(
+          CAST(low_base_sum / low_base_rows AS REAL) + CAST((
+            low_base_sum % low_base_rows
+          ) AS REAL) / CAST(low_base_rows AS REAL)
+        ) * CASE
+          WHEN (
+            low_base_sum % low_base_rows
+          ) * 1048576 % low_base_rows = 0
+          AND ABS(low_base_sum) <= 4294967296 * low_base_rows
+          THEN 0
+          ELSE 1.1102230246251568e-16
+        END
+      END AS low_base,
+      CASE
+        WHEN TYPEOF(low_mean_sum) = 'real'
+        THEN (
+          CAST(low_mean_sum AS REAL) / CAST(low_mean_rows AS REAL)
+        ) - ABS(CAST(low_mean_sum AS REAL) / CAST(low_mean_rows AS REAL)) * 1.1102230246251568e-16
+        ELSE (
+          CAST(low_mean_sum / low_mean_rows AS REAL) + CAST((
+            low_mean_sum % low_mean_rows
+          ) AS REAL) / CAST(low_mean_rows AS REAL)
+        ) - ABS(
+          CAST(low_mean_sum / low_mean_rows AS REAL) + CAST((
+            low_mean_sum % low_mean_rows
+          ) AS REAL) / CAST(low_mean_rows AS REAL)
+        ) * CASE
+          WHEN (
+            low_mean_sum % low_mean_rows
+          ) * 1048576 % low_mean_rows = 0
+          AND ABS(low_mean_sum) <= 4294967296 * low_mean_rows
+          THEN 0
+          ELSE 1.1102230246251568e-16
+        END
+      END AS low_mean,
+      CASE
+        WHEN TYPEOF(high_base_sum) = 'real'
+        THEN (
+          CAST(high_base_sum AS REAL) / CAST(high_base_rows AS REAL)
+        ) + ABS(CAST(high_base_sum AS REAL) / CAST(high_base_rows AS REAL)) * 1.1102230246251568e-16
+        ELSE (
+          CAST(high_base_sum / high_base_rows AS REAL) + CAST((
+            high_base_sum % high_base_rows
+          ) AS REAL) / CAST(high_base_rows AS REAL)
+        ) + ABS(
+          CAST(high_base_sum / high_base_rows AS REAL) + CAST((
+            high_base_sum % high_base_rows
+          ) AS REAL) / CAST(high_base_rows AS REAL)
+        ) * CASE
+          WHEN (
+            high_base_sum % high_base_rows
+          ) * 1048576 % high_base_rows = 0
+          AND ABS(high_base_sum) <= 4294967296 * high_base_rows
+          THEN 0
+          ELSE 1.1102230246251568e-16
+        END
+      END AS high_base,
+      CASE
+        WHEN TYPEOF(high_mean_sum) = 'real'
+        THEN (
+          CAST(high_mean_sum AS REAL) / CAST(high_mean_rows AS REAL)
+        ) + ABS(CAST(high_mean_sum AS REAL) / CAST(high_mean_rows AS REAL)) * 1.1102230246251568e-16
+        ELSE (
+          CAST(high_mean_sum / high_mean_rows AS REAL) + CAST((
+            high_mean_sum % high_mean_rows
+          ) AS REAL) / CAST(high_mean_rows AS REAL)
+        ) + ABS(
+          CAST(high_mean_sum / high_mean_rows AS REAL) + CAST((
+            high_mean_sum % high_mean_rows
+          ) AS REAL) / CAST(high_mean_rows AS REAL)
+        ) * CASE
+          WHEN (
+            high_mean_sum % high_mean_rows
+          ) * 1048576 % high_mean_rows = 0
+          AND ABS(high_mean_sum) <= 4294967296 * high_mean_rows
+          THEN 0
+          ELSE 1.1102230246251568e-16
+        END
+      END AS high_mean
+    FROM (
+      SELECT
+        f.*,
+        CASE
+          WHEN ABS(SUM((
+            v >> 32
+          ) * low_sure) OVER (PARTITION BY cell)) >= 1073741824
+          THEN (
+            (
+              SUM((
+                v >> 32
+              ) * low_sure) OVER (PARTITION BY cell)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * low_sure) OVER (PARTITION BY cell)
+          ) - ABS(
+            (
+              SUM((
+                v >> 32
+              ) * low_sure) OVER (PARTITION BY cell)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * low_sure) OVER (PARTITION BY cell)
+          ) * 1.1102230246251568e-16
+          ELSE (
+            SUM((
+              v >> 32
+            ) * low_sure) OVER (PARTITION BY cell)
+          ) * 4294967296 + SUM((
+            v & 4294967295
+          ) * low_sure) OVER (PARTITION BY cell)
+        END AS low_base_sum,
+        NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base_rows,
+        CASE
+          WHEN ABS(
+            SUM((
+              v >> 32
+            ) * low_sure) OVER (PARTITION BY cell) + SUM((
+              v >> 32
+            ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) >= 1073741824
+          THEN (
+            (
+              SUM((
+                v >> 32
+              ) * low_sure) OVER (PARTITION BY cell) + SUM((
+                v >> 32
+              ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * low_sure) OVER (PARTITION BY cell) + SUM((
+              v & 4294967295
+            ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) - ABS(
+            (
+              SUM((
+                v >> 32
+              ) * low_sure) OVER (PARTITION BY cell) + SUM((
+                v >> 32
+              ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * low_sure) OVER (PARTITION BY cell) + SUM((
+              v & 4294967295
+            ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) * 1.1102230246251568e-16
+          ELSE (
+            SUM((
+              v >> 32
+            ) * low_sure) OVER (PARTITION BY cell) + SUM((
+              v >> 32
+            ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) * 4294967296 + SUM((
+            v & 4294967295
+          ) * low_sure) OVER (PARTITION BY cell) + SUM((
+            v & 4294967295
+          ) * low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+        END AS low_mean_sum,
+        NULLIF(
+          SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER (PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          0
+        ) AS low_mean_rows,
+        CASE
+          WHEN ABS(SUM((
+            v >> 32
+          ) * high_sure) OVER (PARTITION BY cell)) >= 1073741824
+          THEN (
+            (
+              SUM((
+                v >> 32
+              ) * high_sure) OVER (PARTITION BY cell)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * high_sure) OVER (PARTITION BY cell)
+          ) + ABS(
+            (
+              SUM((
+                v >> 32
+              ) * high_sure) OVER (PARTITION BY cell)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * high_sure) OVER (PARTITION BY cell)
+          ) * 1.1102230246251568e-16
+          ELSE (
+            SUM((
+              v >> 32
+            ) * high_sure) OVER (PARTITION BY cell)
+          ) * 4294967296 + SUM((
+            v & 4294967295
+          ) * high_sure) OVER (PARTITION BY cell)
+        END AS high_base_sum,
+        NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base_rows,
+        CASE
+          WHEN ABS(
+            SUM((
+              v >> 32
+            ) * high_sure) OVER (PARTITION BY cell) + SUM((
+              v >> 32
+            ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) >= 1073741824
+          THEN (
+            (
+              SUM((
+                v >> 32
+              ) * high_sure) OVER (PARTITION BY cell) + SUM((
+                v >> 32
+              ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * high_sure) OVER (PARTITION BY cell) + SUM((
+              v & 4294967295
+            ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) + ABS(
+            (
+              SUM((
+                v >> 32
+              ) * high_sure) OVER (PARTITION BY cell) + SUM((
+                v >> 32
+              ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+            ) * 4294967296.0 + SUM((
+              v & 4294967295
+            ) * high_sure) OVER (PARTITION BY cell) + SUM((
+              v & 4294967295
+            ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) * 1.1102230246251568e-16
+          ELSE (
+            SUM((
+              v >> 32
+            ) * high_sure) OVER (PARTITION BY cell) + SUM((
+              v >> 32
+            ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+          ) * 4294967296 + SUM((
+            v & 4294967295
+          ) * high_sure) OVER (PARTITION BY cell) + SUM((
+            v & 4294967295
+          ) * high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+        END AS high_mean_sum,
+        NULLIF(
+          SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER (PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          0
+        ) AS high_mean_rows
+      FROM of_value_0 AS f
+    ) AS summed
   ), bounds_0 AS (
     SELECT
       cell,

@@ -1,0 +1,113 @@
+"""Queries rewritten at a release, whose tables tell whether a database could run them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.query.ask import files_of_tables
+from sfumato.tasks.query.engines.engine import Source, read_table
+from sfumato.tasks.query.help_tables.labels import value_name
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.registry import SQL_WAYS
+from sfumato.tasks.query.sql.rewrite import Rewritten, rewrite
+from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.session import open_session
+
+_REFUSED = (
+    "databases would refuse the SQL of this query: DuckDB does ({kind}), for instance because of a "
+    "number that is too large or a division by 0; change the numbers of the query"
+)
+_ANY_VALUE = (
+    "column {named}: databases would refuse the SQL of this query. It takes every value that a "
+    "label can stand for, and some label of the column can stand for any value. Ask for the values "
+    "that you name, as in WHERE {column} = …, or ask with `sfumato query`"
+)
+
+
+def open_tables(release: Release) -> "duckdb.DuckDBPyConnection":
+    """A DuckDB connection with the tables that rewritten queries read, to be closed by the caller.
+
+    Raises:
+        InputError: where a file is missing.
+    """
+    declared = release.declared
+    published = files_of_tables(release, declared.named("sensitive"))
+    made = SQL_WAYS[declared.form.shows].beside(_TablesOfFiles(published), declared)
+    return open_session({**made, **published})
+
+
+class _TablesOfFiles(dict[str, pa.Table]):
+    """Tables that are read from their files when they are asked for."""
+
+    def __init__(self, files: Mapping[str, Source]) -> None:
+        super().__init__()
+        self._files = files
+
+    def __missing__(self, name: str) -> pa.Table:
+        return read_table(self._files[name])
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """Queries rewritten for databases, each tried on the tables of a release."""
+
+    release: Release
+    connection: "duckdb.DuckDBPyConnection"
+
+    def sql(
+        self,
+        query: str,
+        dialect: str = "duckdb",
+        reading: Reading = "possible",
+        estimator: Estimator = "weighted",
+    ) -> str:
+        """The SQL that computes the bounds of a query in a database that has the tables.
+
+        Raises:
+            QueryError: where the query is not allowed, or databases would refuse its SQL.
+        """
+        rewritten = rewrite(query, self.release.declared, reading, estimator)
+        text = rewritten.sql(dialect)
+        self._require_values(rewritten)
+        try:
+            self.connection.execute(rewritten.sql())
+        except duckdb.Error as error:
+            refusal = _REFUSED.format(kind=type(error).__name__)
+        else:
+            return text
+        raise QueryError(refusal)
+
+    def _require_values(self, rewritten: Rewritten) -> None:
+        """Make sure that tables of values have some: labels can stand for any number of them.
+
+        Raises:
+            QueryError: naming a column of such labels.
+        """
+        read = {table.name for table in rewritten.tree.find_all(exp.Table)}
+        for name in self.release.declared.named("quasi-identifier"):
+            table = value_name(name)
+            if table in read and not self._has_values(table):
+                column = exp.column(name, quoted=True).sql("duckdb")
+                raise QueryError(_ANY_VALUE.format(named=quote_name(name), column=column))
+
+    def _has_values(self, table: str) -> bool:
+        shown = self.connection.execute(exp.select("*").from_(table).limit(0).sql("duckdb"))
+        return [column[0] for column in shown.description or ()] == ["value"]
+
+
+@contextmanager
+def rewriter(release: Release) -> Iterator[Rewriter]:
+    """Rewrites queries at a release.
+
+    Raises:
+        InputError: where a file of the release is missing.
+    """
+    with closing(open_tables(release)) as connection:
+        yield Rewriter(release, connection)

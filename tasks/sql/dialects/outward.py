@@ -1,0 +1,154 @@
+"""Bounds that databases compute, rounded outwards by as much as their arithmetic can lose.
+
+Floats have 53 bits: u = 2**-53 is the largest relative error of one operation. Where q is a float,
+`q - (2 j - 1) u |q|`, rounded to the nearest float, is at least j floats below q, and at most
+2 j - 1 (Rump, Zimmermann, Boldo, Melquiond: Computing predecessor and successor in rounding to
+nearest, BIT 2009). So j = 1 makes up for an error of one unit in the last place, and j = 2 for an
+error of two.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+from sqlglot import exp
+
+Numeric = Literal["integer", "decimal", "float"]
+"""The type of a number that a bound is computed of; floats are those that are summed with loss."""
+Whole = Callable[[exp.Expr, exp.Expr], exp.Expr]
+"""Makes a number of a dividend and a divisor, both exact, neither of which it changes."""
+Rest = Callable[[exp.Expr, exp.Expr, Numeric], exp.Expr]
+"""The same, told the type of the dividend."""
+
+ONE, _TWO = "1.1102230246251568e-16", "3.330669073875471e-16"  # u and 3 u, a trifle more
+_ROUNDING = "1.12e-16"  # u, and a hundredth for sums of sizes, which are rounded themselves
+_SPARE = 4  # roundings beside those of additions: of values, products, and what is made of the sum
+_BITS = 20  # after the point: quotients of so many are floats as they are
+_WHOLE = 2**32
+_FIT = 2 ** (53 - _BITS)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Arithmetic of exact numbers in a database.
+
+    Attributes:
+        whole: the whole part of a quotient of integers, as a float.
+        rest: the rest of the division of an exact number, null where it cannot be told.
+        factor: a value of integers, so that its product with a count cannot be too long.
+        total: a sum of integers, in a database whose sums can be too long, rounded outwards.
+        decimals: whether sums of decimals are exact.
+        may_be_floats: a test that a number of integers is a float after all, if it can be.
+    """
+
+    whole: Whole
+    rest: Rest
+    factor: Callable[[exp.Expr], exp.Expr] = lambda value: value
+    total: Callable[[Sequence[exp.Expr], bool], exp.Expr] | None = None
+    decimals: bool = True
+    may_be_floats: Callable[[exp.Expr], exp.Expr] | None = None
+
+
+def as_double(node: exp.Expr) -> exp.Expr:
+    """A number as a float."""
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("double"))
+
+
+def number(text: str | int) -> exp.Expr:
+    """A number as it is written."""
+    return exp.Literal.number(text)
+
+
+def divide(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    """The quotient of floats, rounded to the nearest."""
+    return exp.Div(this=as_double(over), expression=as_double(under), typed=False, safe=False)
+
+
+def multiply(*factors: exp.Expr) -> exp.Expr:
+    """A product."""
+    return reduce(lambda left, right: exp.Mul(this=left, expression=right), factors)
+
+
+def add(*terms: exp.Expr) -> exp.Expr:
+    """A sum of terms."""
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
+
+
+def move_out(bound: exp.Expr, upper: bool, spare: exp.Expr) -> exp.Expr:
+    """A bound, further out by a number that is not negative."""
+    direction = exp.Add if upper else exp.Sub
+    return direction(this=exp.paren(bound.copy()), expression=spare)
+
+
+def step_out(bound: exp.Expr, upper: bool, step: str | exp.Expr = _TWO) -> exp.Expr:
+    """A float, further out by one or two of its last units."""
+    by = number(step) if isinstance(step, str) else step
+    return move_out(bound, upper, multiply(exp.Abs(this=bound.copy()), by))
+
+
+def quotient(
+    over: exp.Expr, under: exp.Expr, kind: Numeric, upper: bool, known: Arithmetic
+) -> exp.Expr:
+    """A quotient, rounded outwards where it is not surely a float as it is.
+
+    Args:
+        over: the dividend, itself rounded outwards if it is of floats.
+        under: the divisor, a positive integer or null.
+        kind: of the dividend.
+        upper: whether it is an upper bound.
+        known: the arithmetic of the database.
+    """
+    if kind == "float":
+        return step_out(divide(over, under), upper, ONE)
+    rest = exp.paren(known.rest(over, under, kind))
+    shifted = multiply(rest.copy(), number(2**_BITS))
+    ends = exp.EQ(this=exp.Mod(this=shifted, expression=under.copy()), expression=number(0))
+    if kind == "decimal":
+        return _unless(ends, over, number(_FIT), divide(over, under), _TWO, upper)
+    value = add(known.whole(over, under), divide(rest, under))
+    found = _unless(ends, over, multiply(number(_WHOLE), under.copy()), value, ONE, upper)
+    if known.may_be_floats is not None:
+        floats = step_out(divide(over, under), upper, ONE)
+        return exp.Case(ifs=[exp.If(this=known.may_be_floats(over), true=floats)], default=found)
+    return found
+
+
+def _unless(
+    ends: exp.Expr, over: exp.Expr, most: exp.Expr, value: exp.Expr, step: str, upper: bool
+) -> exp.Expr:
+    """A float, further out unless it ends after few bits, and what it is made of is not large."""
+    small = exp.LTE(this=exp.Abs(this=over.copy()), expression=most)
+    exact = exp.If(this=exp.and_(ends, small), true=number(0))
+    return step_out(value, upper, exp.Case(ifs=[exact], default=number(step)))
+
+
+def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
+    """A total of sums of floats, rounded outwards.
+
+    A sum of n floats is off by at most n - 1 roundings of the sum of their sizes.
+
+    Args:
+        sums: each a SUM, or one over a window.
+        upper: whether it is an upper bound.
+    """
+    sizes = [
+        over_same_rows(of, exp.Sum(this=exp.Abs(this=sum_within(of).this.copy()))) for of in sums
+    ]
+    rows = over_same_rows(sums[-1], exp.Count(this=exp.Star()))
+    spare = multiply(exp.paren(add(*sizes)), exp.paren(add(rows, number(_SPARE))))
+    return move_out(add(*(of.copy() for of in sums)), upper, multiply(spare, number(_ROUNDING)))
+
+
+def sum_within(node: exp.Expr) -> exp.Expr:
+    """The SUM itself of one that may be over a window."""
+    return node.this if isinstance(node, exp.Window) else node
+
+
+def over_same_rows(node: exp.Expr, aggregate: exp.Expr) -> exp.Expr:
+    """Another aggregate over the rows that a SUM is over."""
+    if not isinstance(node, exp.Window):
+        return aggregate
+    window = node.copy()
+    window.set("this", aggregate)
+    return window

@@ -1,0 +1,212 @@
+"""Bounds that databases compute enclose the exact ones, and by few of a float's last units.
+
+Random questions to random releases, as every database answers them, are held against the bounds
+that are computed here in whole numbers and fractions.
+"""
+
+import math
+import random
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import pyarrow as pa
+import pytest
+
+from sfumato.tasks.forms.recoded.labels import interval
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.load import load
+from sfumato.tasks.query.question.question import GroupColumn
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.target import target
+from tests.query.asked import on_disk
+from tests.query.dialect_laws import LOCAL, SERVERS, address
+from tests.query.test_subdomains import FAKES, tables_of
+from tests.query.worlds import column, declare, shape, with_help
+
+ROWS = 90
+ROUNDING = Fraction(1, 2**53)
+VALUES = {
+    "few": ("integer", None, lambda rng: rng.randrange(-9, 40)),
+    "big": ("integer", None, lambda rng: rng.choice((1, 1, -1)) * rng.randrange(2**50, 2**62)),
+    "price": ("decimal", 2, lambda rng: Decimal(rng.randrange(-999, 9999)) / 100),
+    "x": ("float", None, lambda rng: rng.choice((-1, 1, 1)) * 10 ** rng.uniform(-3, 9)),
+}
+FUNCTIONS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
+
+
+def drawn(rng, name):
+    type_, scale, draw = VALUES[name]
+    values = [draw(rng) for _ in range(ROWS)]
+    return pa.array(values, column("sensitive", type_, scale=scale).arrow_type)
+
+
+def sensitive():
+    return {
+        name: column("sensitive", type_, scale=scale) for name, (type_, scale, _) in VALUES.items()
+    }
+
+
+def permuted(rng):
+    """Values that are shuffled in groups: help tables, and conditions on the values."""
+    declared = declare(
+        age=column("quasi-identifier", "integer"), n=column("insensitive", "integer"), **sensitive()
+    ).model_copy(update={"form": shape("permuted", sensitive="independent")})
+    table = pa.table(
+        {
+            "age": [rng.randrange(12) for _ in range(ROWS)],
+            "n": [rng.randrange(-(2**40), 2**55) for _ in range(ROWS)],
+            **{name: drawn(rng, name) for name in VALUES},
+            "group_id": pa.array([place // 5 for place in range(ROWS)], pa.int64()),
+        }
+    )
+    return declared, with_help(table, *VALUES)
+
+
+def generalized(rng):
+    """Labels: rows that are meant, or may be."""
+    declared = declare("generalized", age=column("quasi-identifier", "integer"), **sensitive())
+    ends = [sorted((rng.randrange(12), rng.randrange(12))) for _ in range(ROWS)]
+    labels = [interval(str(low), str(high)) for low, high in ends]
+    return declared, {
+        "microdata": pa.table({"age": labels, **{name: drawn(rng, name) for name in VALUES}})
+    }
+
+
+def redistributed(rng, name):
+    """Subdomains in the place of values."""
+    type_, scale, draw = VALUES[name]
+    declared = declare(
+        age=column("quasi-identifier", "integer"),
+        **{name: column("sensitive", type_, scale=scale)},
+    ).model_copy(update={"form": FAKES})
+    rows = pa.table(
+        {
+            "age": [rng.randrange(12) for _ in range(ROWS)],
+            "group_id": pa.array([place // 5 for place in range(ROWS)], pa.int64()),
+        }
+    )
+    values = sorted({draw(rng) for _ in range(12)})
+    return declared, tables_of(rng, declared, rows, values)
+
+
+RELEASES = {
+    "permuted": permuted,
+    "generalized": generalized,
+    **{f"redistributed {name}": lambda rng, name=name: redistributed(rng, name) for name in VALUES},
+}
+
+
+def queries(rng, form, names):
+    for _ in range(12 if form != "permuted" else 18):
+        asked = [
+            f"{rng.choice(FUNCTIONS[:2] if rng.random() < 0.7 else FUNCTIONS)}({name})"
+            for name in rng.choices(names, k=3)
+        ]
+        low = rng.randrange(8)
+        where = f"age BETWEEN {low} AND {low + rng.randrange(1, 8)}"
+        if form == "permuted" and rng.random() < 0.4:
+            where += f" AND {rng.choice(names)} > {rng.choice([-5, 0, 3, 10**6])}"
+        elif form.startswith("redistributed") and rng.random() < 0.6:
+            where += f" AND {names[0]} > {rng.choice([-5, 0, 3, 10**6])}"
+            asked = [of for of in asked if not of.startswith("AVG")] or [f"SUM({names[0]})"]
+        elif form == "permuted":
+            asked.append("AVG(n)")
+        key = "age" if rng.random() < 0.3 else None
+        shown = ", ".join([*([key] if key else []), *dict.fromkeys(asked)])
+        yield f"SELECT {shown} FROM microdata WHERE {where}" + (" GROUP BY age" if key else "")
+
+
+@cache
+def asked(form, seed):
+    """A release, and questions to it: as they are rewritten, with exact bounds by group."""
+    rng = random.Random(f"{form} {seed}")
+    declared, tables = RELEASES[form](rng)
+    names = list(VALUES) if " " not in form else [form.split()[1]]
+    found = [(query, answer_on(tables, declared, query)) for query in queries(rng, form, names)]
+    return declared, tables, found
+
+
+def read(bound, *, strictly):
+    """What a number of a database may be read as: a float as it is, or as it is written."""
+    if isinstance(bound, float) and not strictly:
+        return {Fraction(bound), Fraction(repr(bound))}
+    return {Fraction(bound)}
+
+
+def judge(label, got, exact, upper, declared, loss, kind):
+    """Hold one bound against the exact one; returns by how many last units it is further out."""
+    if exact is None or got is None:
+        assert got is exact, label
+        return None
+    function, name = label.rstrip(")").split("(")
+    exact, type_ = Fraction(exact), declared.columns[name].type
+    strictly = function.lower() == "avg"  # others may be one of the values, as it is written
+    out = max(of - exact if upper else exact - of for of in read(got, strictly=strictly))
+    assert out >= 0, (label, got, float(exact), "upper" if upper else "lower")
+    unit = Fraction(math.ulp(float(exact)))
+    spare = 4 * unit
+    if type_ == "float" or (kind == "sqlite" and (type_ == "decimal" or name == "big")):
+        spare += loss[name]
+    elif function.lower() != "avg" and not (kind == "sqlite" and abs(exact) > 2**60):
+        assert out == 0, (label, got, exact)
+    assert out <= spare, (label, got, float(exact), float(out / unit))
+    return out / unit
+
+
+def sides(value):
+    return (value.lower, value.upper) if isinstance(value, Bounds) else (value, value)
+
+
+def narrow(label, declared, kind):
+    """Whether floats never stand for what a bound is computed of."""
+    name = label.rstrip(")").split("(")[1]
+    wide = name == "big" and kind == "sqlite"  # whose sums are DECIMAL, and REAL there
+    return declared.columns[name].type == "integer" and not wide
+
+
+def losses(declared, tables):
+    """What n additions of a column's floats can lose, twice: in the sum, and in what makes up."""
+    found = {}
+    for name in declared.columns:
+        held = [table[name] for table in tables.values() if name in table.column_names]
+        held = held or [tables["targets"]["lower"], tables["targets"]["upper"]]
+        sizes = [abs(Fraction(v)) for of in held for v in of.to_pylist() if not isinstance(v, str)]
+        # Of subdomains there are copies: fewer than twice as many as rows.
+        whole = 2 * ROWS * max(sizes, default=0) if "targets" in tables else sum(sizes)
+        found[name] = 2 * (ROWS + 8) * ROUNDING * whole
+    return found
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
+@pytest.mark.parametrize("form", RELEASES)
+def test_bounds_enclose_the_exact_ones(form, kind, tmp_path):
+    widest, compared, whole = Fraction(0), 0, 0
+    for seed in range(2):
+        declared, tables, questions = asked(form, seed)
+        url = address(kind, tmp_path)
+        load(on_disk(tmp_path / f"release-{seed}", tables, declared), url, replace=True)
+        loss = losses(declared, tables)
+        with target(url) as database:
+            for query, answer in questions:
+                question = read_question(query, declared)
+                found = database.execute(rewrite(query, declared).sql(kind))
+                keys = len(question.group_by)
+                rows = {tuple(row[:keys]): row[keys:] for row in found}
+                assert len(rows) == len(answer.rows), query
+                for row in answer.rows:
+                    key = tuple(row[i.label] for i in question.shown if isinstance(i, GroupColumn))
+                    shown = [i for i in question.shown if not isinstance(i, GroupColumn)]
+                    for place, item in enumerate(shown):
+                        for upper, exact in enumerate(sides(row[item.label])):
+                            got = rows[key][2 * place + upper]
+                            out = judge(item.label, got, exact, upper, declared, loss, kind)
+                            compared += 1
+                            if out is not None and narrow(item.label, declared, kind):
+                                widest = max(widest, out)
+                                whole += out == 0
+    assert compared > 100
+    assert widest <= 4
+    assert whole or " " in form
