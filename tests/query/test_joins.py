@@ -8,6 +8,7 @@ import pytest
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.sql.rewrite import rewrite
+from tests.query.test_language_of_forms import of_marginals
 from tests.query.test_language_of_worlds import AllWorlds, holds
 from tests.query.test_matched import FORMS
 from tests.query.worlds import column, declare
@@ -129,3 +130,27 @@ def test_labels_of_several_values_are_not_joined(labels, why):
     else:
         (row,) = answer_on({"microdata": table}, LABELLED, query, own=OWN).rows
         assert (row["n"].lower, row["n"].upper) == (3, 3)
+
+
+def test_columns_published_apart_are_joined_one_by_one():
+    """An ambiguous release: a joined column stands beside its key, and nowhere else."""
+    tables, declared, worlds = of_marginals(3)
+    own = {"rates": pa.table({"age": [0, 1], "rate": [None, 2.0], "area": ["n", "s"]})}
+    asked = {
+        "FROM microdata JOIN rates USING (age)": {0, 1},
+        "FROM microdata LEFT JOIN rates USING (age) WHERE area = 'n'": {0},
+        "FROM microdata LEFT JOIN rates USING (age) WHERE rate > 1": {1},
+        "FROM microdata LEFT JOIN rates USING (age) WHERE area IS NULL": {2},
+    }
+    ages = [[row[0] for row in world] for world in worlds]
+    for rest, meant in asked.items():
+        (row,) = answer_on(tables, declared, f"SELECT COUNT(*) AS n {rest}", own=own).rows
+        found = [sum(age in meant for age in world) for world in ages]
+        assert (row["n"].lower, row["n"].upper) == (min(found), max(found)), rest
+    for query in (
+        "SELECT area, COUNT(*) FROM microdata JOIN rates USING (age) GROUP BY area",
+        "SELECT COUNT(*) FROM microdata JOIN both USING (age, sex)",
+    ):
+        both = {"both": pa.table({"age": [0], "sex": ["f"]})}
+        with pytest.raises(QueryError, match="publishes each column by itself"):
+            answer_on(tables, declared, query, own={**own, **both})

@@ -1,6 +1,7 @@
 """Aggregates of other rows than WHERE means, in databases: the same bounds as the engine's.
 
-So are values that may be missing: an aggregate of them is of the rows that have one.
+Proportions, and what OR joins, are calculated of several of them. Values may be missing: an
+aggregate of them is of the rows that have one.
 """
 
 import random
@@ -34,6 +35,20 @@ QUERIES = (
     'SELECT "Sex", COUNT(*) FILTER (WHERE loss > 2), COUNT(*) FROM microdata WHERE gain > 0 '
     "GROUP BY 1 HAVING COUNT(*) > 1 ORDER BY 1",
 )
+CALCULATED = (
+    "SELECT AVG(CASE WHEN loss > 0 THEN 1 ELSE 0 END) FROM microdata WHERE age = 1 OR loss > 2",
+    'SELECT "Sex", 100.0 * COUNT(*) FILTER (WHERE gain > 0) / COUNT(*) AS p FROM microdata '
+    'WHERE loss > -3 GROUP BY "Sex"',
+    'SELECT "Sex", AVG(CASE WHEN loss > 0 THEN -2.5 ELSE 0 END) AS p, '
+    "SUM(CASE WHEN loss > 0 THEN 3 ELSE 0 END) FROM microdata WHERE gain > 1 GROUP BY 1 ORDER BY 1",
+    "SELECT SUM(gain), COUNT(*), MIN(loss), MAX(seen) FROM microdata WHERE vip OR loss > 2",
+    'SELECT "Sex", SUM(loss), COUNT(*), MAX(gain) FROM microdata '
+    "WHERE NOT (age > 2 AND loss < 2) GROUP BY 1",
+    "SELECT age, COUNT(*) FROM microdata WHERE (vip OR loss > 2) AND (age > 1 OR gain < 0) "
+    "GROUP BY age",
+    "SELECT SUM(loss), COUNT(*) FILTER (WHERE loss > 1) / NULLIF(COUNT(*), 0) FROM microdata "
+    "WHERE age > 99 OR loss > 99",
+)
 
 
 @cache
@@ -45,7 +60,7 @@ def asked(form, sensitive, missing):
     declared, found = declare(form, sensitive, missing=missing), {}
     rng = random.Random(f"{form} {sensitive} {missing}")
     tables = in_form(microdata(rng, missing=missing), declared)
-    for query in QUERIES:
+    for query in (*QUERIES, *CALCULATED):
         answer = answer_on(tables, declared, query)
         rows = list(zip(sides(answer), answer.certain, strict=True))
         for reading in ("possible", "certain"):
@@ -74,7 +89,7 @@ def test_databases_answer_as_the_engine_does(form, sensitive, missing, kind, tmp
                 found, expected = (sorted(of, key=str) for of in (found, expected))
             assert found == [[near(value) for value in row] for row in expected], (query, reading)
             compared += 1
-    assert compared > len(QUERIES)
+    assert compared > len(QUERIES) + len(CALCULATED)
 
 
 def test_a_sum_by_the_number_of_its_values_is_their_mean():

@@ -27,7 +27,7 @@ def proportion(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bound
     if not number(rows.upper):
         return NULL
     few, many = number(part.lower), number(part.upper)
-    fewest = max(number(others.lower), number(rows.lower) - many)
+    fewest = max(number(others.lower), number(rows.lower) - many, Fraction(0))
     most = min(number(others.upper), number(rows.upper) - few)
     low = few / (few + most) if few + most else Fraction(1)
     high = many / (many + fewest) if many + fewest else Fraction(0)

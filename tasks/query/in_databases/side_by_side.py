@@ -34,7 +34,7 @@ def side_by_side(
     """
     whole = asked.whole
     counts = [one for one in whole.aggregates if one.label not in asked.places]
-    first = _numbered(replace(whole, order=(), limit=None, offset=0), counts or [ROWS])
+    first = numbered(replace(whole, order=(), limit=None, offset=0), counts or [ROWS])
     tables = [_FIRST, *(_OTHER.format(number) for number in range(len(asked.others)))]
     columns: list[exp.Expr] = []
     for item in whole.shown:
@@ -53,13 +53,13 @@ def side_by_side(
     rows = _under(written(first, reading), _FIRST)
     query = exp.select(*columns, copy=False).from_(rows, copy=False)
     for table, question in zip(tables[1:], asked.others, strict=True):
-        tree = written(_numbered(question, question.aggregates), "possible")
-        join(query, _under(tree, table), _same_keys(question, table), "LEFT")
+        tree = written(numbered(question, question.aggregates), "possible")
+        join(query, _under(tree, table), same_keys(question, _FIRST, table), "LEFT")
     return query
 
 
-def _numbered(question: Question, aggregates: Sequence[Aggregate]) -> Question:
-    """The question with its columns under names of ours: k0, k1, … and a0, a1, …."""
+def numbered(question: Question, aggregates: Sequence[Aggregate]) -> Question:
+    """Return the question with its columns under names of ours: k0, k1, … and a0, a1, …."""
     keys = [GroupColumn(name, f"k{n}") for n, name in enumerate(question.group_by)]
     named = [replace(one, label=f"a{n}") for n, one in enumerate(aggregates)]
     return replace(question, shown=(*keys, *named))
@@ -69,8 +69,8 @@ def _under(tree: exp.Select, name: str) -> exp.Subquery:
     return tree.subquery(name, copy=False)
 
 
-def _same_keys(question: Question, table: str) -> exp.Expr:
-    """The condition that a row has the group columns of the first question's, null being null."""
-    pairs = zip(keys_of(question, _FIRST), keys_of(question, table), strict=True)
+def same_keys(question: Question, known: str, table: str) -> exp.Expr:
+    """Return the condition that rows of two tables have the same group columns, nulls included."""
+    pairs = zip(keys_of(question, known), keys_of(question, table), strict=True)
     same = [exp.NullSafeEQ(this=first, expression=other) for first, other in pairs]
     return exp.and_(*same) if same else exp.true()

@@ -9,11 +9,12 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.in_databases.aggregates import why_not_written as why_not_aggregated
 from sfumato.tasks.query.in_databases.calculated import why_not_written as why_not_calculated
+from sfumato.tasks.query.in_databases.ends import why_not_written as why_not_formula
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, conjuncts
-from sfumato.tasks.query.question.formulas import AskedOfPart, Plain, Pooled, PooledSpread
+from sfumato.tasks.query.question.formulas import AskedOfPart, Plain
 from sfumato.tasks.query.question.having import Having, Joined
 from sfumato.tasks.query.question.inquiry import (
     ConstantColumn,
@@ -39,7 +40,19 @@ def read_question(sql: str, declared: Terms) -> Question:
 
 
 def read_questions(sql: str, declared: Terms) -> SideBySide:
-    """The questions that a SELECT asks, which a database can be given as one query.
+    """Return the questions that a SELECT of plain aggregates asks.
+
+    Raises:
+        QueryError: naming what is not allowed, or why databases cannot be given it.
+    """
+    inquiry = read_written(sql, declared)
+    if has_formulas(inquiry):
+        raise QueryError("asks for what is calculated of several questions")
+    return questions_of(inquiry, declared)
+
+
+def read_written(sql: str, declared: Terms) -> Inquiry:
+    """Return what a SELECT asks that a database can be given as one query.
 
     Raises:
         QueryError: naming what is not allowed, or why databases cannot be given it.
@@ -53,7 +66,25 @@ def read_questions(sql: str, declared: Terms) -> SideBySide:
     reason = _why_not_written(inquiry, declared)
     if reason is not None:
         raise QueryError(f"not written in SQL for databases: {reason}; ask with `sfumato query`")
+    return inquiry
+
+
+def questions_of(inquiry: Inquiry, declared: Terms) -> SideBySide:
+    """Return the questions of an inquiry whose formulas are plain aggregates."""
     return _Written(inquiry, declared).questions()
+
+
+def has_formulas(inquiry: Inquiry) -> bool:
+    """Decide whether something is calculated of several questions, or OR joins some."""
+    return not all(isinstance(of, Plain) for of in (*inquiry.formulas, inquiry.present))
+
+
+def ordered_question(inquiry: Inquiry) -> Question:
+    """Return the question of the group columns that are shown, as they are ordered and limited."""
+    names = tuple(key.name for key in inquiry.keys)
+    shown = tuple(item for item in inquiry.shown if isinstance(item, GroupColumn))
+    order = _order(inquiry, names)
+    return Question(shown, None, names, order=order, limit=inquiry.limit, offset=inquiry.offset)
 
 
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
@@ -63,13 +94,30 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(one.sensitive for one in inquiry.calculated),
         "GROUP BY of a sensitive column": any(key.banded for key in inquiry.keys),
-        "OR of conditions on columns that are published apart": any(
-            isinstance(f, Pooled | PooledSpread) for f in inquiry.formulas
-        ),
-        "a calculation with aggregates": not all(isinstance(f, Plain) for f in inquiry.formulas),
     }
     found = next((reason for reason, holds in reasons.items() if holds), None)
-    return found or _of_rows(inquiry, declared) or _of_order(inquiry, declared)
+    return (
+        found
+        or _of_formulas_asked(inquiry, declared)
+        or _of_rows(inquiry, declared)
+        or _of_order(inquiry, declared)
+    )
+
+
+def _of_formulas_asked(inquiry: Inquiry, declared: Terms) -> str | None:
+    """Return why a formula is not written; None where all are, or are plain aggregates."""
+    if not has_formulas(inquiry):
+        return None
+    columns = extend_terms(declared, inquiry.calculated).columns
+    formulas = (*inquiry.formulas, inquiry.present)
+    why = (why_not_formula(of, lambda name: columns[name].type) for of in formulas)
+    found = next((reason for reason in why if reason is not None), None)
+    if found is not None:
+        return found
+    if inquiry.having is not None:
+        return "HAVING beside a proportion, or beside OR of columns that are published apart"
+    exact = [a for of in formulas for a in of.asked if a.aggregate in inquiry.parts[a.part].exact]
+    return "an exact aggregate beside a proportion, or beside OR" if exact else None
 
 
 class _Written:
@@ -103,11 +151,6 @@ class _Written:
             for item in inquiry.shown
             if not isinstance(item, ConstantColumn)
         )
-        order = tuple(
-            KeyOrder(group_by[by.by], by.descending, by.nulls_first)
-            for by in inquiry.order
-            if isinstance(by.by, int)
-        )
         return Question(
             shown,
             self._base.condition,
@@ -115,7 +158,7 @@ class _Written:
             self._base.matching,
             None if inquiry.having is None else self._of_aggregates(inquiry.having),
             self._calculated,
-            order + _others_in_order(inquiry, order),
+            _order(inquiry, group_by),
             inquiry.limit,
             inquiry.offset,
         )
@@ -160,6 +203,16 @@ class _Written:
         if isinstance(having, Joined):
             return replace(having, parts=tuple(map(self._of_aggregates, having.parts)))
         return replace(having, aggregate=self._aggregate(having.aggregate))
+
+
+def _order(inquiry: Inquiry, names: Sequence[str]) -> tuple[KeyOrder, ...]:
+    """Return the group columns that rows are ordered by."""
+    order = tuple(
+        KeyOrder(names[by.by], by.descending, by.nulls_first)
+        for by in inquiry.order
+        if isinstance(by.by, int)
+    )
+    return order + _others_in_order(inquiry, order)
 
 
 def _others_in_order(inquiry: Inquiry, order: tuple[KeyOrder, ...]) -> tuple[KeyOrder, ...]:
@@ -226,7 +279,8 @@ def _of_order(inquiry: Inquiry, declared: Terms) -> str | None:
         "ORDER BY of what has bounds": not all(isinstance(one.by, int) for one in inquiry.order),
         "ORDER BY of columns that are not shown": ordered
         and any(key.name not in shown for key in inquiry.keys),
-        "LIMIT where rows may not be there": limited and not known,
+        "LIMIT where rows may not be there": limited
+        and not (known and isinstance(inquiry.present, Plain)),
         "OFFSET without LIMIT": inquiry.offset > 0 and inquiry.limit is None,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

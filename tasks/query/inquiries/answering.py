@@ -83,9 +83,10 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
 
     tables: Files = in_one(published.tables)
     if inquiry.joins:
-        from sfumato.tasks.query.inquiries.joining import add_joined, require_exact_keys
+        from sfumato.tasks.query.inquiries.joining import add_joined, require_joinable
 
-        require_exact_keys(tables, published.declared, inquiry.joins)
+        by = [key.name for key in inquiry.keys]
+        require_joinable(tables, published.declared, inquiry.joins, by)
         tables = add_joined(tables, inquiry.joins)
     tables = add_calculated(tables, inquiry.calculated)
     declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])

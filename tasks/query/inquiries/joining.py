@@ -1,6 +1,6 @@
 """Columns of an analyst's own tables, put beside the published columns that they are joined by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +22,42 @@ from sfumato.tasks.sql.session import fetch_table, session
 _PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
 
 
-def require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
-    """Refuse a join by a column whose labels stand for several values: no text of it matches those.
+def require_joinable(
+    tables: Files, declared: Declared, joins: Sequence[JoinedTable], by: Sequence[str]
+) -> None:
+    """Refuse joins by what rows do not show: labels of several values, and columns apart.
+
+    Args:
+        tables: that are published.
+        declared: the terms of the release.
+        joins: what the microdata is joined with.
+        by: the group columns of the query.
 
     Raises:
-        QueryError: with the number of such rows, and what to do.
+        QueryError: with the reason, and what to do.
         InputError: where a file is missing.
     """
+    if WAYS[declared.form.shows].without_rows:
+        _require_one_column(joins, by)
+    else:
+        _require_exact_keys(tables, declared, joins)
+
+
+def _require_one_column(joins: Sequence[JoinedTable], by: Sequence[str]) -> None:
+    apart = "this release publishes each column by itself"
+    for joined in joins:
+        if len(joined.keys) > 1:
+            names = " and ".join(map(quote_name, joined.keys))
+            raise QueryError(f"JOIN by {names}: {apart}. Join by one column")
+        if set(by) & set(joined.columns):
+            raise QueryError(
+                f"GROUP BY of a column of your own table: {apart}. Group by "
+                f"{quote_name(joined.keys[0])}, or ask for each value with WHERE"
+            )
+
+
+def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
+    """Refuse a join by a column whose labels stand for several values: no text matches those."""
     names = {name for joined in joins for name in joined.keys}
     calculable = WAYS[declared.form.shows].calculable
     columns = {
@@ -36,7 +65,7 @@ def require_exact_keys(tables: Files, declared: Declared, joins: Iterable[Joined
         for name, column in declared.columns.items()
         if name in names and column.role not in calculable
     }
-    if WAYS[declared.form.shows].without_rows or not columns:
+    if not columns:
         return
     microdata = read_table(tables[TABLE])
     labels = read_labels(microdata, columns, reader_for(form_of(declared)))

@@ -11,9 +11,15 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.in_databases.formulas import FormulaQuery
 from sfumato.tasks.query.in_databases.ordered import in_order
 from sfumato.tasks.query.in_databases.side_by_side import side_by_side
-from sfumato.tasks.query.in_databases.single import read_questions
+from sfumato.tasks.query.in_databases.single import (
+    has_formulas,
+    ordered_question,
+    questions_of,
+    read_written,
+)
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways.registry import WAYS
@@ -70,14 +76,19 @@ def rewrite(
     refusal = way.refusal(declared)
     if refusal is not None:
         raise QueryError(refusal)
-    asked = read_questions(sql, declared)
+    inquiry = read_written(sql, declared)
     types = {name: column.type for name, column in declared.columns.items()}
 
     def written(question: Question, reading: Reading) -> exp.Select:
         return way.rewritten(question, declared, reading, estimator)
 
+    types = {**types, **way.types(declared)}
+    if has_formulas(inquiry):
+        tree = FormulaQuery(inquiry, written).tree(reading)
+        return Rewritten(in_order(tree, ordered_question(inquiry)), types)
+    asked = questions_of(inquiry, declared)
     if asked.others:
         tree = side_by_side(asked, written, reading, WAYS[declared.form.shows].sides)
     else:
         tree = written(asked.whole, reading)
-    return Rewritten(in_order(tree, asked.whole), {**types, **way.types(declared)})
+    return Rewritten(in_order(tree, asked.whole), types)

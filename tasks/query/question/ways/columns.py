@@ -8,11 +8,21 @@ from sfumato.tasks.query.question.ways.way import (
     require_never_null,
     sensitive_bundles,
 )
+from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 
 
 def _bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
-    alone = {name: (name,) for name in declared.named("quasi-identifier")}
+    """Return each quasi-identifier by itself, first, with the columns that are joined by it."""
+    alone: dict[str, tuple[str, ...]] = {}
+    for name in declared.named("quasi-identifier"):
+        joined = (of for of, column in declared.columns.items() if _is_beside(column, name))
+        bundle = (name, *joined)
+        alone |= dict.fromkeys(bundle, bundle)
     return alone | sensitive_bundles(declared)
+
+
+def _is_beside(column: DeclaredColumn, name: str) -> bool:
+    return isinstance(column, DerivedColumn) and column.of == (name,)
 
 
 def _counted(kind: AggregateKind, name: str, declared: Terms) -> None:

@@ -96,9 +96,11 @@ class MarginalCounts:
         """The conditions on each quasi-identifier, and on the sensitive values."""
         asked = {matching.columns: matching for matching in self.question.matching}
         tables = tables_of_counts(self.declared)
+        by_name = {columns[0]: columns for columns in asked if columns not in tables}
         terms = []
         for number, name in enumerate(self.question.group_by):
-            terms.append(_Term(f"k{number}", asked.pop((name,), None), name, ""))
+            matching = asked.pop(by_name[name]) if name in by_name else None
+            terms.append(_Term(f"k{number}", matching, name, ""))
         for number, (columns, matching) in enumerate(asked.items()):
             if columns in tables:
                 terms.append(_Term(f"s{number}", matching, None, tables[columns]))
