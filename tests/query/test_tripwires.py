@@ -114,7 +114,7 @@ def test_what_only_having_or_order_by_ask_is_judged_too(broken):
 
 def test_a_calculation_upside_down_is_called_as_it_is_shown(monkeypatch):
     monkeypatch.setattr(Calculation, "bounds", lambda *_: Bounds(2, 1))
-    with pytest.raises(Fault, match="^twice: its lower bound came out above"):
+    with pytest.raises(Fault, match=r"^twice: its lower bound came out above"):
         ask("2 * SUM(loss) AS twice")
 
 
@@ -166,7 +166,7 @@ def test_a_formula_that_has_limits_is_held_to_them(upper, is_fault):
     inquiry = Inquiry((Measure(formula, "half"),), (), (part,), formula, (), None, ())
     tripwires = Tripwires(inquiry, DECLARED, PublishedValues(TABLES, DECLARED))
     if is_fault:
-        with pytest.raises(Fault, match="^half: its bounds came out beyond"):
+        with pytest.raises(Fault, match=r"^half: its bounds came out beyond"):
             tripwires.require([Bounds(0, upper)])
     else:
         tripwires.require([Bounds(0, upper)])
