@@ -202,17 +202,24 @@ def _with_intervals(opened: Engine, declared: Declared) -> Engine:
 
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
-    """Answer a question with an engine that knows the published tables."""
-    return ask_inquiry(open_tables({}, declared, asked), inquiry_of(question), estimates=estimates)
+    """Answer a question with an engine that knows the published tables.
+
+    Bounds are not held to what is published: evaluations find out themselves which are wrong.
+    """
+    tables = open_tables({}, declared, asked)
+    return ask_inquiry(tables, inquiry_of(question), estimates=estimates, judged=False)
 
 
-def ask_inquiry(asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True) -> Answer:
+def ask_inquiry(
+    asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
+) -> Answer:
     """Answer an inquiry from published tables.
 
     Raises:
         QueryError: where it cannot be evaluated.
+        Fault: where it is `judged`, and what was found cannot be right.
     """
-    found = answer_inquiry(asked, inquiry, estimates=estimates)
+    found = answer_inquiry(asked, inquiry, estimates=estimates, judged=judged)
     declared = asked.declared
     beside = estimates and declared.intervals is not None
     return Answer(

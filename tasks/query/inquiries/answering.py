@@ -68,15 +68,21 @@ class OpenTables:
 
 
 def answer_inquiry(
-    published: OpenTables, inquiry: Inquiry, *, estimates: bool = True
+    published: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
 ) -> OrderedRows:
     """The rows of an answer, in order.
+
+    Args:
+        published: the tables.
+        inquiry: that is asked.
+        estimates: whether they are wanted.
+        judged: whether bounds that cannot be right are a fault, and not a finding.
 
     Raises:
         QueryError: where the query cannot be evaluated, or LIMIT is not certain.
         Fault: where what was found cannot be right.
     """
-    tripwires = Tripwires(inquiry, published.declared, published.values)
+    tripwires = Tripwires(inquiry, published.declared, published.values) if judged else None
     with _with_calculated(published, inquiry) as known:
         cells = list(_Cells(known, inquiry, estimates, tripwires).rows())
     return order_rows(inquiry, cells)
@@ -101,7 +107,7 @@ class _Cells:
     """The cells of an inquiry, asked about part by part."""
 
     def __init__(
-        self, published: OpenTables, inquiry: Inquiry, estimates: bool, tripwires: Tripwires
+        self, published: OpenTables, inquiry: Inquiry, estimates: bool, tripwires: Tripwires | None
     ) -> None:
         self._published, self._inquiry, self._estimates = published, inquiry, estimates
         self._tripwires = tripwires
@@ -134,7 +140,8 @@ class _Cells:
         if inquiry.keys and not number(rows.upper):
             return None
         known = {formula: formula.bounds(whole) for formula in self._formulas}
-        self._tripwires.require(known.values())
+        if self._tripwires is not None:
+            self._tripwires.require(known.values())
         _require_floats(known.values())
         exists = not inquiry.keys or bool(number(rows.lower))
         having = inquiry.having

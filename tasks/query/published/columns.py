@@ -71,21 +71,15 @@ class ExactColumn:
         What the ends of the column decide is decided without reading it. Ends know nothing of NaN,
         which SQL has above all numbers.
         """
-        found: set[Comparison] = set()
-        open_ = list(asked)
-        if self.declared.type != "float":
-            decided = {one: self._by_ends(one, lookup) for one in asked}
-            found = {one for one, known in decided.items() if known}
-            open_ = [one for one, known in decided.items() if known is None]
+        if self.declared.type == "float" or self.ends is None:
+            return values_meeting(self.values, asked, lookup)
+        if self.ends[0] is None:
+            return set()
+        ordered = [one for one in asked if one.kind != "pattern"]
+        inside = lookup.met_between(self.ends, ordered) if ordered else set[Comparison]()
+        found = {one for one in inside if one.kind == "order"}
+        open_ = [one for one in asked if one.kind == "pattern" or one in inside - found]
         return found | values_meeting(self.values, open_, lookup)
-
-    def _by_ends(self, one: Comparison, lookup: Lookup) -> bool | None:
-        """Whether a value meets a comparison, None where the ends do not tell."""
-        if one.kind == "pattern":
-            return None
-        ends = [self.ends or (None, None)]
-        inside = lookup.inside(low_and_high(ends, self.declared.arrow_type), one)
-        return inside if one.kind == "order" or not inside else None
 
 
 @dataclass(frozen=True)
@@ -129,19 +123,22 @@ class LabelledColumn:
             return set(asked)
         listed = pa.array(self._listed, self.declared.arrow_type)
         found = values_meeting(lambda: iter([listed]), asked, lookup)
-        left = [one for one in asked if one not in found]
-        return found | {one for one in left if self._between(one, lookup) or self._prefixed(one)}
+        found |= self._between([one for one in asked if one not in found], lookup)
+        return found | {one for one in asked if one not in found and self._prefixed(one)}
 
     @cached_property
     def _listed(self) -> list[Any]:
         listed = (label.values for label in self.labels if isinstance(label, ListedValues))
         return list(dict.fromkeys(chain.from_iterable(listed)))
 
-    def _between(self, one: Comparison, lookup: Lookup) -> bool:
+    def _between(self, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
+        """Return the comparisons that a value of some range may meet."""
         ranges = [(of.low, of.high) for of in self.labels if isinstance(of, Between)]
-        if not ranges or one.kind == "pattern":
-            return bool(ranges)
-        return lookup.inside(low_and_high(ranges, self.declared.arrow_type), one)
+        ordered = [one for one in asked if one.kind != "pattern"]
+        if not ranges or not ordered:
+            return set(asked) if ranges else set()
+        ends = low_and_high(ranges, self.declared.arrow_type)
+        return lookup.met_between(ends, ordered) | (set(asked) - set(ordered))
 
     def _prefixed(self, one: Comparison) -> bool:
         """Whether a text that only begins as a label says may meet it: any may but by equality."""
@@ -156,23 +153,10 @@ def values_meeting(pieces: Pieces, asked: Iterable[Comparison], lookup: Lookup) 
     """Return the comparisons that some value meets, or cannot be evaluated on."""
     open_, found = list(asked), set[Comparison]()
     for values in pieces() if open_ else ():
-        found |= _met(values, open_, lookup)
+        found |= lookup.met(values, open_)
         open_ = [one for one in open_ if one not in found]
         if not open_:
             break
-    return found
-
-
-def _met(values: pa.Array, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
-    equalities = [one for one in asked if one.kind == "equality"]
-    others = [one for one in asked if one.kind != "equality"]
-    meant = lookup.equal(values, equalities) if equalities else values
-    found: set[Comparison] = set()
-    for some, among in ((equalities, meant), (others, values)):
-        if some:
-            table = pa.table({some[0].column: among})
-            outcomes = lookup.holding(table, [one.condition for one in some])
-            found |= {one for one, holds in zip(some, outcomes, strict=True) if holds}
     return found
 
 

@@ -1,6 +1,7 @@
 """Comparisons looked up among values, by DuckDB: as SQL means them, whatever the types."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -9,9 +10,11 @@ from sqlglot import exp
 
 from sfumato.tasks.query.published.comparisons import Comparison
 from sfumato.tasks.query.published.sources import Ends
-from sfumato.tasks.sql.session import fetch, fetch_table
+from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.sql.session import fetch
 
 _TABLE = "\x01published"  # no published table can be called so
+_ROWS, _MEMBERS = "rows_", "members"
 _LOW, _HIGH, _DISTANCE = "\x01low", "\x01high", "\x01distance"
 
 
@@ -22,37 +25,38 @@ class Lookup:
         """Take a connection, in which one name is used for values while they are looked at."""
         self._connection = connection
 
-    def equal(self, values: pa.Array, asked: Sequence[Comparison]) -> pa.Array:
-        """Return those of the values that some of the equalities of a column may mean."""
+    def met(self, values: pa.Array, asked: Sequence[Comparison]) -> set[Comparison]:
+        """Return the comparisons of a column that some value meets, or that fail on one."""
         name = asked[0].column
-        members = [one.constants[0].copy() for one in asked]
-        column = exp.column(name, quoted=True)
-        meant = exp.In(this=column, expressions=members)
-        rows = exp.select(column.copy()).distinct().from_(_table()).where(meant)
-        return self._with(pa.table({name: values}), rows)[name].combine_chunks()
+        column = exp.column(name, table=_ROWS, quoted=True)
+        with self._registered(pa.table({name: values})) as rows:
+            return self._met(rows, asked, [exp.EQ(this=column, expression=_member())])
 
-    def holding(self, table: pa.Table, conditions: Sequence[exp.Expr]) -> list[bool]:
-        """Say of conditions whether each holds in some row, or cannot be evaluated in one."""
-        if not table.num_rows:
-            return [False] * len(conditions)
-        shown = [exp.alias_(_holds_somewhere(one), f"c{n}") for n, one in enumerate(conditions)]
-        (found,) = self._with(table, exp.select(*shown).from_(_table())).to_pylist()
-        return [bool(one) for one in found.values()]
+    def met_between(self, ends: pa.Table | Ends, asked: Sequence[Comparison]) -> set[Comparison]:
+        """Return the comparisons that a value between two ends may meet.
 
-    def inside(self, ends: pa.Table, one: Comparison) -> bool:
-        """Say whether a comparison may hold of a value between some pair of ends."""
-        conditions = _between_ends(one)
-        return any(self.holding(ends, conditions))
+        Args:
+            ends: several pairs as `low_and_high` has them, or one.
+            asked: comparisons with ordered constants, of one column.
+        """
+        between = [
+            exp.LTE(this=_end(_LOW), expression=_member()),
+            exp.GTE(this=_end(_HIGH), expression=_member()),
+        ]
+        if isinstance(ends, pa.Table):
+            with self._registered(ends) as rows:
+                return self._met(rows, asked, between, among_ends=True)
+        pairs = zip((_LOW, _HIGH), map(literal, ends), strict=True)
+        row = exp.select(*(exp.alias_(end, name, quoted=True) for name, end in pairs))
+        return self._met(row.subquery(_ROWS), asked, between, among_ends=True)
 
     def beside(self, values: pa.Array, one: Comparison) -> Ends:
         """Return the values of a column next to a constant: below it, and above it."""
         column, constant = exp.column(one.column, quoted=True), one.constants[0]
         below = _filtered(exp.Max, column, exp.LT, constant)
         above = _filtered(exp.Min, column, exp.GT, constant)
-        shown = [exp.alias_(below, _LOW, quoted=True), exp.alias_(above, _HIGH, quoted=True)]
-        query = exp.select(*shown).from_(_table())
-        (row,) = self._with(pa.table({one.column: values}), query).to_pylist()
-        return row[_LOW], row[_HIGH]
+        (ends,) = self._with(pa.table({one.column: values}), exp.select(below, above))
+        return ends[0], ends[1]
 
     def alike(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
         """Return the texts that are the fewest edits away from another one, if these are few.
@@ -62,21 +66,48 @@ class Lookup:
         column = exp.column("text")
         lower = [exp.Lower(this=side) for side in (column, exp.Literal.string(wanted))]
         edits = exp.alias_(exp.func("damerau_levenshtein", *lower), _DISTANCE, quoted=True)
-        query = exp.select(column.copy(), edits).from_(_table())
+        query = exp.select(column.copy(), edits)
         query = query.order_by(exp.column(_DISTANCE, quoted=True), column.copy()).limit(most)
-        rows = self._with(pa.table({"text": pa.array(list(texts), pa.string())}), query)
-        found = rows.to_pylist()
-        allowed = min([len(wanted) // 3, *(row[_DISTANCE] for row in found)])
-        return [row["text"] for row in found if row[_DISTANCE] <= allowed]
+        found = self._with(pa.table({"text": pa.array(list(texts), pa.string())}), query)
+        allowed = min([len(wanted) // 3, *(distance for _, distance in found)])
+        return [text for text, distance in found if distance <= allowed]
 
     def constant(self, node: exp.Expr) -> Any:
         """Return the value of a constant."""
         return fetch(self._connection, exp.select(node.copy()))[0][0]
 
-    def _with(self, table: pa.Table, query: exp.Select) -> pa.Table:
+    def _met(
+        self,
+        rows: exp.Expr,
+        asked: Sequence[Comparison],
+        equal: Sequence[exp.Expr],
+        *,
+        among_ends: bool = False,
+    ) -> set[Comparison]:
+        """The comparisons that hold in some row; equalities are looked up together."""
+        equalities = [one for one in asked if one.kind == "equality"]
+        others = [one for one in asked if one.kind != "equality"]
+        found: set[Comparison] = set()
+        if equalities:
+            join = exp.select("i").from_(_members(equalities))
+            query = join.join(rows.copy(), on=exp.and_(*equal), join_type="semi")
+            found |= {equalities[place] for (place,) in fetch(self._connection, query)}
+        if others:
+            conditions = [_of_ends(one) if among_ends else one.condition for one in others]
+            shown = [exp.alias_(_holds_somewhere(one), f"c{n}") for n, one in enumerate(conditions)]
+            (outcomes,) = fetch(self._connection, exp.select(*shown).from_(rows))
+            found |= {one for one, holds in zip(others, outcomes, strict=True) if holds}
+        return found
+
+    def _with(self, table: pa.Table, query: exp.Select) -> list[tuple[Any, ...]]:
+        with self._registered(table) as rows:
+            return fetch(self._connection, query.from_(rows))
+
+    @contextmanager
+    def _registered(self, table: pa.Table) -> Iterator[exp.Expr]:
         self._connection.register(_TABLE, table)
         try:
-            return fetch_table(self._connection, query)
+            yield exp.table_(_TABLE, quoted=True, alias=_ROWS)
         finally:
             self._connection.unregister(_TABLE)
 
@@ -87,8 +118,23 @@ def low_and_high(ends: Sequence[Ends], type_: pa.DataType) -> pa.Table:
     return pa.table({_LOW: low, _HIGH: high})
 
 
-def _table() -> exp.Table:
-    return exp.table_(_TABLE, quoted=True)
+def _end(name: str) -> exp.Column:
+    return exp.column(name, table=_ROWS, quoted=True)
+
+
+def _member() -> exp.Column:
+    return exp.column("c", table=_MEMBERS)
+
+
+def _members(equalities: Sequence[Comparison]) -> exp.Subquery:
+    """The constants of equalities as a table, with their places."""
+    constants = exp.Array(expressions=[one.constants[0].copy() for one in equalities])
+    places = exp.Anonymous(this="RANGE", expressions=[exp.Literal.number(len(equalities))])
+    columns = [
+        exp.alias_(exp.Anonymous(this="UNNEST", expressions=[of]), name)
+        for of, name in ((places, "i"), (constants, "c"))
+    ]
+    return exp.select(*columns).subquery(_MEMBERS)
 
 
 def _holds_somewhere(condition: exp.Expr) -> exp.Expr:
@@ -98,13 +144,13 @@ def _holds_somewhere(condition: exp.Expr) -> exp.Expr:
     return exp.LogicalOr(this=tried)
 
 
-def _between_ends(one: Comparison) -> list[exp.Expr]:
-    low, high = exp.column(_LOW, quoted=True), exp.column(_HIGH, quoted=True)
+def _of_ends(one: Comparison) -> exp.Expr:
+    """The condition that a value from one end to the other may meet a comparison."""
     if one.kind == "order":
-        return [_with_column(one.condition, end) for end in (low, high)]
-    first, last = one.constants[0], one.constants[-1]
-    starts = exp.LTE(this=low, expression=exp.paren(last))
-    return [exp.and_(starts, exp.GTE(this=high, expression=exp.paren(first)))]
+        return exp.or_(*(_with_column(one.condition, _end(name)) for name in (_LOW, _HIGH)))
+    first, last = (exp.paren(constant) for constant in one.constants)
+    starts = exp.LTE(this=_end(_LOW), expression=last)
+    return exp.and_(starts, exp.GTE(this=_end(_HIGH), expression=first))
 
 
 def _with_column(condition: exp.Expr, other: exp.Column) -> exp.Expr:
