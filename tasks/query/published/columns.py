@@ -19,6 +19,8 @@ from sfumato.tasks.schema.published import DeclaredColumn
 Pieces = Callable[[], Iterator[pa.Array]]
 """Reads the values of a column, piece by piece."""
 
+_SAMPLED = 20_000  # rows whose values are kept
+
 
 class PublishedColumn(Protocol):
     """A column of a release.
@@ -32,6 +34,11 @@ class PublishedColumn(Protocol):
     @property
     def ends(self) -> Ends | None:
         """The least and the greatest value that a row can have; None where nothing limits them."""
+        ...
+
+    @property
+    def sample(self) -> frozenset[Any]:
+        """Some of the values that a row can have."""
         ...
 
     def values(self) -> Iterator[pa.Array]:
@@ -60,6 +67,15 @@ class ExactColumn:
     def ends(self) -> Ends | None:
         """The least and the greatest published value."""
         return widest(ends_of(source, name) for source, name in self.sources)
+
+    @cached_property
+    def sample(self) -> frozenset[Any]:
+        """Different values of the first piece: rows are sorted, so one in so many of them."""
+        first = next(self.values(), None)
+        if first is None:
+            return frozenset()
+        some = first[:: 1 + len(first) // _SAMPLED]
+        return frozenset(some.unique().to_pylist())
 
     def values(self) -> Iterator[pa.Array]:
         """Read the values, piece by piece."""
@@ -110,6 +126,11 @@ class LabelledColumn:
         """The least and the greatest value behind a label; None where a label has any value."""
         ends = [_ends_of_label(label) for label in self.labels]
         return None if None in ends else widest(one for one in ends if one is not None)
+
+    @cached_property
+    def sample(self) -> frozenset[Any]:
+        """The values that labels list."""
+        return frozenset(self._listed)
 
     def values(self) -> Iterator[pa.Array]:
         """Give the values that labels list, and the ends of ranges."""

@@ -50,10 +50,10 @@ def _impossible(asked: Sequence[Comparison], values: PublishedValues) -> list[Co
     by_column = sorted(asked, key=lambda one: one.column)
     admitted: dict[Comparison, bool] = {}
     for _, of_column in groupby(by_column, key=lambda one: one.column):
-        together = [one for one in of_column if _is_logical(one, values.lookup)]
-        if together:
-            admitted |= dict(zip(together, values.admits(together), strict=True))
-    return [one for one in asked if not admitted.get(one, True)]
+        together = list(of_column)
+        admitted |= dict(zip(together, values.admits(together), strict=True))
+    found = (one for one in asked if not admitted[one])
+    return [one for one in found if _is_logical(one, values.lookup)]
 
 
 def _is_logical(one: Comparison, lookup: Lookup) -> bool:

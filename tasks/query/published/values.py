@@ -15,6 +15,7 @@ from sfumato.tasks.query.engines.engine import Files, Source
 from sfumato.tasks.query.published.columns import ExactColumn, LabelledColumn, PublishedColumn
 from sfumato.tasks.query.published.comparisons import Comparison
 from sfumato.tasks.query.published.lookup import Lookup
+from sfumato.tasks.query.published.plain import is_plainly_met
 from sfumato.tasks.query.published.sources import batches, row_count
 from sfumato.tasks.query.question.question import BOUNDS, TABLE
 from sfumato.tasks.query.question.ways.registry import WAYS
@@ -70,13 +71,20 @@ class PublishedValues:
         Raises:
             QueryError: where they cannot be evaluated.
         """
-        texts = [one.condition.sql("duckdb") for one in asked]
-        unknown = {t: one for t, one in zip(texts, asked, strict=True) if t not in self._known}
-        column = self.column(asked[0].column)
-        if unknown and column is not None:
+        name = asked[0].column
+        column, type_ = self.column(name), self._declared.columns[name].type
+        if column is None:
+            return [True] * len(asked)
+        texts = {
+            one: one.condition.sql("duckdb")
+            for one in asked
+            if not is_plainly_met(one, type_, column)
+        }
+        unknown = {text: one for one, text in texts.items() if text not in self._known}
+        if unknown:
             found = column.admitted(list(unknown.values()), self.lookup)
             self._known |= {text: one in found for text, one in unknown.items()}
-        return [self._known.get(text, True) for text in texts]
+        return [one not in texts or self._known[texts[one]] for one in asked]
 
     def _column(self, name: str) -> PublishedColumn | None:
         declared = self._declared.columns[name]
