@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.tasks.forms.recoded.label_readers import Reader
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.query.engines.engine import Source
-from sfumato.tasks.query.published.comparisons import Comparison
+from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.query.published.lookup import Lookup, low_and_high
 from sfumato.tasks.query.published.sources import Ends, batches, ends_of, widest
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -45,13 +45,13 @@ class PublishedColumn(Protocol):
         """Read the values that are published, or the ends of labels, piece by piece."""
         ...
 
-    def admitted(self, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
+    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
         """Return the comparisons that some published row can meet."""
         ...
 
 
 @dataclass(frozen=True)
-class ExactColumn:
+class ValueColumn:
     """A column whose values are published as they are, in one table or several.
 
     Attributes:
@@ -81,7 +81,7 @@ class ExactColumn:
         """Read the values, piece by piece."""
         return chain.from_iterable(batches(source, name) for source, name in self.sources)
 
-    def admitted(self, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
+    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
         """Return the comparisons that some published value meets; reads until all are found.
 
         What the ends of the column decide is decided without reading it. Ends know nothing of NaN,
@@ -91,10 +91,14 @@ class ExactColumn:
             return values_meeting(self.values, asked, lookup)
         if self.ends[0] is None:
             return set()
-        ordered = [one for one in asked if one.kind != "pattern"]
-        inside = lookup.met_between(self.ends, ordered) if ordered else set[Comparison]()
-        found = {one for one in inside if one.kind == "order"}
-        open_ = [one for one in asked if one.kind == "pattern" or one in inside - found]
+        ordered = [comparison for comparison in asked if comparison.kind != "pattern"]
+        inside = lookup.met_between(self.ends, ordered) if ordered else set[ColumnComparison]()
+        found = {comparison for comparison in inside if comparison.kind == "order"}
+        open_ = [
+            comparison
+            for comparison in asked
+            if comparison.kind == "pattern" or comparison in inside - found
+        ]
         return found | values_meeting(self.values, open_, lookup)
 
 
@@ -125,7 +129,11 @@ class LabelledColumn:
     def ends(self) -> Ends | None:
         """The least and the greatest value behind a label; None where a label has any value."""
         ends = [_ends_of_label(label) for label in self.labels]
-        return None if None in ends else widest(one for one in ends if one is not None)
+        return (
+            None
+            if None in ends
+            else widest(comparison for comparison in ends if comparison is not None)
+        )
 
     @cached_property
     def sample(self) -> frozenset[Any]:
@@ -138,44 +146,52 @@ class LabelledColumn:
         ends = [end for label in ranges for end in (label.low, label.high) if end is not None]
         yield pa.array([*self._listed, *ends], self.declared.arrow_type)
 
-    def admitted(self, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
+    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
         """Return the comparisons that some value behind a published label may meet."""
         if any(not _is_limited(label) for label in self.labels):
             return set(asked)
         listed = pa.array(self._listed, self.declared.arrow_type)
         found = values_meeting(lambda: iter([listed]), asked, lookup)
-        found |= self._between([one for one in asked if one not in found], lookup)
-        return found | {one for one in asked if one not in found and self._prefixed(one)}
+        found |= self._between(
+            [comparison for comparison in asked if comparison not in found], lookup
+        )
+        return found | {
+            comparison
+            for comparison in asked
+            if comparison not in found and self._prefixed(comparison)
+        }
 
     @cached_property
     def _listed(self) -> list[Any]:
         listed = (label.values for label in self.labels if isinstance(label, ListedValues))
         return list(dict.fromkeys(chain.from_iterable(listed)))
 
-    def _between(self, asked: Sequence[Comparison], lookup: Lookup) -> set[Comparison]:
+    def _between(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
         """Return the comparisons that a value of some range may meet."""
         ranges = [(of.low, of.high) for of in self.labels if isinstance(of, Between)]
-        ordered = [one for one in asked if one.kind != "pattern"]
+        ordered = [comparison for comparison in asked if comparison.kind != "pattern"]
         if not ranges or not ordered:
             return set(asked) if ranges else set()
         ends = low_and_high(ranges, self.declared.arrow_type)
         return lookup.met_between(ends, ordered) | (set(asked) - set(ordered))
 
-    def _prefixed(self, one: Comparison) -> bool:
+    def _prefixed(self, comparison: ColumnComparison) -> bool:
         """Whether a text that only begins as a label says may meet it: any may but by equality."""
         prefixes = [label for label in self.labels if isinstance(label, Prefixed)]
-        if one.kind != "equality":
+        if comparison.kind != "equality":
             return bool(prefixes)
-        text = str(one.constants[0].this)
+        text = str(comparison.constants[0].this)
         return any(len(text) == of.length and text.startswith(of.kept) for of in prefixes)
 
 
-def values_meeting(pieces: Pieces, asked: Iterable[Comparison], lookup: Lookup) -> set[Comparison]:
+def values_meeting(
+    pieces: Pieces, asked: Iterable[ColumnComparison], lookup: Lookup
+) -> set[ColumnComparison]:
     """Return the comparisons that some value meets, or cannot be evaluated on."""
-    open_, found = list(asked), set[Comparison]()
+    open_, found = list(asked), set[ColumnComparison]()
     for values in pieces() if open_ else ():
         found |= lookup.met(values, open_)
-        open_ = [one for one in open_ if one not in found]
+        open_ = [comparison for comparison in open_ if comparison not in found]
         if not open_:
             break
     return found

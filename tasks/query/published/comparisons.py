@@ -17,7 +17,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ColumnComparison:
     """A published column beside constants, in the affirmative.
 
     Attributes:
@@ -55,22 +55,22 @@ def constant_text(node: exp.Expr) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def comparisons(parts: Iterable[InquiredPart], columns: Collection[str]) -> list[Comparison]:
+def comparisons(parts: Iterable[InquiredPart], columns: Collection[str]) -> list[ColumnComparison]:
     """List what the conditions of an inquiry compare some columns with, each comparison once.
 
     Comparisons with NULL, of columns with each other and of calculations are left out.
     """
-    found: dict[str, Comparison] = {}
+    found: dict[str, ColumnComparison] = {}
     for part in parts:
-        for condition in (part.condition, *(one.condition for one in part.matching)):
+        for condition in (part.condition, *(comparison.condition for comparison in part.matching)):
             for node in () if condition is None else condition.walk(bfs=False):
-                for one in _of_node(node):
-                    if one.column in columns:
-                        found.setdefault(one.condition.sql("duckdb"), one)
+                for comparison in _of_node(node):
+                    if comparison.column in columns:
+                        found.setdefault(comparison.condition.sql("duckdb"), comparison)
     return list(found.values())
 
 
-def _of_node(node: exp.Expr) -> Iterator[Comparison]:
+def _of_node(node: exp.Expr) -> Iterator[ColumnComparison]:
     if isinstance(node, exp.EQ | exp.NEQ):
         yield from _compared(node, "equality", node.this, node.expression)
     elif isinstance(node, _ORDER):
@@ -84,7 +84,7 @@ def _of_node(node: exp.Expr) -> Iterator[Comparison]:
         yield from _compared(node, "pattern", node.this, node.expression)
 
 
-def _compared(node: exp.Expr, kind: Kind, *sides: exp.Expr) -> Iterator[Comparison]:
+def _compared(node: exp.Expr, kind: Kind, *sides: exp.Expr) -> Iterator[ColumnComparison]:
     """The comparison of a column, on either side, with constants that are not NULL."""
     bare = [side.unnest() for side in sides]
     names = [side.name for side in bare if isinstance(side, exp.Column)]
@@ -93,7 +93,7 @@ def _compared(node: exp.Expr, kind: Kind, *sides: exp.Expr) -> Iterator[Comparis
         return
     if kind != "equality" and kind != "order" and not isinstance(bare[0], exp.Column):
         return
-    yield Comparison(names[0], kind, _affirmative(node, kind, names[0], constants), constants)
+    yield ColumnComparison(names[0], kind, _affirmative(node, kind, names[0], constants), constants)
 
 
 def _affirmative(

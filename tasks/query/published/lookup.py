@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.query.published.comparisons import Comparison
+from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.query.published.sources import Ends
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.sql.session import fetch
@@ -25,14 +25,16 @@ class Lookup:
         """Take a connection, in which one name is used for values while they are looked at."""
         self._connection = connection
 
-    def met(self, values: pa.Array, asked: Sequence[Comparison]) -> set[Comparison]:
+    def met(self, values: pa.Array, asked: Sequence[ColumnComparison]) -> set[ColumnComparison]:
         """Return the comparisons of a column that some value meets, or that fail on one."""
         name = asked[0].column
         column = exp.column(name, table=_ROWS, quoted=True)
         with self._registered(pa.table({name: values})) as rows:
             return self._met(rows, asked, [exp.EQ(this=column, expression=_member())])
 
-    def met_between(self, ends: pa.Table | Ends, asked: Sequence[Comparison]) -> set[Comparison]:
+    def met_between(
+        self, ends: pa.Table | Ends, asked: Sequence[ColumnComparison]
+    ) -> set[ColumnComparison]:
         """Return the comparisons that a value between two ends may meet.
 
         Args:
@@ -50,12 +52,12 @@ class Lookup:
         row = exp.select(*(exp.alias_(end, name, quoted=True) for name, end in pairs))
         return self._met(row.subquery(_ROWS), asked, between, among_ends=True)
 
-    def beside(self, values: pa.Array, one: Comparison) -> Ends:
+    def beside(self, values: pa.Array, comparison: ColumnComparison) -> Ends:
         """Return the values of a column next to a constant: below it, and above it."""
-        column, constant = exp.column(one.column, quoted=True), one.constants[0]
+        column, constant = exp.column(comparison.column, quoted=True), comparison.constants[0]
         below = _filtered(exp.Max, column, exp.LT, constant)
         above = _filtered(exp.Min, column, exp.GT, constant)
-        (ends,) = self._with(pa.table({one.column: values}), exp.select(below, above))
+        (ends,) = self._with(pa.table({comparison.column: values}), exp.select(below, above))
         return ends[0], ends[1]
 
     def alike(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
@@ -79,24 +81,32 @@ class Lookup:
     def _met(
         self,
         rows: exp.Expr,
-        asked: Sequence[Comparison],
+        asked: Sequence[ColumnComparison],
         equal: Sequence[exp.Expr],
         *,
         among_ends: bool = False,
-    ) -> set[Comparison]:
+    ) -> set[ColumnComparison]:
         """The comparisons that hold in some row; equalities are looked up together."""
-        equalities = [one for one in asked if one.kind == "equality"]
-        others = [one for one in asked if one.kind != "equality"]
-        found: set[Comparison] = set()
+        equalities = [comparison for comparison in asked if comparison.kind == "equality"]
+        others = [comparison for comparison in asked if comparison.kind != "equality"]
+        found: set[ColumnComparison] = set()
         if equalities:
             join = exp.select("i").from_(_members(equalities))
             query = join.join(rows.copy(), on=exp.and_(*equal), join_type="semi")
             found |= {equalities[place] for (place,) in fetch(self._connection, query)}
         if others:
-            conditions = [_of_ends(one) if among_ends else one.condition for one in others]
-            shown = [exp.alias_(_holds_somewhere(one), f"c{n}") for n, one in enumerate(conditions)]
+            conditions = [
+                _of_ends(comparison) if among_ends else comparison.condition
+                for comparison in others
+            ]
+            shown = [
+                exp.alias_(_holds_somewhere(comparison), f"c{n}")
+                for n, comparison in enumerate(conditions)
+            ]
             (outcomes,) = fetch(self._connection, exp.select(*shown).from_(rows))
-            found |= {one for one, holds in zip(others, outcomes, strict=True) if holds}
+            found |= {
+                comparison for comparison, holds in zip(others, outcomes, strict=True) if holds
+            }
         return found
 
     def _with(self, table: pa.Table, query: exp.Select) -> list[tuple[Any, ...]]:
@@ -126,9 +136,9 @@ def _member() -> exp.Column:
     return exp.column("c", table=_MEMBERS)
 
 
-def _members(equalities: Sequence[Comparison]) -> exp.Subquery:
+def _members(equalities: Sequence[ColumnComparison]) -> exp.Subquery:
     """The constants of equalities as a table, with their places."""
-    constants = exp.Array(expressions=[one.constants[0].copy() for one in equalities])
+    constants = exp.Array(expressions=[comparison.constants[0].copy() for comparison in equalities])
     places = exp.Anonymous(this="RANGE", expressions=[exp.Literal.number(len(equalities))])
     columns = [
         exp.alias_(exp.Anonymous(this="UNNEST", expressions=[of]), name)
@@ -144,11 +154,11 @@ def _holds_somewhere(condition: exp.Expr) -> exp.Expr:
     return exp.LogicalOr(this=tried)
 
 
-def _of_ends(one: Comparison) -> exp.Expr:
+def _of_ends(comparison: ColumnComparison) -> exp.Expr:
     """The condition that a value from one end to the other may meet a comparison."""
-    if one.kind == "order":
-        return exp.or_(*(_with_column(one.condition, _end(name)) for name in (_LOW, _HIGH)))
-    first, last = (exp.paren(constant) for constant in one.constants)
+    if comparison.kind == "order":
+        return exp.or_(*(_with_column(comparison.condition, _end(name)) for name in (_LOW, _HIGH)))
+    first, last = (exp.paren(constant) for constant in comparison.constants)
     starts = exp.LTE(this=_end(_LOW), expression=last)
     return exp.and_(starts, exp.GTE(this=_end(_HIGH), expression=first))
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.published.columns import PublishedColumn
-from sfumato.tasks.query.published.comparisons import Comparison, comparisons, constant_text
+from sfumato.tasks.query.published.comparisons import ColumnComparison, comparisons, constant_text
 from sfumato.tasks.query.published.lookup import Lookup
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.inquiry import Inquiry
@@ -39,46 +39,48 @@ def notes_on(
     asked = comparisons(parts, declared.columns)
     try:
         impossible = _impossible(asked, values)
-        notes = [_note(one, values, declared) for one in impossible[:_MOST]]
+        notes = [_note(comparison, values, declared) for comparison in impossible[:_MOST]]
     except QueryError:
         return ()
     more = len(impossible) - len(notes)
     return (*notes, f"and {more} more") if more else tuple(notes)
 
 
-def _impossible(asked: Sequence[Comparison], values: PublishedValues) -> list[Comparison]:
-    by_column = sorted(asked, key=lambda one: one.column)
-    admitted: dict[Comparison, bool] = {}
-    for _, of_column in groupby(by_column, key=lambda one: one.column):
+def _impossible(
+    asked: Sequence[ColumnComparison], values: PublishedValues
+) -> list[ColumnComparison]:
+    by_column = sorted(asked, key=lambda comparison: comparison.column)
+    admitted: dict[ColumnComparison, bool] = {}
+    for _, of_column in groupby(by_column, key=lambda comparison: comparison.column):
         together = list(of_column)
         admitted |= dict(zip(together, values.admits(together), strict=True))
-    found = (one for one in asked if not admitted[one])
-    return [one for one in found if _is_logical(one, values.lookup)]
+    found = (comparison for comparison in asked if not admitted[comparison])
+    return [comparison for comparison in found if _is_logical(comparison, values.lookup)]
 
 
-def _is_logical(one: Comparison, lookup: Lookup) -> bool:
+def _is_logical(comparison: ColumnComparison, lookup: Lookup) -> bool:
     """Whether a comparison can hold at all: BETWEEN 5 AND 3 is empty whatever is published."""
-    if one.kind != "range":
+    if comparison.kind != "range":
         return True
-    low, high = (exp.paren(constant) for constant in one.constants)
+    low, high = (exp.paren(constant) for constant in comparison.constants)
     return bool(lookup.constant(exp.LTE(this=low, expression=high)))
 
 
-def _note(one: Comparison, values: PublishedValues, declared: Declared) -> str:
-    column, type_ = values.column(one.column), declared.columns[one.column].type
+def _note(comparison: ColumnComparison, values: PublishedValues, declared: Declared) -> str:
+    column, type_ = values.column(comparison.column), declared.columns[comparison.column].type
     if column is None:
-        raise TypeError(one.column)
-    if type_ in _NUMBERS or one.kind in ("order", "range"):
-        told = _of_ordered(one, column, values.lookup)
+        raise TypeError(comparison.column)
+    if type_ in _NUMBERS or comparison.kind in ("order", "range"):
+        remark = _of_ordered(comparison, column, values.lookup)
     else:
-        told = _of_unordered(one, column, values.lookup)
-    return f"no published row has {one.text}{f'; {told}' if told else ''}"
+        remark = _of_unordered(comparison, column, values.lookup)
+    return f"no published row has {comparison.text}" + (f"; {remark}" if remark else "")
 
 
-def _of_ordered(one: Comparison, column: PublishedColumn, lookup: Lookup) -> str:
+def _of_ordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:
     """The published values next to a constant, or all from the least to the greatest."""
-    if one.kind == "equality":
-        pieces = [lookup.beside(values, one) for values in column.values()]
+    if comparison.kind == "equality":
+        pieces = [lookup.beside(values, comparison) for values in column.values()]
         below = [low for low, _ in pieces if low is not None]
         above = [high for _, high in pieces if high is not None]
         if below and above:
@@ -89,7 +91,7 @@ def _of_ordered(one: Comparison, column: PublishedColumn, lookup: Lookup) -> str
     return f"published {column.shows}: {_shown(ends[0])} to {_shown(ends[1])}"
 
 
-def _of_unordered(one: Comparison, column: PublishedColumn, lookup: Lookup) -> str:
+def _of_unordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:
     """The published texts that are written most like a constant, or all where they are few."""
     known: set[object] = set()
     for values in column.values():
@@ -97,7 +99,7 @@ def _of_unordered(one: Comparison, column: PublishedColumn, lookup: Lookup) -> s
         if len(known) > _MOST_TEXTS:
             return ""
     texts = sorted(text for text in known if isinstance(text, str))
-    constant = one.constants[0]
+    constant = comparison.constants[0]
     if texts and isinstance(constant, exp.Literal):
         nearest = lookup.alike(texts, constant.name.strip("%_"), _NEAREST)
         if nearest:

@@ -1,4 +1,4 @@
-"""Comparisons of whole numbers and texts that published values plainly meet, told without SQL."""
+"""Comparisons of whole numbers and texts that published values plainly meet, decided without SQL."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.tasks.query.published.columns import PublishedColumn
-from sfumato.tasks.query.published.comparisons import Comparison
+from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import number_of
 
@@ -20,27 +20,29 @@ _ORDER: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
 }
 
 
-def is_plainly_met(one: Comparison, type_: ColumnType, column: PublishedColumn) -> bool:
+def is_plainly_met(
+    comparison: ColumnComparison, type_: ColumnType, column: PublishedColumn
+) -> bool:
     """Decide whether a comparison is one that a value meets; False where SQL has to tell.
 
     Args:
-        one: the comparison.
+        comparison: that is decided.
         type_: of the values of its column.
         column: as it is published.
     """
-    constants = [_constant(node, type_) for node in one.constants]
+    constants = [_constant(node, type_) for node in comparison.constants]
     if None in constants:
         return False
-    if one.kind == "equality":
+    if comparison.kind == "equality":
         return constants[0] in column.sample
-    if one.kind == "range":
+    if comparison.kind == "range":
         low, high = constants
         return any(value is not None and low <= value <= high for value in column.sample)
-    ends = column.ends if one.kind == "order" else None
+    ends = column.ends if comparison.kind == "order" else None
     if ends is None or ends[0] is None:
         return False
-    holds = _ORDER[type(one.condition)]
-    if isinstance(one.condition.this.unnest(), exp.Column):
+    holds = _ORDER[type(comparison.condition)]
+    if isinstance(comparison.condition.this.unnest(), exp.Column):
         return any(holds(end, constants[0]) for end in ends)
     return any(holds(constants[0], end) for end in ends)
 

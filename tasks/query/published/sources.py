@@ -63,11 +63,11 @@ def _values(chunk: pa.Array) -> pa.Array:
 
 
 def _ends_of_file(path: Path, name: str) -> Ends:
-    told = pq.read_metadata(path)
-    place = told.schema.names.index(name)
-    groups = [told.row_group(n).column(place).statistics for n in range(told.num_row_groups)]
-    if all(one is not None and one.has_min_max for one in groups):
-        return widest((one.min, one.max) for one in groups)
+    footer = pq.read_metadata(path)
+    place = footer.schema.names.index(name)
+    groups = [footer.row_group(n).column(place).statistics for n in range(footer.num_row_groups)]
+    if all(statistics is not None and statistics.has_min_max for statistics in groups):
+        return widest((statistics.min, statistics.max) for statistics in groups)
     return widest(map(_ends_of_values, batches(path, name)))
 
 

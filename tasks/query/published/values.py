@@ -12,8 +12,8 @@ from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.query.engines.engine import Files, Source
-from sfumato.tasks.query.published.columns import ExactColumn, LabelledColumn, PublishedColumn
-from sfumato.tasks.query.published.comparisons import Comparison
+from sfumato.tasks.query.published.columns import LabelledColumn, PublishedColumn, ValueColumn
+from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.query.published.lookup import Lookup
 from sfumato.tasks.query.published.plain import is_plainly_met
 from sfumato.tasks.query.published.sources import batches, row_count
@@ -65,7 +65,7 @@ class PublishedValues:
             self._columns[name] = self._column(name) if name in self._declared.columns else None
         return self._columns[name]
 
-    def admits(self, asked: list[Comparison]) -> list[bool]:
+    def admits(self, asked: list[ColumnComparison]) -> list[bool]:
         """Say of comparisons of one published column whether a row can meet each.
 
         Raises:
@@ -76,15 +76,17 @@ class PublishedValues:
         if column is None:
             return [True] * len(asked)
         texts = {
-            one: one.condition.sql("duckdb")
-            for one in asked
-            if not is_plainly_met(one, type_, column)
+            comparison: comparison.condition.sql("duckdb")
+            for comparison in asked
+            if not is_plainly_met(comparison, type_, column)
         }
-        unknown = {text: one for one, text in texts.items() if text not in self._known}
+        unknown = {
+            text: comparison for comparison, text in texts.items() if text not in self._known
+        }
         if unknown:
             found = column.admitted(list(unknown.values()), self.lookup)
-            self._known |= {text: one in found for text, one in unknown.items()}
-        return [one not in texts or self._known[texts[one]] for one in asked]
+            self._known |= {text: comparison in found for text, comparison in unknown.items()}
+        return [comparison not in texts or self._known[texts[comparison]] for comparison in asked]
 
     def _column(self, name: str) -> PublishedColumn | None:
         declared = self._declared.columns[name]
@@ -94,11 +96,11 @@ class PublishedValues:
             table = self._tables.get(TABLE)
             return None if table is None else LabelledColumn(table, name, declared, read)
         if shows == "subdomains" and sensitive:
-            told = self._tables.get(TARGETS)
-            sources = [] if told is None else [(told, end) for end in BOUNDS]
+            targets = self._tables.get(TARGETS)
+            sources = [] if targets is None else [(targets, end) for end in BOUNDS]
         else:
             sources = [(source, name) for source in self._with(name)]
-        return ExactColumn(tuple(sources), declared) if sources else None
+        return ValueColumn(tuple(sources), declared) if sources else None
 
     def _with(self, name: str) -> Iterator[Source]:
         """The published tables that have a column."""
