@@ -5,11 +5,17 @@ from datetime import date
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.query.answer import document
-from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.ask import answer_on, files_of_tables
+from sfumato.tasks.query.language.several import read_inquiries
+from sfumato.tasks.query.published.notes import notes_on
+from sfumato.tasks.query.published.values import PublishedValues
+from sfumato.tasks.sql.parted import TableInParts
 from tests.corpus.lines import CORPUS
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata
 from tests.query.worlds import column, with_help
@@ -222,3 +228,17 @@ def test_decimals_are_written_as_they_are():
     declared = DECLARED.model_copy(update={"columns": {**DECLARED.columns, **fee}})
     found = answer_on(with_help(table, "loss"), declared, f"{COUNT}fee > 2")
     assert found.notes == ("no published row has fee > 2; published values: 1.50 to 1.50",)
+
+
+def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
+    """No column of a release in parts is read for them."""
+    release = open_release(CORPUS / "format-7" / "public" / "corpus-redistributed" / "0001")
+    declared = release.declared
+    tables = files_of_tables(release, declared.named("sensitive"))
+    assert all(isinstance(table, TableInParts) for table in tables.values())
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", None)
+    values = PublishedValues(tables, declared)
+    (found,) = notes_on(read_inquiries(f"{COUNT}age > 900", declared).inquiries, values, declared)
+    assert found.startswith("no published row has age > 900; published values: ")
+    assert values.rows == sum(part.rows for part in declared.made_of)
+    assert notes_on(read_inquiries(f"{COUNT}age < 900", declared).inquiries, values, declared) == ()

@@ -129,11 +129,7 @@ class LabelledColumn:
     def ends(self) -> Ends | None:
         """The least and the greatest value behind a label; None where a label has any value."""
         ends = [_ends_of_label(label) for label in self.labels]
-        return (
-            None
-            if None in ends
-            else widest(comparison for comparison in ends if comparison is not None)
-        )
+        return None if None in ends else widest(pair for pair in ends if pair is not None)
 
     @cached_property
     def sample(self) -> frozenset[Any]:

@@ -79,16 +79,19 @@ def _note(comparison: ColumnComparison, values: PublishedValues, declared: Decla
 
 def _of_ordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:
     """The published values next to a constant, or all from the least to the greatest."""
-    if comparison.kind == "equality":
+    ends = column.ends
+    if ends is not None and ends[0] is None:
+        return ""
+    inside = ends is None or comparison in lookup.met_between(ends, [comparison])
+    if comparison.kind == "equality" and inside:
         pieces = [lookup.beside(values, comparison) for values in column.values()]
         below = [low for low, _ in pieces if low is not None]
         above = [high for _, high in pieces if high is not None]
         if below and above:
             return f"nearest: {_shown(max(below))} and {_shown(min(above))}"
-    ends = column.ends
-    if ends is None or ends[0] is None:
-        return ""
-    return f"published {column.shows}: {_shown(ends[0])} to {_shown(ends[1])}"
+    return (
+        "" if ends is None else f"published {column.shows}: {_shown(ends[0])} to {_shown(ends[1])}"
+    )
 
 
 def _of_unordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:

@@ -1,4 +1,4 @@
-"""Comparisons of whole numbers and texts that published values plainly meet, decided without SQL."""
+"""Comparisons of whole numbers and texts that published values plainly meet, without SQL."""
 
 import operator
 from collections.abc import Callable, Mapping
