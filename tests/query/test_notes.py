@@ -242,3 +242,15 @@ def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
     assert found.startswith("no published row has age > 900; published values: ")
     assert values.rows == sum(part.rows for part in declared.made_of)
     assert notes_on(read_inquiries(f"{COUNT}age < 900", declared).inquiries, values, declared) == ()
+
+
+def test_who_asks_for_the_label_of_a_code_is_told_the_code():
+    """Of codes that a row has: others may be a list's."""
+    release = CORPUS / "format-6-labels" / "public" / "corpus-permuted" / "0001"
+    found = sfumato.open(release)
+    assert found.query(f"{COUNT}sex = 'Women'").notes == (
+        "no published row has sex = 'Women'; 'Women' is the label of 'Female'",
+    )
+    assert found.query(f"{COUNT}sex = 'neither'").notes == (
+        "no published row has sex = 'neither'; published values: 'Female', 'Male'",
+    )

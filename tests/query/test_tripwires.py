@@ -1,7 +1,7 @@
 """The last net: an engine that is broken on purpose, and what it never gives out."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import Fault
+from sfumato.tasks.declaration.tables import write_table
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.tripwires import LimitedFormula, Tripwires
+from sfumato.tasks.query.published.sources import ends_of, row_count
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.formulas import AskedOfPart, Calculation, Plain, Pooled
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, Measure
@@ -170,3 +172,27 @@ def test_a_formula_that_has_limits_is_held_to_them(upper, is_fault):
             tripwires.require([Bounds(0, upper)])
     else:
         tripwires.require([Bounds(0, upper)])
+
+
+def test_the_ends_of_a_file_are_those_of_its_values(tmp_path):
+    """By its footer, also of texts that are too long for one, and of floats that are none."""
+    moment = datetime.combine(date(2020, 1, 1), time(9, 0, 0, 9))
+    table = pa.table(
+        {
+            "at": pa.array([moment, None], pa.timestamp("us")),
+            "fee": pa.array([Decimal("-1.50"), Decimal("2.25")], pa.decimal128(38, 2)),
+            "tall": [float("nan"), 0.1],
+            "word": ["ä" * 3000, "b"],
+            "long": ["x" * 9000, "b"],
+            "vip": [True, False],
+            "born": pa.array([date(1700, 1, 1), None], pa.date32()),
+            "none": pa.array([None, None], pa.int64()),
+        }
+    )
+    write_table(table, tmp_path / "t.parquet")
+    for name in table.column_names:
+        assert ends_of(tmp_path / "t.parquet", name) == ends_of(table, name)
+    assert ends_of(table, "tall") == (0.1, 0.1)
+    assert ends_of(table, "none") == (None, None)
+    assert ends_of(table, "long") == ("b", "x" * 9000)
+    assert row_count(tmp_path / "t.parquet") == 2

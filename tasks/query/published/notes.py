@@ -1,6 +1,6 @@
 """Notes on what no published row can have: a misspelt value, a number out of range."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
 
@@ -73,7 +73,9 @@ def _note(comparison: ColumnComparison, values: PublishedValues, declared: Decla
     if type_ in _NUMBERS or comparison.kind in ("order", "range"):
         remark = _of_ordered(comparison, column, values.lookup)
     else:
-        remark = _of_unordered(comparison, column, values.lookup)
+        words = declared.words.labels.get(comparison.column)
+        codes = {} if words is None else words.codes
+        remark = _of_unordered(comparison, column, codes, values.lookup)
     return f"no published row has {comparison.text}" + (f"; {remark}" if remark else "")
 
 
@@ -94,7 +96,12 @@ def _of_ordered(comparison: ColumnComparison, column: PublishedColumn, lookup: L
     )
 
 
-def _of_unordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:
+def _of_unordered(
+    comparison: ColumnComparison,
+    column: PublishedColumn,
+    codes: Mapping[str, str],
+    lookup: Lookup,
+) -> str:
     """The published texts that are written most like a constant, or all where they are few."""
     known: set[object] = set()
     for values in column.values():
@@ -104,6 +111,11 @@ def _of_unordered(comparison: ColumnComparison, column: PublishedColumn, lookup:
     texts = sorted(text for text in known if isinstance(text, str))
     constant = comparison.constants[0]
     if texts and isinstance(constant, exp.Literal):
+        meant = [
+            text for text in texts if codes.get(text, "").casefold() == constant.name.casefold()
+        ]
+        if meant:
+            return f"{constant_text(constant)} is the label of {_shown(meant[0])}"
         nearest = lookup.alike(texts, constant.name.strip("%_"), _NEAREST)
         if nearest:
             return f"nearest: {', '.join(map(_shown, nearest))}"
