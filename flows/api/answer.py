@@ -32,6 +32,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         certain: for each row whether it is surely in the answer: whether its group surely has rows,
             and HAVING surely holds.
         by_estimate: whether rows are ordered by what is only estimated.
+        notes: what the query's conditions ask for that no published row can have.
     """
 
     def __init__(self, found: "Answer") -> None:
@@ -43,6 +44,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         self.not_represented: dict[str, int] = dict(found.not_represented)
         self.certain: tuple[bool, ...] = found.certain
         self.by_estimate: bool = found.by_estimate
+        self.notes: tuple[str, ...] = found.notes
 
     def __len__(self) -> int:
         return len(self._found.rows)
@@ -117,13 +119,15 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         cells = [[one_line(name) for name in self.columns], *rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-        return "\n".join([*lines, self._caption(len(rows))])
+        notes = [one_line(f"note: {note}") for note in self.notes]
+        return "\n".join([*lines, self._caption(len(rows)), *notes])
 
     def _repr_html_(self) -> str:
         shown = self[:_SHOWN]
         scales = {name: IntervalScale(row[name] for row in shown) for name in self.columns}
         rows = [[_drawn(scales[name], row[name]) for name in self.columns] for row in shown]
-        return drawn_table(self.columns, rows, self._caption(len(rows)))
+        notes = [f"note: {note}" for note in self.notes]
+        return drawn_table(self.columns, rows, self._caption(len(rows)), notes=notes)
 
 
 def _drawn(scale: IntervalScale, value: Any) -> str:

@@ -33,13 +33,17 @@ def table_html(
 
 
 def drawn_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", mark: str = ""
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    caption: str = "",
+    mark: str = "",
+    notes: Iterable[str] = (),
 ) -> str:
-    """A table whose cells are HTML already."""
+    """A table whose cells are HTML already, with notes in lines below its caption."""
     head = "".join(f"<th>{harmless(name)}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     above = f"<p><strong>{harmless(mark)}</strong></p>" if mark else ""
-    below = f"<p>{harmless(caption)}</p>" if caption else ""
+    below = "".join(f"<p>{harmless(line)}</p>" for line in (caption, *notes) if line)
     start = f"<thead><tr>{head}</tr></thead>" if head else ""
     return f"<div>{above}<table>{start}<tbody>{body}</tbody></table>{below}</div>"
 

@@ -125,6 +125,7 @@ class VerifiedRelease:
 
         Raises:
             QueryError: where the query is not allowed, or cannot be evaluated.
+            Fault: where what was found cannot be right, and is not given out.
             InputError: where something given is no table.
             PromiseError: where the files changed since they were verified.
         """

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.flows.cli.show import document, failure
+from sfumato.flows.cli.show import document, failure, say
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
@@ -18,8 +18,12 @@ _SIX_DIGITS = 100_000
 _DECIMALS = 20
 
 
-def answer_as(found: "Answer", format_: str) -> None:
-    """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
+def answer_as(found: "Answer", format_: str, place: str = "") -> None:
+    """Print an answer as a table, as JSON, or as CSV with its bounds in columns of their own.
+
+    Notes are a part of JSON; beside a table they go to whoever watches, after the `place` of the
+    query in its file.
+    """
     from sfumato.tasks.query.answer import document as as_document
 
     if format_ == "json":
@@ -28,6 +32,9 @@ def answer_as(found: "Answer", format_: str) -> None:
         _as_csv(as_document(found))
     else:
         answer(found)
+    if format_ != "json":
+        for note in found.notes:
+            say(one_line(f"note: {place}{note}"))
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,16 @@ class RefusedQuery:
     line: int
     error: str
 
+    @property
+    def place(self) -> str:
+        """The number and the line, in words."""
+        return place_of(self.query, self.line)
+
+
+def place_of(query: int, line: int) -> str:
+    """Return a query's number in its file, and its line, in words."""
+    return f"query {query}, line {line}: "
+
 
 def refusal_as(refused: RefusedQuery, format_: str) -> None:
     """Why a query has no answer: a document among answers, or a line for whoever watches."""
@@ -45,7 +62,7 @@ def refusal_as(refused: RefusedQuery, format_: str) -> None:
     if format_ == "json":
         echo_json({"query": refused.query, "line": refused.line, "error": told})
     else:
-        failure(f"query {refused.query}, line {refused.line}: {told}")
+        failure(f"{refused.place}{told}")
 
 
 def _as_csv(answer: Mapping[str, Any]) -> None:

@@ -26,6 +26,7 @@ class Answer:
         verified: whether anything vouches for the files, where the answer comes from files.
         coded: the columns whose values were coded before, and how: the answer is about coded ones.
         by_estimate: whether rows are ordered by what is not known exactly, but estimated.
+        notes: what the query's conditions ask for that no published row can have.
     """
 
     form: str
@@ -37,6 +38,7 @@ class Answer:
     verified: bool = True
     coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     by_estimate: bool = False
+    notes: tuple[str, ...] = ()
 
 
 DOUBTS = ("may_be_empty", "unbounded")
@@ -70,6 +72,7 @@ def document(answer: Answer) -> dict[str, Any]:
         **({} if all(answer.certain) else {"certain": list(answer.certain)}),
         **({"order": "estimate"} if answer.by_estimate else {}),
         **({"coded": {name: list(keys) for name, keys in coded}} if coded else {}),
+        **({"notes": list(answer.notes)} if answer.notes else {}),
     }
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.errors import Fault, QueryError
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
@@ -26,6 +26,7 @@ from sfumato.tasks.query.inquiries.one_after_another import one_after_another
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow
 from sfumato.tasks.query.intervals.reasons import with_reason
 from sfumato.tasks.query.language.several import read_inquiries
+from sfumato.tasks.query.published.notes import notes_on
 from sfumato.tasks.query.question.inquiry import ConstantColumn, Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn, Question
@@ -46,10 +47,11 @@ def answer(
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
+        Fault: where what was found cannot be right.
         InputError: where a file of the release is missing.
     """
     (found,) = answers(release, [sql], estimator, own)
-    if isinstance(found, QueryError):
+    if isinstance(found, QueryError | Fault):
         raise found
     return found
 
@@ -59,11 +61,11 @@ def answers(
     queries: Sequence[str],
     estimator: Estimator = "weighted",
     own: OwnTables | None = None,
-) -> Iterator[Answer | QueryError]:
+) -> Iterator[Answer | QueryError | Fault]:
     """Answer several queries one after the other, from files that are opened once.
 
-    In the place of the answer to a query that is not allowed, or cannot be evaluated, is the
-    reason; the others are answered.
+    In the place of the answer to a query that is not allowed, or cannot be evaluated, or whose
+    answer cannot be right, is the reason; the others are answered.
 
     Raises:
         InputError: where a file of the release is missing.
@@ -85,12 +87,12 @@ def _read(sql: str, release: Release, own: OwnTables | None) -> SeveralInquiries
 
 def _answered(
     opened: OpenTables, release: Release, asked: SeveralInquiries | QueryError
-) -> Answer | QueryError:
+) -> Answer | QueryError | Fault:
     if isinstance(asked, QueryError):
         return asked
     try:
-        return _of_files(release, ask_several(opened, asked))
-    except QueryError as error:
+        return _of_files(release, _with_notes(opened, asked))
+    except (QueryError, Fault) as error:
         return error
 
 
@@ -122,8 +124,15 @@ def answer_with(
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
+        Fault: where what was found cannot be right.
     """
-    return _of_files(release, ask_several(asked, read_inquiries(sql, release.declared, own)))
+    return _of_files(release, _with_notes(asked, read_inquiries(sql, release.declared, own)))
+
+
+def _with_notes(asked: OpenTables, several: SeveralInquiries) -> Answer:
+    """An answer, and what its query asks for that no published row can have."""
+    found = ask_several(asked, several)
+    return replace(found, notes=notes_on(several.inquiries, asked.values, asked.declared))
 
 
 def ask_several(asked: OpenTables, several: SeveralInquiries) -> Answer:
@@ -156,7 +165,7 @@ def answer_on(
     """
     several = read_inquiries(sql, declared, own)
     with engine(tables, declared, estimator) as opened:
-        return ask_several(open_tables(tables, declared, opened, estimator), several)
+        return _with_notes(open_tables(tables, declared, opened, estimator), several)
 
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
@@ -193,17 +202,24 @@ def _with_intervals(opened: Engine, declared: Declared) -> Engine:
 
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
-    """Answer a question with an engine that knows the published tables."""
-    return ask_inquiry(open_tables({}, declared, asked), inquiry_of(question), estimates=estimates)
+    """Answer a question with an engine that knows the published tables.
+
+    Bounds are not held to what is published: evaluations find out themselves which are wrong.
+    """
+    tables = open_tables({}, declared, asked)
+    return ask_inquiry(tables, inquiry_of(question), estimates=estimates, judged=False)
 
 
-def ask_inquiry(asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True) -> Answer:
+def ask_inquiry(
+    asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
+) -> Answer:
     """Answer an inquiry from published tables.
 
     Raises:
         QueryError: where it cannot be evaluated.
+        Fault: where it is `judged`, and what was found cannot be right.
     """
-    found = answer_inquiry(asked, inquiry, estimates=estimates)
+    found = answer_inquiry(asked, inquiry, estimates=estimates, judged=judged)
     declared = asked.declared
     beside = estimates and declared.intervals is not None
     return Answer(

@@ -41,6 +41,7 @@ class Conversation:
 
         Raises:
             QueryError: where the query is not allowed, or cannot be evaluated.
+            Fault: where what was found cannot be right.
             InputError: where a file of the release is missing.
         """
         if self._asked == _QUESTIONS:

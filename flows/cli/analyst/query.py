@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import QueryError, SpecError
+from sfumato.expectations.errors import Fault, QueryError, SfumatoError, SpecError
 from sfumato.flows.cli.analyst.own_tables import own_tables
 from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
-from sfumato.flows.cli.answers import RefusedQuery, answer_as, refusal_as
+from sfumato.flows.cli.answers import RefusedQuery, answer_as, place_of, refusal_as
 from sfumato.flows.cli.options import with_json
 from sfumato.flows.cli.terminal import echo
 
@@ -99,8 +99,9 @@ def query(
     That is so of files that are verified: by a check (--check, or one that they passed here
     before) or an announced --digest. Others are answered from, too, and said to be unverified.
 
-    Of a file every query is answered that can be: of the others the number, the line and the reason
-    are told, and the exit code is 2.
+    Answers every query in a file that it can; lists the others with their number, line and reason.
+    The exit code is then 2, or 1 where an answer would have been wrong: that is a fault of Sfumato.
+    A note says which values in a query no published row has.
 
     With --format json a file of queries gives one document for each, a line each. So does --serve
     for each line of stdin, with its `id`, until stdin ends; what is wrong is an `error` with the
@@ -119,35 +120,36 @@ def query(
         refused = _rewrite(opened, asked, dialect, (reading, estimator), alone=file is None)
     tell(opened)
     if refused:
-        raise QueryError(f"{refused} of {len(asked)} queries were refused, as was said")
+        kind = Fault if any(isinstance(error, Fault) for error in refused) else QueryError
+        raise kind(f"{len(refused)} of {len(asked)} queries were refused, as was said")
 
 
 def _answer(
     opened: "Release", asked: "list[Statement]", how: tuple[Any, Any], format_: str, *, alone: bool
-) -> int:
-    """Show the answer to each query, or why there is none; returns how many have none."""
+) -> list[SfumatoError]:
+    """Show the answer to each query, or why there is none; returns the reasons."""
     from sfumato.tasks.query.ask import answers
 
-    refused = 0
+    refused: list[SfumatoError] = []
     found = answers(opened, [one.text for one in asked], *how)
     for number, (one, answer) in enumerate(zip(asked, found, strict=True), start=1):
-        if not isinstance(answer, QueryError):
-            answer_as(answer, format_)
+        if not isinstance(answer, SfumatoError):
+            answer_as(answer, format_, "" if alone else place_of(number, one.line))
             continue
         if alone:
             raise answer
-        refused += 1
+        refused.append(answer)
         refusal_as(RefusedQuery(number, one.line, str(answer)), format_)
     return refused
 
 
 def _rewrite(
     opened: "Release", asked: "list[Statement]", dialect: Any, how: tuple[Any, Any], *, alone: bool
-) -> int:
-    """Print the SQL of each query, or why there is none; returns how many have none."""
+) -> list[SfumatoError]:
+    """Print the SQL of each query, or why there is none; returns the reasons."""
     from sfumato.tasks.query.rewriting import rewriter
 
-    refused = 0
+    refused: list[SfumatoError] = []
     with rewriter(opened) as rewriting:
         for number, one in enumerate(asked, start=1):
             try:
@@ -155,7 +157,7 @@ def _rewrite(
             except QueryError as error:
                 if alone:
                     raise
-                refused += 1
+                refused.append(error)
                 refusal_as(RefusedQuery(number, one.line, str(error)), "text")
     return refused
 

@@ -23,6 +23,8 @@ from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
+from sfumato.tasks.query.inquiries.tripwires import Tripwires
+from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import (
@@ -59,17 +61,30 @@ class OpenTables:
     engine: Engine
     opening: Opening
 
+    @cached_property
+    def values(self) -> PublishedValues:
+        """What is published of each column; looked up by the engine's connection, if it has one."""
+        return PublishedValues(self.tables, self.declared, getattr(self.engine, "connection", None))
+
 
 def answer_inquiry(
-    published: OpenTables, inquiry: Inquiry, *, estimates: bool = True
+    published: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
 ) -> OrderedRows:
     """The rows of an answer, in order.
 
+    Args:
+        published: the tables.
+        inquiry: that is asked.
+        estimates: whether they are wanted.
+        judged: whether bounds that cannot be right are a fault, and not a finding.
+
     Raises:
         QueryError: where the query cannot be evaluated, or LIMIT is not certain.
+        Fault: where what was found cannot be right.
     """
+    tripwires = Tripwires(inquiry, published.declared, published.values) if judged else None
     with _with_calculated(published, inquiry) as known:
-        cells = list(_Cells(known, inquiry, estimates).rows())
+        cells = list(_Cells(known, inquiry, estimates, tripwires).rows())
     return order_rows(inquiry, cells)
 
 
@@ -97,8 +112,11 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
 class _Cells:
     """The cells of an inquiry, asked about part by part."""
 
-    def __init__(self, published: OpenTables, inquiry: Inquiry, estimates: bool) -> None:
+    def __init__(
+        self, published: OpenTables, inquiry: Inquiry, estimates: bool, tripwires: Tripwires | None
+    ) -> None:
         self._published, self._inquiry, self._estimates = published, inquiry, estimates
+        self._tripwires = tripwires
         self._formulas = inquiry.formulas
         self._known_values: dict[str, list[Any]] = {}
         self._banded = [key.name for key in inquiry.keys if key.banded]
@@ -128,6 +146,8 @@ class _Cells:
         if inquiry.keys and not number(rows.upper):
             return None
         known = {formula: formula.bounds(whole) for formula in self._formulas}
+        if self._tripwires is not None:
+            self._tripwires.require(known.values())
         _require_floats(known.values())
         exists = not inquiry.keys or bool(number(rows.lower))
         having = inquiry.having

@@ -1,0 +1,141 @@
+"""The last net below every answer: bounds that cannot be right are a fault, and never given out."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.published.values import PublishedValues
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.formulas import Existing, Formula, Plain, Pooled
+from sfumato.tasks.query.question.inquiry import Inquiry, Measure
+
+Limits = tuple[Any, Any]
+"""The least and the greatest that something may come to; None where nothing is known."""
+
+_WITHIN_VALUES = frozenset({"avg", "min", "max", "percentile_cont", "percentile_disc"})
+_LOST = Fraction(1, 10**9)  # what sums of floats may lose, relative to the ends
+_NO_LIMITS: Limits = (None, None)
+
+
+@runtime_checkable
+class LimitedFormula(Protocol):
+    """A formula that comes to nothing outside of some limits, as a proportion does."""
+
+    @property
+    def limits(self) -> Limits:
+        """The least and the greatest that it may come to."""
+        ...
+
+
+class Tripwires:
+    """What each formula of an inquiry may come to at all."""
+
+    def __init__(self, inquiry: Inquiry, declared: Declared, values: PublishedValues) -> None:
+        """Look up the limits of every formula.
+
+        Args:
+            inquiry: of which rows are answered.
+            declared: the terms of the release, without calculated columns.
+            values: that the release publishes.
+        """
+        labels = {m.formula: m.label for m in inquiry.shown if isinstance(m, Measure)}
+        self._limited = [
+            (_construct(one, labels.get(one)), _limits(one, declared, values))
+            for one in inquiry.formulas
+        ]
+
+    def require(self, found: Iterable[Bounds]) -> None:
+        """Hold the bounds of every formula, in order, to its limits.
+
+        Raises:
+            Fault: naming what was asked, where bounds are outside of them, or upside down.
+        """
+        for (construct, limits), bounds in zip(self._limited, found, strict=True):
+            lower, upper = _comparable(bounds.lower), _comparable(bounds.upper)
+            if lower is None or upper is None:
+                continue
+            if _is_above(lower, upper):
+                raise _fault(construct, "its lower bound came out above its upper bound")
+            if _is_above(limits[0], lower) or _is_above(upper, limits[1]):
+                raise _fault(construct, "its bounds came out beyond anything that it can be")
+
+
+def _fault(construct: str, wrong: str) -> Fault:
+    return Fault(
+        f"{construct}: {wrong} on this release: this is a fault of Sfumato, and the query is not "
+        "answered; please report the query"
+    )
+
+
+def _limits(formula: Formula, declared: Declared, values: PublishedValues) -> Limits:
+    if isinstance(formula, LimitedFormula):
+        low, high = formula.limits
+        return _comparable(low), _comparable(high)
+    aggregate = _aggregate(formula)
+    if aggregate is None:
+        return _NO_LIMITS
+    if aggregate.kind.counts_rows:
+        return 0, values.rows
+    if aggregate.kind.name not in _WITHIN_VALUES:
+        return _NO_LIMITS
+    return _ends(str(aggregate.sensitive), declared, values)
+
+
+def _ends(name: str, declared: Declared, values: PublishedValues) -> Limits:
+    """The least and the greatest value of a published column, with what floats may lose."""
+    column = values.column(name)  # None of one that is calculated, or a reader's own
+    ends = None if column is None else column.ends
+    if ends is None:
+        return _NO_LIMITS
+    low, high = map(_comparable, ends)
+    if declared.columns[name].type != "float":
+        return low, high
+    if not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        return _NO_LIMITS  # infinite
+    lost = max(abs(low), abs(high)) * _LOST
+    return low - lost, high + lost
+
+
+def _aggregate(formula: Formula) -> Aggregate | None:
+    """The aggregate that a formula is, over whatever rows; None of a calculation."""
+    if isinstance(formula, Existing):
+        return _aggregate(formula.value)
+    if isinstance(formula, Pooled):
+        return formula.values[0].aggregate
+    return formula.of.aggregate if isinstance(formula, Plain) else None
+
+
+def _construct(formula: Formula, label: str | None) -> str:
+    """A formula as a reader knows it."""
+    aggregate = _aggregate(formula)
+    if aggregate is None or not (aggregate.sensitive or "*").isprintable():
+        return label or "what HAVING or ORDER BY calculates"
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    return f"{aggregate.kind.called}({distinct}{aggregate.sensitive or '*'})"
+
+
+def _comparable(value: Any) -> Any:
+    """A value to be compared exactly: floats and decimals as the decimal numbers they print."""
+    if isinstance(value, Decimal):
+        return Fraction(value)
+    if isinstance(value, float):
+        return Fraction(Decimal(str(value))) if value - value == 0 else value
+    return value
+
+
+def _is_above(one: Any, other: Any) -> bool:
+    """Whether a value is above another; nothing is where one is not known, or of another kind."""
+    if one is None or other is None or _kind(one) is not _kind(other):
+        return False
+    return bool(one > other)
+
+
+def _kind(value: Any) -> type:
+    if isinstance(value, int | float | Fraction):
+        return Fraction
+    return datetime if isinstance(value, datetime) else type(value)

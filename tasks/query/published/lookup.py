@@ -1,0 +1,180 @@
+"""Comparisons looked up among values, by DuckDB: as SQL means them, whatever the types."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.tasks.query.published.comparisons import ColumnComparison
+from sfumato.tasks.query.published.sources import Ends
+from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.sql.session import fetch
+
+_TABLE = "\x01published"  # no published table can be called so
+_ROWS, _MEMBERS = "rows_", "members"
+_LOW, _HIGH, _DISTANCE = "\x01low", "\x01high", "\x01distance"
+
+
+class Lookup:
+    """A connection that compares values with the constants of a query."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Take a connection, in which one name is used for values while they are looked at."""
+        self._connection = connection
+
+    def met(self, values: pa.Array, asked: Sequence[ColumnComparison]) -> set[ColumnComparison]:
+        """Return the comparisons of a column that some value meets, or that fail on one."""
+        name = asked[0].column
+        column = exp.column(name, table=_ROWS, quoted=True)
+        with self._registered(pa.table({name: values})) as rows:
+            return self._met(rows, asked, [exp.EQ(this=column, expression=_member())])
+
+    def met_between(
+        self, ends: pa.Table | Ends, asked: Sequence[ColumnComparison]
+    ) -> set[ColumnComparison]:
+        """Return the comparisons that a value between two ends may meet.
+
+        Args:
+            ends: several pairs as `low_and_high` has them, or one.
+            asked: comparisons with ordered constants, of one column.
+        """
+        between = [
+            exp.LTE(this=_end(_LOW), expression=_member()),
+            exp.GTE(this=_end(_HIGH), expression=_member()),
+        ]
+        if isinstance(ends, pa.Table):
+            with self._registered(ends) as rows:
+                return self._met(rows, asked, between, among_ends=True)
+        pairs = zip((_LOW, _HIGH), map(literal, ends), strict=True)
+        row = exp.select(*(exp.alias_(end, name, quoted=True) for name, end in pairs))
+        return self._met(row.subquery(_ROWS), asked, between, among_ends=True)
+
+    def beside(self, values: pa.Array, comparison: ColumnComparison) -> Ends:
+        """Return the values of a column next to a constant: below it, and above it."""
+        column, constant = exp.column(comparison.column, quoted=True), comparison.constants[0]
+        below = _filtered(exp.Max, column, exp.LT, constant)
+        above = _filtered(exp.Min, column, exp.GT, constant)
+        (ends,) = self._with(pa.table({comparison.column: values}), exp.select(below, above))
+        return ends[0], ends[1]
+
+    def alike(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
+        """Return the texts that are the fewest edits away from another one, if these are few.
+
+        Letters' case does not count. A third of the characters may differ.
+        """
+        column = exp.column("text")
+        lower = [exp.Lower(this=side) for side in (column, exp.Literal.string(wanted))]
+        edits = exp.alias_(exp.func("damerau_levenshtein", *lower), _DISTANCE, quoted=True)
+        query = exp.select(column.copy(), edits)
+        query = query.order_by(exp.column(_DISTANCE, quoted=True), column.copy()).limit(most)
+        found = self._with(pa.table({"text": pa.array(list(texts), pa.string())}), query)
+        allowed = min([len(wanted) // 3, *(distance for _, distance in found)])
+        return [text for text, distance in found if distance <= allowed]
+
+    def constant(self, node: exp.Expr) -> Any:
+        """Return the value of a constant."""
+        return fetch(self._connection, exp.select(node.copy()))[0][0]
+
+    def _met(
+        self,
+        rows: exp.Expr,
+        asked: Sequence[ColumnComparison],
+        equal: Sequence[exp.Expr],
+        *,
+        among_ends: bool = False,
+    ) -> set[ColumnComparison]:
+        """The comparisons that hold in some row; equalities are looked up together."""
+        equalities = [comparison for comparison in asked if comparison.kind == "equality"]
+        others = [comparison for comparison in asked if comparison.kind != "equality"]
+        found: set[ColumnComparison] = set()
+        if equalities:
+            join = exp.select("i").from_(_members(equalities))
+            query = join.join(rows.copy(), on=exp.and_(*equal), join_type="semi")
+            found |= {equalities[place] for (place,) in fetch(self._connection, query)}
+        if others:
+            conditions = [
+                _of_ends(comparison) if among_ends else comparison.condition
+                for comparison in others
+            ]
+            shown = [
+                exp.alias_(_holds_somewhere(comparison), f"c{n}")
+                for n, comparison in enumerate(conditions)
+            ]
+            (outcomes,) = fetch(self._connection, exp.select(*shown).from_(rows))
+            found |= {
+                comparison for comparison, holds in zip(others, outcomes, strict=True) if holds
+            }
+        return found
+
+    def _with(self, table: pa.Table, query: exp.Select) -> list[tuple[Any, ...]]:
+        with self._registered(table) as rows:
+            return fetch(self._connection, query.from_(rows))
+
+    @contextmanager
+    def _registered(self, table: pa.Table) -> Iterator[exp.Expr]:
+        self._connection.register(_TABLE, table)
+        try:
+            yield exp.table_(_TABLE, quoted=True, alias=_ROWS)
+        finally:
+            self._connection.unregister(_TABLE)
+
+
+def low_and_high(ends: Sequence[Ends], type_: pa.DataType) -> pa.Table:
+    """Return pairs of ends as the table that `inside` takes."""
+    low, high = (pa.array([pair[side] for pair in ends], type_) for side in (0, 1))
+    return pa.table({_LOW: low, _HIGH: high})
+
+
+def _end(name: str) -> exp.Column:
+    return exp.column(name, table=_ROWS, quoted=True)
+
+
+def _member() -> exp.Column:
+    return exp.column("c", table=_MEMBERS)
+
+
+def _members(equalities: Sequence[ColumnComparison]) -> exp.Subquery:
+    """The constants of equalities as a table, with their places."""
+    constants = exp.Array(expressions=[comparison.constants[0].copy() for comparison in equalities])
+    places = exp.Anonymous(this="RANGE", expressions=[exp.Literal.number(len(equalities))])
+    columns = [
+        exp.alias_(exp.Anonymous(this="UNNEST", expressions=[of]), name)
+        for of, name in ((places, "i"), (constants, "c"))
+    ]
+    return exp.select(*columns).subquery(_MEMBERS)
+
+
+def _holds_somewhere(condition: exp.Expr) -> exp.Expr:
+    """Whether a condition is true in some row; what fails in one counts as true there."""
+    known = exp.Coalesce(this=exp.paren(condition), expressions=[exp.false()])
+    tried = exp.Coalesce(this=exp.Try(this=known), expressions=[exp.true()])
+    return exp.LogicalOr(this=tried)
+
+
+def _of_ends(comparison: ColumnComparison) -> exp.Expr:
+    """The condition that a value from one end to the other may meet a comparison."""
+    if comparison.kind == "order":
+        return exp.or_(*(_with_column(comparison.condition, _end(name)) for name in (_LOW, _HIGH)))
+    first, last = (exp.paren(constant) for constant in comparison.constants)
+    starts = exp.LTE(this=_end(_LOW), expression=last)
+    return exp.and_(starts, exp.GTE(this=_end(_HIGH), expression=first))
+
+
+def _with_column(condition: exp.Expr, other: exp.Column) -> exp.Expr:
+    found = condition.copy()
+    for column in list(found.find_all(exp.Column)):
+        column.replace(other.copy())
+    return found
+
+
+def _filtered(
+    aggregate: type[exp.AggFunc],
+    column: exp.Column,
+    side: type[exp.Binary],
+    constant: exp.Expr,
+) -> exp.Expr:
+    condition = side(this=column.copy(), expression=exp.paren(constant))
+    return exp.Filter(this=aggregate(this=column.copy()), expression=exp.Where(this=condition))

@@ -1,0 +1,134 @@
+"""Notes on what no published row can have: a misspelt value, a number out of range."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from itertools import groupby
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.published.columns import PublishedColumn
+from sfumato.tasks.query.published.comparisons import ColumnComparison, comparisons, constant_text
+from sfumato.tasks.query.published.lookup import Lookup
+from sfumato.tasks.query.published.values import PublishedValues
+from sfumato.tasks.query.question.inquiry import Inquiry
+from sfumato.tasks.sql.parse import literal
+
+_MOST = 5  # notes on a query
+_MOST_TEXTS = 10_000  # different ones among which the nearest are looked for
+_FEW = 6  # values that are all named
+_NEAREST = 3
+_NUMBERS = ("integer", "decimal", "float", "date", "timestamp")
+
+
+def notes_on(
+    inquiries: Iterable[Inquiry], values: PublishedValues, declared: Declared
+) -> tuple[str, ...]:
+    """Say which comparisons in the conditions of a query no published row can meet.
+
+    Only values and labels that are published are named beside them. Nothing is said where the
+    conditions cannot be looked up: notes never stand in the way of an answer.
+
+    Args:
+        inquiries: of one query.
+        values: of the release.
+        declared: the terms of the release.
+    """
+    parts = [part for inquiry in inquiries for part in inquiry.parts]
+    asked = comparisons(parts, declared.columns)
+    try:
+        impossible = _impossible(asked, values)
+        notes = [_note(comparison, values, declared) for comparison in impossible[:_MOST]]
+    except QueryError:
+        return ()
+    more = len(impossible) - len(notes)
+    return (*notes, f"and {more} more") if more else tuple(notes)
+
+
+def _impossible(
+    asked: Sequence[ColumnComparison], values: PublishedValues
+) -> list[ColumnComparison]:
+    by_column = sorted(asked, key=lambda comparison: comparison.column)
+    admitted: dict[ColumnComparison, bool] = {}
+    for _, of_column in groupby(by_column, key=lambda comparison: comparison.column):
+        together = list(of_column)
+        admitted |= dict(zip(together, values.admits(together), strict=True))
+    found = (comparison for comparison in asked if not admitted[comparison])
+    return [comparison for comparison in found if _is_logical(comparison, values.lookup)]
+
+
+def _is_logical(comparison: ColumnComparison, lookup: Lookup) -> bool:
+    """Whether a comparison can hold at all: BETWEEN 5 AND 3 is empty whatever is published."""
+    if comparison.kind != "range":
+        return True
+    low, high = (exp.paren(constant) for constant in comparison.constants)
+    return bool(lookup.constant(exp.LTE(this=low, expression=high)))
+
+
+def _note(comparison: ColumnComparison, values: PublishedValues, declared: Declared) -> str:
+    column, type_ = values.column(comparison.column), declared.columns[comparison.column].type
+    if column is None:
+        raise TypeError(comparison.column)
+    if type_ in _NUMBERS or comparison.kind in ("order", "range"):
+        remark = _of_ordered(comparison, column, values.lookup)
+    else:
+        words = declared.words.labels.get(comparison.column)
+        codes = {} if words is None else words.codes
+        remark = _of_unordered(comparison, column, codes, values.lookup)
+    return f"no published row has {comparison.text}" + (f"; {remark}" if remark else "")
+
+
+def _of_ordered(comparison: ColumnComparison, column: PublishedColumn, lookup: Lookup) -> str:
+    """The published values next to a constant, or all from the least to the greatest."""
+    ends = column.ends
+    if ends is not None and ends[0] is None:
+        return ""
+    inside = ends is None or comparison in lookup.met_between(ends, [comparison])
+    if comparison.kind == "equality" and inside:
+        pieces = [lookup.beside(values, comparison) for values in column.values()]
+        below = [low for low, _ in pieces if low is not None]
+        above = [high for _, high in pieces if high is not None]
+        if below and above:
+            return f"nearest: {_shown(max(below))} and {_shown(min(above))}"
+    return (
+        "" if ends is None else f"published {column.shows}: {_shown(ends[0])} to {_shown(ends[1])}"
+    )
+
+
+def _of_unordered(
+    comparison: ColumnComparison,
+    column: PublishedColumn,
+    codes: Mapping[str, str],
+    lookup: Lookup,
+) -> str:
+    """The published texts that are written most like a constant, or all where they are few."""
+    known: set[object] = set()
+    for values in column.values():
+        known |= set(values.unique().to_pylist()) - {None}
+        if len(known) > _MOST_TEXTS:
+            return ""
+    texts = sorted(text for text in known if isinstance(text, str))
+    constant = comparison.constants[0]
+    if texts and isinstance(constant, exp.Literal):
+        meant = [
+            text for text in texts if codes.get(text, "").casefold() == constant.name.casefold()
+        ]
+        if meant:
+            return f"{constant_text(constant)} is the label of {_shown(meant[0])}"
+        nearest = lookup.alike(texts, constant.name.strip("%_"), _NEAREST)
+        if nearest:
+            return f"nearest: {', '.join(map(_shown, nearest))}"
+    if not 0 < len(known) <= _FEW:
+        return ""
+    shown = sorted(map(_shown, known))
+    return f"published {column.shows}: {', '.join(shown)}"
+
+
+def _shown(value: object) -> str:
+    """A published value as a query writes it."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, float) else constant_text(literal(value))

@@ -1,0 +1,113 @@
+"""The columns of a release as they are published, each looked at when it is first needed."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from weakref import finalize
+
+import duckdb
+import pyarrow.compute as pc
+
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.query.engines.engine import Files, Source
+from sfumato.tasks.query.published.columns import LabelledColumn, PublishedColumn, ValueColumn
+from sfumato.tasks.query.published.comparisons import ColumnComparison
+from sfumato.tasks.query.published.lookup import Lookup
+from sfumato.tasks.query.published.plain import is_plainly_met
+from sfumato.tasks.query.published.sources import batches, row_count
+from sfumato.tasks.query.question.question import BOUNDS, TABLE
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.schema.names import COUNT, TARGETS
+from sfumato.tasks.sql.session import open_session
+
+
+class PublishedValues:
+    """Columns of the published tables: no rows left out, and no table of a reader's own."""
+
+    def __init__(
+        self,
+        tables: Files,
+        declared: Declared,
+        connection: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            tables: by their names; of those that are missing nothing is known.
+            declared: of the release.
+            connection: to compare values with; one is opened when it is needed, if none is given.
+        """
+        self._tables, self._declared, self._connection = tables, declared, connection
+        self._columns: dict[str, PublishedColumn | None] = {}
+        self._known: dict[str, bool] = {}
+
+    @cached_property
+    def rows(self) -> int | None:
+        """The most rows that a query can count, None where no table tells."""
+        if WAYS[self._declared.form.shows].without_rows:
+            return max((_total(source) for source in self._with(COUNT)), default=None)
+        rows = self._tables.get(self._declared.form.rows_table or TABLE)
+        return None if rows is None else row_count(rows)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """What compares values."""
+        if self._connection is None:
+            self._connection = open_session({})
+            finalize(self, self._connection.close)
+        return Lookup(self._connection)
+
+    def column(self, name: str) -> PublishedColumn | None:
+        """Return a published column; None of another one, or where its table is missing."""
+        if name not in self._columns:
+            self._columns[name] = self._column(name) if name in self._declared.columns else None
+        return self._columns[name]
+
+    def admits(self, asked: list[ColumnComparison]) -> list[bool]:
+        """Say of comparisons of one published column whether a row can meet each.
+
+        Raises:
+            QueryError: where they cannot be evaluated.
+        """
+        name = asked[0].column
+        column, type_ = self.column(name), self._declared.columns[name].type
+        if column is None:
+            return [True] * len(asked)
+        texts = {
+            comparison: comparison.condition.sql("duckdb")
+            for comparison in asked
+            if not is_plainly_met(comparison, type_, column)
+        }
+        unknown = {
+            text: comparison for comparison, text in texts.items() if text not in self._known
+        }
+        if unknown:
+            found = column.admitted(list(unknown.values()), self.lookup)
+            self._known |= {text: comparison in found for text, comparison in unknown.items()}
+        return [comparison not in texts or self._known[texts[comparison]] for comparison in asked]
+
+    def _column(self, name: str) -> PublishedColumn | None:
+        declared = self._declared.columns[name]
+        shows, sensitive = self._declared.form.shows, declared.role == "sensitive"
+        if shows == "labels" and declared.role == "quasi-identifier":
+            read = reader_for(form_of(self._declared))(name, declared)
+            table = self._tables.get(TABLE)
+            return None if table is None else LabelledColumn(table, name, declared, read)
+        if shows == "subdomains" and sensitive:
+            targets = self._tables.get(TARGETS)
+            sources = [] if targets is None else [(targets, end) for end in BOUNDS]
+        else:
+            sources = [(source, name) for source in self._with(name)]
+        return ValueColumn(tuple(sources), declared) if sources else None
+
+    def _with(self, name: str) -> Iterator[Source]:
+        """The published tables that have a column."""
+        for table, schema in schemas(self._declared).items() if self._tables else ():
+            if name in schema.names and table in self._tables:
+                yield self._tables[table]
+
+
+def _total(source: Source) -> int:
+    return sum(int(pc.sum(values).as_py() or 0) for values in batches(source, COUNT))
