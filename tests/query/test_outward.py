@@ -5,6 +5,7 @@ that are computed here in whole numbers and fractions.
 """
 
 import math
+import os
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -26,7 +27,9 @@ from tests.query.dialect_laws import LOCAL, SERVERS, address
 from tests.query.test_subdomains import FAKES, tables_of
 from tests.query.worlds import column, declare, shape, with_help
 
-ROWS = 90
+ROWS = 60
+SEEDS = {"dev": 1, "ci": 1, "deep": 40}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+QUESTIONS = {"permuted": 14, "generalized": 8}
 ROUNDING = Fraction(1, 2**53)
 VALUES = {
     "few": ("integer", None, lambda rng: rng.randrange(-9, 40)),
@@ -100,7 +103,7 @@ RELEASES = {
 
 
 def queries(rng, form, names):
-    for _ in range(12 if form != "permuted" else 18):
+    for _ in range(QUESTIONS.get(form, 6)):
         asked = [
             f"{rng.choice(FUNCTIONS[:2] if rng.random() < 0.7 else FUNCTIONS)}({name})"
             for name in rng.choices(names, k=3)
@@ -184,7 +187,7 @@ def losses(declared, tables):
 @pytest.mark.parametrize("form", RELEASES)
 def test_bounds_enclose_the_exact_ones(form, kind, tmp_path):
     widest, compared, whole = Fraction(0), 0, 0
-    for seed in range(2):
+    for seed in range(SEEDS):
         declared, tables, questions = asked(form, seed)
         url = address(kind, tmp_path)
         load(on_disk(tmp_path / f"release-{seed}", tables, declared), url, replace=True)
@@ -207,6 +210,6 @@ def test_bounds_enclose_the_exact_ones(form, kind, tmp_path):
                             if out is not None and narrow(item.label, declared, kind):
                                 widest = max(widest, out)
                                 whole += out == 0
-    assert compared > 100
+    assert compared > 12
     assert widest <= 4
     assert whole or " " in form

@@ -45,9 +45,10 @@ def duckdb_script(declared: Declared) -> str:
 
 def _rewritten(query: str, declared: Declared) -> str:
     """The SQL of an example, with means as the release's layout has them."""
-    if tells("outward bounds", declared.software):
-        return rewrite(query, declared).sql()
     question = read_question(query, declared)
+    means = any(asked.kind.help and asked.kind.help.per_row for asked in question.aggregates)
+    if tells("outward bounds", declared.software) or not means:
+        return rewrite(query, declared).sql()
     tree = bounds_query(question, relations(declared).rows, means="nearest")
     return write_bounds(tree, DIALECTS["duckdb"])
 

@@ -1,6 +1,6 @@
 """MariaDB: texts in a binary collation, tables filled under other names and then exchanged."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -113,13 +113,20 @@ def _fill(connection: Any, name: str, table: pa.Table) -> None:
     insert_rows(connection, "mysql", name, table, "%s")
 
 
+def _lines(query: str) -> Iterator[str]:
+    """The lines of a part of a query, as texts."""
+    for line in filter(None, query.split("\n")):
+        yield _text(exp.Literal.string(line)).sql("mysql")
+
+
 def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
     """A procedure: texts, since sqlglot writes neither its parameter nor EXECUTE IMMEDIATE."""
-    before, after = (_text(exp.Literal.string(part)).sql("mysql") for part in query)
+    before, after = (", ".join(_lines(part)) for part in query)
     made = (
         f"PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
         f"READS SQL DATA SQL SECURITY INVOKER "
-        f"EXECUTE IMMEDIATE CONCAT({before}, selected_by, {after})"
+        f"EXECUTE IMMEDIATE CONCAT_WS({_text(exp.Literal.string(chr(10))).sql('mysql')}, "
+        f"{before}, selected_by, {after})"
     )
     dropped = drop("PROCEDURE", exp.table_(name)).sql("mysql")
     return Made(name, f"CREATE {made}", f"CREATE OR REPLACE {made}", dropped)

@@ -1,10 +1,9 @@
 """Bounds that databases compute, rounded outwards by as much as their arithmetic can lose.
 
 Floats have 53 bits: u = 2**-53 is the largest relative error of one operation. Where q is a float,
-`q - (2 j - 1) u |q|`, rounded to the nearest float, is at least j floats below q, and at most
-2 j - 1 (Rump, Zimmermann, Boldo, Melquiond: Computing predecessor and successor in rounding to
-nearest, BIT 2009). So j = 1 makes up for an error of one unit in the last place, and j = 2 for an
-error of two.
+`q - u (1 + 2 u) |q|`, rounded to the nearest float, is the float below it: one unit in the last place
+(Rump, Zimmermann, Boldo, Melquiond: Computing predecessor and successor in rounding to nearest, BIT
+2009). So many steps make up for an error of so many units.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ Whole = Callable[[exp.Expr, exp.Expr], exp.Expr]
 Rest = Callable[[exp.Expr, exp.Expr, Numeric], exp.Expr]
 """The same, told the type of the dividend."""
 
-ONE, _TWO = "1.1102230246251568e-16", "3.330669073875471e-16"  # u and 3 u, a trifle more
+_STEP = "1.1102230246251568e-16"  # u, a trifle more
 _ROUNDING = "1.12e-16"  # u, and a hundredth for sums of sizes, which are rounded themselves
 _SPARE = 4  # roundings beside those of additions: of values, products, and what is made of the sum
 _BITS = 20  # after the point: quotients of so many are floats as they are
@@ -81,9 +80,9 @@ def move_out(bound: exp.Expr, upper: bool, spare: exp.Expr) -> exp.Expr:
     return direction(this=exp.paren(bound.copy()), expression=spare)
 
 
-def step_out(bound: exp.Expr, upper: bool, step: str | exp.Expr = _TWO) -> exp.Expr:
-    """A float, further out by one or two of its last units."""
-    by = number(step) if isinstance(step, str) else step
+def step_out(bound: exp.Expr, upper: bool, step: exp.Expr | None = None) -> exp.Expr:
+    """A float, further out by one unit in its last place, or by another part of itself."""
+    by = number(_STEP) if step is None else step
     return move_out(bound, upper, multiply(exp.Abs(this=bound.copy()), by))
 
 
@@ -100,27 +99,27 @@ def quotient(
         known: the arithmetic of the database.
     """
     if kind == "float":
-        return step_out(divide(over, under), upper, ONE)
+        return step_out(divide(over, under), upper)
     rest = exp.paren(known.rest(over, under, kind))
     shifted = multiply(rest.copy(), number(2**_BITS))
     ends = exp.EQ(this=exp.Mod(this=shifted, expression=under.copy()), expression=number(0))
-    if kind == "decimal":
-        return _unless(ends, over, number(_FIT), divide(over, under), _TWO, upper)
+    if kind == "decimal":  # off by two units: one for the dividend as a float, one for the quotient
+        value = divide(over, under)
+        exact = exp.If(this=_and_small(ends, over, number(_FIT)), true=value.copy())
+        return exp.Case(ifs=[exact], default=step_out(step_out(value, upper), upper))
     value = add(known.whole(over, under), divide(rest, under))
-    found = _unless(ends, over, multiply(number(_WHOLE), under.copy()), value, ONE, upper)
+    small = _and_small(ends, over, multiply(number(_WHOLE), under.copy()))
+    step = exp.Case(ifs=[exp.If(this=small, true=number(0))], default=number(_STEP))
+    found = step_out(value, upper, step)
     if known.may_be_floats is not None:
-        floats = step_out(divide(over, under), upper, ONE)
+        floats = step_out(divide(over, under), upper)
         return exp.Case(ifs=[exp.If(this=known.may_be_floats(over), true=floats)], default=found)
     return found
 
 
-def _unless(
-    ends: exp.Expr, over: exp.Expr, most: exp.Expr, value: exp.Expr, step: str, upper: bool
-) -> exp.Expr:
-    """A float, further out unless it ends after few bits, and what it is made of is not large."""
-    small = exp.LTE(this=exp.Abs(this=over.copy()), expression=most)
-    exact = exp.If(this=exp.and_(ends, small), true=number(0))
-    return step_out(value, upper, exp.Case(ifs=[exact], default=number(step)))
+def _and_small(ends: exp.Expr, over: exp.Expr, most: exp.Expr) -> exp.Expr:
+    """That a quotient ends after few bits, and what it is made of is not large."""
+    return exp.and_(ends, exp.LTE(this=exp.Abs(this=over.copy()), expression=most))
 
 
 def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:

@@ -24,7 +24,6 @@ from sfumato.tasks.sql.dialects.misfits import (
     misfitting_zeros,
 )
 from sfumato.tasks.sql.dialects.outward import (
-    ONE,
     Arithmetic,
     Numeric,
     add,
@@ -108,7 +107,7 @@ def _total(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
     whole = add(multiply(exp.paren(high), number(_PLACE)), low)
     as_float = add(multiply(exp.paren(high.copy()), number(f"{_PLACE}.0")), low.copy())
     far = exp.GTE(this=exp.Abs(this=high.copy()), expression=number(_FAR))
-    ifs = [exp.If(this=far, true=step_out(as_float, upper, ONE))]
+    ifs = [exp.If(this=far, true=step_out(as_float, upper))]
     column = sum_within(sums[0]).this
     if isinstance(column, exp.Column):  # of a help table, whose sums may be floats
         types = exp.Anonymous(this="TYPEOF", expressions=[column.copy()])
