@@ -232,7 +232,8 @@ def test_functions_read_arrays_where_there_are_some(kind):
     (arrays,) = functions_of(SMALL, DIALECTS[kind], ["arrays_loss"])
     assert "JOIN help_loss USING (group_id, hits)" in " ".join(rows_of.create.split())
     assert "JOIN arrays_loss AS help_loss USING (group_id)" in " ".join(arrays.create.split())
-    assert arrays.create.count("[selected.hits]") == rows_of.create.count("(help_loss.") == 8
+    # Sums once: means are made of them.
+    assert arrays.create.count("[selected.hits]") == rows_of.create.count("(help_loss.") == 6
 
 
 @kinds

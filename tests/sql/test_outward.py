@@ -1,4 +1,4 @@
-"""Quotients that databases round outwards: laws of each dialect's arithmetic, by exact fractions."""
+"""Quotients that databases round outwards, held in each dialect against exact fractions."""
 
 import math
 import random
