@@ -192,8 +192,22 @@ def _bounded(node: exp.Expr, types: Types) -> ColumnType | None:
             return next((t for name, t in types.items() if safe_name(name) == safe), None)
         number = _numbered(column)
         if number is not None:
-            return _valued(column.root(), number, types)
+            return _valued(_scope(column, f"{VALUED}{number}"), number, types)
     return None
+
+
+def _scope(column: exp.Column, part: str) -> exp.Expr:
+    """Return the innermost query around a column that has a part of that name.
+
+    Questions that stand side by side number the columns of their values each by itself.
+    """
+    query = column.parent_select
+    while query is not None:
+        named = query.args.get("with_")
+        if named is not None and any(of.alias == part for of in named.expressions):
+            return query
+        query = query.parent_select
+    return column.root()
 
 
 def _numbered(column: exp.Column) -> str | None:
