@@ -1,0 +1,251 @@
+"""Hold an answer against the answers of all worlds.
+
+Bounds in Python are exact, or rounded outward where they are roots: a value may be outside by
+nothing, of a root by 2^-100 of itself, which is what this side computes it to. JSON may be outward
+of that by 10^-12 of the number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sfumato.tasks.query.answer import Answer
+from sfumato.tasks.query.bounds.bounds import Bounds
+from tests.pairs.releases import PairedRelease, exactly
+from tests.pairs.semantics.aggregates import ROOTS, Aggregate
+from tests.pairs.semantics.formulas import Called
+from tests.pairs.semantics.queries import Answers, Found, Key, Query
+from tests.pairs.semantics.rows import Node
+
+_OF_ROOT = Fraction(1, 2**100)
+_NEAR = Fraction(1, 10**9)
+_OF_JSON = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that an answer says, and a world denies.
+
+    Attributes:
+        kind: "outside", "null", "certain", "missing", "attained", "order", "limit", "json",
+            "twice" or "exception".
+        key: of the row.
+        asked: the formula, as SQL.
+        truth: values of worlds.
+        answer: what was answered.
+    """
+
+    kind: str
+    key: Key = ()
+    asked: str = ""
+    truth: str = ""
+    answer: str = ""
+
+
+@dataclass
+class Judgement:
+    """Faults of an answer, and how much of it was held against worlds."""
+
+    faults: list[Fault] = field(default_factory=list)
+    cells: int = 0
+    ends: int = 0
+    loose_rows: int = 0
+    loose_certain: int = 0
+
+
+@dataclass
+class _Seen:
+    """Answers of worlds in one row."""
+
+    found: dict[int, Found] = field(default_factory=dict)
+    present: int = 0
+    kept: int = 0
+
+    def add(self, found: Found) -> None:
+        self.found[id(found)] = found
+        self.present += 1
+        self.kept += found.kept
+
+    def values(self, place: int) -> set[Any]:
+        return {found.values[place] for found in self.found.values()}
+
+
+def judge(release: PairedRelease, query: Query, answer: Answer) -> Judgement:
+    """Return what of an answer some world denies."""
+    return _Judge(release, query, answer).judgement()
+
+
+class _Judge:
+    """Holds one answer against worlds."""
+
+    def __init__(self, release: PairedRelease, query: Query, answer: Answer) -> None:
+        self._release, self._query, self._answer = release, query, answer
+        self._answers = Answers(query, release.rows)
+        self._worlds = release.worlds.worlds
+        self._in_worlds = [self._answers.in_world(world) for world in self._worlds]
+        self._result = Judgement()
+        self._seen: dict[Key, _Seen] = {}
+        for found in self._in_worlds:
+            for key, row in found.items():
+                self._seen.setdefault(key, _Seen()).add(row)
+
+    def judgement(self) -> Judgement:
+        """Return the faults."""
+        if len(set(self._keys)) < len(self._keys):
+            self._fault("twice", ())
+        self._judge_rows()
+        for key, row in zip(self._keys, self._answer.rows, strict=True):
+            seen = self._seen.get(key, _Seen())
+            self._result.loose_rows += not seen.kept
+            for place, formula in enumerate(self._query.formulas):
+                self._judge_cell(key, seen, place, formula, row[f"a{place}"])
+        if self._query.order:
+            self._judge_order()
+        return self._result
+
+    @cached_property
+    def _keys(self) -> list[Key]:
+        names = [f"k{place}" for place in range(len(self._query.keys))]
+        return [tuple(exactly(row[name]) for name in names) for row in self._answer.rows]
+
+    @cached_property
+    def _is_cut(self) -> bool:
+        """True where LIMIT may have left rows out, of which all are certain then."""
+        return self._query.limit is not None and all(self._answer.certain)
+
+    def _fault(self, kind: str, key: Key, asked: str = "", truth: Any = "", of: Any = "") -> None:
+        self._result.faults.append(Fault(kind, key, asked, str(truth), str(of)))
+
+    def _judge_rows(self) -> None:
+        """Judge which rows there are, and which are certain."""
+        for key, sure in zip(self._keys, self._answer.certain, strict=True):
+            kept = self._seen.get(key, _Seen()).kept
+            if sure and kept < len(self._worlds):
+                self._fault("certain", key, truth=f"in {kept} of {len(self._worlds)} worlds")
+            self._result.loose_certain += not sure and kept == len(self._worlds)
+        if not self._is_cut:
+            for key in (key for key, seen in self._seen.items() if seen.kept):
+                if key not in self._keys:
+                    self._fault("missing", key, of=self._keys)
+
+    def _judge_cell(
+        self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds
+    ) -> None:
+        """Judge the bounds of one formula in one row."""
+        self._result.cells += 1
+        values = seen.values(place)
+        slack = _OF_ROOT if _has_root(formula) else Fraction(0)
+        for value in values:
+            fault = fault_of(bounds, value, slack)
+            if fault:
+                self._fault(fault, key, formula.sql(), value, bounds)
+                return
+        if bounds.attained and bounds.lower is not None and not bounds.unbounded and seen.present:
+            self._judge_ends(key, seen, place, formula, bounds)
+        if json_fault(bounds):
+            self._fault("json", key, formula.sql(), bounds.document(), bounds)
+
+    def _judge_ends(
+        self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds
+    ) -> None:
+        """Judge ends that are said to be attained, where all worlds are listed."""
+        if not self._release.worlds.listed or not self._release.complete:
+            return
+        values = seen.values(place) | self._of_no_rows(key, seen, place)
+        self._result.ends += 1
+        near = _NEAR if _has_root(formula) else Fraction(0)
+        for end in (bounds.lower, bounds.upper):
+            if not any(_is_near(value, end, near) for value in values):
+                self._fault("attained", key, formula.sql(), sorted(values, key=_placed), bounds)
+                return
+
+    def _of_no_rows(self, key: Key, seen: _Seen, place: int) -> set[Any]:
+        """Return what a formula comes to in worlds where the row is not there: a COUNT is 0."""
+        if seen.present == len(self._worlds):
+            return set()
+        pairs = zip(self._worlds, self._in_worlds, strict=True)
+        return {
+            self._answers.of_no_rows(world)[place] for world, found in pairs if key not in found
+        }
+
+    def _judge_order(self) -> None:
+        """Judge the order of rows, unless it goes by estimates, and those that LIMIT keeps."""
+        for found in self._in_worlds:
+            kept = {key: row.values for key, row in found.items() if row.kept}
+            here = [key for key in self._keys if key in kept]
+            if not self._answer.by_estimate:
+                pairs = zip(here, here[1:], strict=False)
+                if any(self._before(kept, after, first) for first, after in pairs):
+                    self._fault("order", (), truth=kept, of=self._keys)
+                    return
+            if not self._is_cut:
+                continue
+            others = [key for key in kept if key not in here]
+            wanted = min(self._query.limit, len(kept))
+            if len(self._keys) != wanted or any(
+                self._before(kept, other, key) for other in others for key in here
+            ):
+                self._fault("limit", (), truth=kept, of=self._keys)
+                return
+
+    def _before(self, kept: Mapping[Key, Key], first: Key, second: Key) -> bool:
+        """Tell whether a row has to stand before another; NULLs stand last."""
+        for of, place, down in self._query.order:
+            pair = [(key if of == "k" else kept[key])[place] for key in (first, second)]
+            if pair[0] == pair[1]:
+                continue
+            if None in pair:
+                return pair[1] is None
+            return bool(pair[0] > pair[1]) if down else bool(pair[0] < pair[1])
+        return False
+
+
+def fault_of(bounds: Bounds, value: Any, slack: Fraction) -> str:
+    """Return how a value is not within bounds: "outside", "null", or "" where it is."""
+    if bounds.unbounded:
+        return ""
+    if value is None:
+        return "" if bounds.lower is None or bounds.may_be_empty else "null"
+    if bounds.lower is None:
+        return "outside"
+    if isinstance(value, str) or isinstance(bounds.lower, str):
+        return "" if bounds.lower <= value <= bounds.upper else "outside"  # type: ignore[operator]
+    low, high = (Fraction(end) for end in (bounds.lower, bounds.upper))  # type: ignore[arg-type]
+    room = abs(value) * slack
+    return "" if low - room <= value <= high + room else "outside"
+
+
+def json_fault(bounds: Bounds) -> bool:
+    """Tell whether JSON narrows bounds, or widens them by more than rounding does."""
+    written = bounds.document()
+    for side, sign in (("lower", -1), ("upper", 1)):
+        end = getattr(bounds, side)
+        if not isinstance(end, int | Fraction | Decimal):
+            continue
+        outward = (Fraction(written[side]) - Fraction(end)) * sign
+        if not 0 <= outward <= abs(Fraction(end)) * _OF_JSON:
+            return True
+    return False
+
+
+def _has_root(formula: Node) -> bool:
+    return any(
+        (isinstance(part, Aggregate) and part.kind in ROOTS)
+        or (isinstance(part, Called) and part.name == "SQRT")
+        for part in formula.parts()
+    )
+
+
+def _is_near(value: Any, end: Any, near: Fraction) -> bool:
+    if value is None or isinstance(value, str) or isinstance(end, str):
+        return bool(value == end)
+    return abs(value - Fraction(end)) <= near * max(abs(value), 1)
+
+
+def _placed(value: Any) -> tuple[bool, str, Any]:
+    """Return a key that sorts values of any type."""
+    text = value if isinstance(value, str) else ""
+    return value is None, text, 0 if value is None or text else value

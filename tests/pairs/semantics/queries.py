@@ -1,0 +1,235 @@
+"""A query: its SQL, and its answer in a world by SQL's semantics."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tests.pairs.semantics.aggregates import Aggregate
+from tests.pairs.semantics.formulas import Cell
+from tests.pairs.semantics.rows import Node, Row, best_of
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table of the analyst's with one row for each key."""
+
+    name: str
+    key: str
+    rows: Mapping[Any, Row]
+    columns: tuple[str, ...]
+
+    def joined(self, row: Row, outer: bool) -> Row | None:
+        """Return a row with its columns; None if it has no partner and the join is inner."""
+        partner = self.rows.get(row[self.key])
+        if partner is None:
+            return {**row, **dict.fromkeys(self.columns)} if outer else None
+        return {**row, **partner}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A SELECT with GROUP BY `keys`; each row shows these as k0, k1, …, formulas as a0, a1, ….
+
+    Attributes:
+        through: how the microdata are read: "plain", "filter" (a CTE has the first condition),
+            "calculated" (a CTE has further columns), or "grouped" (a CTE groups, and what is
+            outside picks rows: `having` is its WHERE).
+        derived: columns that a CTE calculates.
+        inner: the condition within the CTE.
+        order: what rows are ordered by, as places among keys (0, 1, …) or formulas, with DESC.
+    """
+
+    keys: tuple[Node, ...] = ()
+    formulas: tuple[Node, ...] = ()
+    where: Node | None = None
+    having: Node | None = None
+    order: tuple[tuple[str, int, bool], ...] = ()
+    limit: int | None = None
+    through: str = "plain"
+    derived: tuple[tuple[str, Node], ...] = ()
+    inner: Node | None = None
+    own: OwnTable | None = None
+    outer: bool = False
+    distinct: bool = False
+    tags: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def names(self) -> set[str]:
+        """Return the columns that it names."""
+        nodes = [*self.keys, *self.formulas, *(node for _, node in self.derived)]
+        nodes += [node for node in (self.where, self.having, self.inner) if node is not None]
+        names = set[str]().union(*(node.names() for node in nodes))
+        return names if self.own is None else names | {self.own.key}
+
+    def sql(self) -> str:
+        """Return the query as SQL."""
+        source = "microdata"
+        before = ""
+        if self.through in ("filter", "calculated"):
+            shown = ", ".join(["*", *(f"{node.sql()} AS {name}" for name, node in self.derived)])
+            before = f"WITH c AS (SELECT {shown} FROM microdata{_where(self.inner)}) "
+            source = "c"
+        if self.own is not None:
+            kind = "LEFT JOIN" if self.outer else "JOIN"
+            source += f" {kind} {self.own.name} USING ({self.own.key})"
+        if self.through == "grouped":
+            return self._grouped(source)
+        having = "" if self.having is None else f" HAVING {self.having.sql()}"
+        by = "" if self.distinct else self._by()
+        shown = f"{'DISTINCT ' if self.distinct else ''}{self._shown()}"
+        return f"{before}SELECT {shown} FROM {source}{_where(self.where)}{by}{having}{self._order()}"
+
+    def _grouped(self, source: str) -> str:
+        """Return a query that picks rows of one that groups, the formulas by their names."""
+        inner = f"SELECT {self._shown()} FROM {source}{_where(self.where)}{self._by()}"
+        having = "" if self.having is None else self.having.sql()
+        for place, formula in enumerate(self.formulas):
+            having = having.replace(formula.sql(), f"a{place}")
+        picked = f" WHERE {having}" if having else ""
+        return f"WITH g AS ({inner}) SELECT * FROM g{picked}{self._order()}"
+
+    def _shown(self) -> str:
+        keys = [f"{node.sql()} AS k{place}" for place, node in enumerate(self.keys)]
+        formulas = [f"{node.sql()} AS a{place}" for place, node in enumerate(self.formulas)]
+        return ", ".join(keys + formulas)
+
+    def _by(self) -> str:
+        return f" GROUP BY {', '.join(node.sql() for node in self.keys)}" if self.keys else ""
+
+    def _order(self) -> str:
+        order = [f"{of}{place}{' DESC' if down else ''}" for of, place, down in self.order]
+        text = f" ORDER BY {', '.join(order)}" if order else ""
+        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+
+
+def _where(condition: Node | None) -> str:
+    return "" if condition is None else f" WHERE {condition.sql()}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A row of an answer in a world; `kept` if HAVING is true of it."""
+
+    values: Key
+    kept: bool
+
+
+World = tuple[int, ...]
+"""Places of rows among all rows that some world has, in ascending order."""
+
+
+class Answers:
+    """The answers to a query in worlds, of which each is some of these rows.
+
+    What an aggregate comes to is computed once for the same rows; the query's own parts are told
+    apart by their identity, which is cheaper than by what they say.
+    """
+
+    def __init__(self, query: Query, rows: Sequence[Row]) -> None:
+        self.query, self._base = query, rows
+        self._read = [self._row(row) for row in rows]
+        self._keys = [
+            None if row is None else tuple(node.value(row) for node in query.keys)
+            for row in self._read
+        ]
+        self._arguments: dict[tuple[int, int], Any] = {}
+        self._aggregates: dict[tuple[int, World], Any] = {}
+        self._apart: dict[tuple[int, int, World], Any] = {}
+        self._cells: dict[tuple[World, World | None], Found] = {}
+
+    def in_world(self, world: World) -> dict[Key, Found]:
+        """Return the rows of the answer in a world, before HAVING, ORDER BY and LIMIT."""
+        cells: dict[Key, list[int]] = defaultdict(list)
+        if not self.query.keys:
+            cells[()] = []
+        for place in world:
+            key = self._keys[place]
+            if key is not None:
+                cells[key].append(place)
+        together = [tuple(places) for places in cells.values()]
+        needed = world if self._looks_around else None
+        found = {}
+        for key, places in zip(cells, together, strict=True):
+            known = (places, needed)
+            if known not in self._cells:
+                self._cells[known] = self._found(_Cell(self, places, together, world))
+            found[key] = self._cells[known]
+        return found
+
+    def of_no_rows(self, world: World) -> Key:
+        """Return what the formulas come to where the cell has no rows."""
+        return self._found(_Cell(self, (), [()], world)).values
+
+    def aggregate(self, of: Aggregate, places: World) -> Any:
+        """Return an aggregate over some rows that the query reads."""
+        known = (id(of), places)
+        if known not in self._aggregates:
+            self._aggregates[known] = of.of_arguments([self._argument(of, at) for at in places])
+        return self._aggregates[known]
+
+    def apart(self, of: Aggregate, where: Node | None, world: World) -> Any:
+        """Return an aggregate over rows of the microdata on which a condition is true."""
+        known = (id(of), id(where), world)
+        if known not in self._apart:
+            rows = [self._base[place] for place in world]
+            chosen = [row for row in rows if where is None or where.value(row) is True]
+            self._apart[known] = of.of_arguments([of.argument_of(row) for row in chosen])
+        return self._apart[known]
+
+    @cached_property
+    def _looks_around(self) -> bool:
+        """True if formulas are of more than the rows of their cell."""
+        from tests.pairs.semantics.formulas import Apart, Total
+
+        nodes = [*self.query.formulas, *([self.query.having] if self.query.having else [])]
+        return any(isinstance(part, Apart | Total) for node in nodes for part in node.parts())
+
+    def _found(self, cell: Cell) -> Found:
+        values = tuple(formula.in_cell(cell) for formula in self.query.formulas)
+        having = self.query.having
+        return Found(values, having is None or having.in_cell(cell) is True)
+
+    def _argument(self, of: Aggregate, place: int) -> Any:
+        known = (id(of), place)
+        if known not in self._arguments:
+            row = self._read[place]
+            self._arguments[known] = None if row is None else of.argument_of(row)
+        return self._arguments[known]
+
+    def _row(self, row: Row) -> Row | None:
+        """Return the row that is read where a row of the microdata is there; None if none is."""
+        query = self.query
+        if query.inner is not None and query.inner.value(row) is not True:
+            return None
+        read: Row | None = {**row, **{name: node.value(row) for name, node in query.derived}}
+        if query.own is not None and read is not None:
+            read = query.own.joined(read, query.outer)
+        if read is None or (query.where is not None and query.where.value(read) is not True):
+            return None
+        return read
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A row of an answer: its rows, those of all, and all rows of the world."""
+
+    answers: Answers
+    places: World
+    together: Sequence[World]
+    world: World
+
+    def aggregate(self, of: Aggregate) -> Any:
+        return self.answers.aggregate(of, self.places)
+
+    def total(self, outer: str, of: Aggregate) -> Any:
+        values = [self.answers.aggregate(of, places) for places in self.together]
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return sum(known) if outer == "SUM" else best_of(max if outer == "MAX" else min)(*known)
+
+    def apart(self, of: Aggregate, where: Node | None) -> Any:
+        return self.answers.apart(of, where, self.world)

@@ -1,0 +1,108 @@
+"""Every aggregate under every clause: bounds hold the answers of all worlds that are possible."""
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import chain
+
+import pytest
+
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from tests.pairs.judge import fault_of, json_fault, judge
+from tests.pairs.making import CONSTRUCTS
+from tests.pairs.questions import AGE, COUNT, QUESTIONS, S, above, total
+from tests.pairs.quick import quick_sessions
+from tests.pairs.releases import METHODS, Shape, random_release
+from tests.pairs.run import PAIRS, Run
+from tests.pairs.semantics.queries import Query
+
+YEAR, WEEK, _ = datetime.now(UTC).isocalendar()
+
+
+@pytest.mark.parametrize("seed", ["fixed", f"{YEAR}-{WEEK}"])
+def test_answers_to_random_queries_hold_those_of_every_world(seed):
+    figures = Run(seed, 250, per_release=12).run()
+    assert [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings] == []
+    assert figures.cells > 250
+    assert figures.ends > 50
+    assert set(METHODS) == {name.split()[0] for name in figures.asked}
+    met = {pair for of in figures.answered.values() for pair in of}
+    assert len(met) > len(PAIRS) / 4
+    assert {one for pair in met for one in pair} == set(CONSTRUCTS)
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """Some releases of each shape."""
+    found = {}
+    for shapes, _ in QUESTIONS.values():
+        for of in shapes:
+            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(5)]
+    return found
+
+
+def _release(tmp_path_factory, of, number):
+    folder = tmp_path_factory.mktemp("release")
+    return random_release(random.Random(f"{of.name} {number}"), of, folder, 8)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_questions_that_were_answered_wrongly(name, releases):
+    shapes, query = QUESTIONS[name]
+    run = Run(name, 0)
+    with quick_sessions():
+        for release in chain.from_iterable(map(releases.get, shapes)):
+            if query.names() <= {*release.declared.columns, "years"}:
+                run.of(release, [query], name)
+    assert [(one.shape, one.fault) for one in run.figures.findings] == []
+    assert run.figures.total > 5
+
+
+def test_the_judge_denies_what_a_world_denies(releases):
+    """Bounds that are too narrow, a row that is left out, and one that is not certain."""
+    query = Query(keys=(S,), where=above(AGE, 0), formulas=(COUNT, total(S)))
+    answers = [
+        (release, answer_on(release.files, release.declared, query.sql()))
+        for release in releases[Shape("permuted", together=False)]
+    ]
+    release, answer = next(pair for pair in answers if not all(pair[1].certain))
+    assert judge(release, query, answer).faults == []
+    row = answer.rows[0]
+    kinds = {
+        "outside": {"rows": ({**row, "a0": Bounds(90, 91)}, *answer.rows[1:])},
+        "null": {"rows": ({**row, "a1": Bounds(None, None)}, *answer.rows[1:])},
+        "attained": {"rows": ({**row, "a0": Bounds(0, 91)}, *answer.rows[1:])},
+        "missing": {"rows": answer.rows[1:], "certain": answer.certain[1:]},
+        "twice": {"rows": (row, *answer.rows), "certain": (False, *answer.certain)},
+        "certain": {"certain": (True,) * len(answer.rows)},
+    }
+    found = {
+        kind: {fault.kind for fault in judge(release, query, replace(answer, **change)).faults}
+        for kind, change in kinds.items()
+    }
+    assert found.pop("null") == {"outside"}
+    assert all(kind in faults for kind, faults in found.items()), found
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "fault"),
+    [
+        (Bounds(1, 2), 1, ""),
+        (Bounds(1, 2), Fraction(5, 2), "outside"),
+        (Bounds(1, 2), None, "null"),
+        (Bounds(1, 2, may_be_empty=True), None, ""),
+        (Bounds(None, None), None, ""),
+        (Bounds(None, None), 0, "outside"),
+        (Bounds(None, None, unbounded=True), 0, ""),
+        (Bounds("a", "b"), "c", "outside"),
+    ],
+)
+def test_what_is_outside(bounds, value, fault):
+    assert fault_of(bounds, value, Fraction(0)) == fault
+
+
+def test_json_is_outward_by_what_rounding_takes():
+    assert not json_fault(Bounds(Fraction(1, 3), Fraction(2, 3)))
+    assert not json_fault(Bounds(-5, 7))
