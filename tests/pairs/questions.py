@@ -1,23 +1,15 @@
-"""Questions that were once answered wrongly, each with the shape of release that it was asked of."""
+"""Questions that were once answered wrongly, and the shapes of releases that are asked them."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from tests.pairs.releases import Shape
+from tests.pairs.possible.shapes import Shape
 from tests.pairs.run import OWN
 from tests.pairs.semantics.aggregates import Aggregate
 from tests.pairs.semantics.formulas import Apart, Called, Combined, Number, Result
 from tests.pairs.semantics.queries import Query
-from tests.pairs.semantics.rows import (
-    Arithmetic,
-    Case,
-    Column,
-    Comparison,
-    Constant,
-    Joined,
-    Negated,
-    Node,
-)
+from tests.pairs.semantics.rows import Arithmetic, Case, Column, Constant, Node
+from tests.pairs.semantics.truths import Comparison, Joined, Negated
 
 AGE, SEX, Y, W, S, T = map(Column, ("age", "sex", "y", "w", "s", "t"))
 COUNT = Result(Aggregate("COUNT"))

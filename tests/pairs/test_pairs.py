@@ -10,11 +10,13 @@ import pytest
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
-from tests.pairs.judge import fault_of, json_fault, judge
-from tests.pairs.making import CONSTRUCTS
+from tests.pairs.asking.constructs import CONSTRUCTS
+from tests.pairs.faults import fault_of, json_fault
+from tests.pairs.judge import judge
+from tests.pairs.possible.releases import random_release
+from tests.pairs.possible.shapes import METHODS, Shape
 from tests.pairs.questions import AGE, COUNT, QUESTIONS, S, above, total
 from tests.pairs.quick import quick_sessions
-from tests.pairs.releases import METHODS, Shape, random_release
 from tests.pairs.run import PAIRS, Run
 from tests.pairs.semantics.queries import Query
 
