@@ -59,7 +59,7 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
     "a share where OR joins": (EXACT, Query(where=EITHER, formulas=(share(above(S, 2)),))),
     "a share in groups where NOT AND joins": (
         EXACT,
-        Query(keys=(Y,), where=NEITHER, formulas=(share(above(S, 2)),)),
+        Query(keys=(SEX,), where=NEITHER, formulas=(share(above(S, 1)),)),
     ),
     "a share of no row": (EXACT, Query(where=EMPTY, formulas=(share(above(S, 2)),))),
     "100 times a count by all rows": (

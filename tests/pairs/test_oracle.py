@@ -51,7 +51,7 @@ def null_by_zero(combined):
 
 def differs(sql):
     """Tell what DuckDB does otherwise: it rounds quantiles of decimals, and reads 1e-400 as 0."""
-    return "1e-400" in sql or any(name in sql for name in ("MEDIAN", "CONT")) and "0.5" in sql
+    return "1e-400" in sql or (any(name in sql for name in ("MEDIAN", "CONT")) and "0.5" in sql)
 
 
 def original(release):

@@ -47,7 +47,7 @@ class Arguments(Choices):
     def _case(self, construct: str) -> Node:
         rng = self._rng
         then: Node = Constant(CONSTANTS[construct]) if construct in CONSTANTS else self._number()
-        rest = rng.choice(["none", "zero", "zero", "zero", "constant", "column"])
+        rest = rng.choice(["none", "zero", "zero", "zero", "zero", "constant", "column"])
         when = self._conditions.of(rng.choice(CONDITIONS))
         if rest == "constant" and rng.random() < 0.7:  # of no one column of the other side
             when = self._alike(then)

@@ -8,7 +8,11 @@ from tests.pairs.semantics.aggregates import Aggregate
 from tests.pairs.semantics.formulas import Apart, Called, Combined, Number, Result, Total
 from tests.pairs.semantics.rows import Column, Node
 
-SHARES = (0, Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), 1, Fraction(1, 10**400))
+SHARES = (0, Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), 1)
+TINY = Fraction(1, 10**400)
+_OF_CASE = ("SUM", "SUM", "SUM", "AVG", "AVG", "COUNT(column)")
+_SUMS = ("SUM",)
+_SIMPLE = ("COUNT(*)", "COUNT(*)", "COUNT(column)", "SUM")
 
 
 class Formulas(Arguments):
@@ -19,25 +23,41 @@ class Formulas(Arguments):
         several = max(len(kinds), len(arguments), 1)
         if several == 1 and self._rng.random() < 0.5:
             several += self._rng.choice([0, 1, 1])
-        kinds += [self._any_kind() for _ in range(several - len(kinds))]
         arguments += [""] * (several - len(arguments))
-        self._rng.shuffle(arguments)
+        kinds += [self._kind_for(of) for of in arguments[len(kinds) :]]
+        if self._rng.random() < 0.2:  # else both that are wanted are of one call
+            self._rng.shuffle(arguments)
         calls = [self._call(kind, of) for kind, of in zip(kinds, arguments, strict=True)]
         found: list[Node] = [Result(call) for call in calls]
         for construct in self._pick(FORMULAS, 0.35):
-            place = self._rng.randrange(len(found))
-            other = found.pop(place) if len(found) > 1 else Result(self._call(self._any_kind(), ""))
-            place = self._rng.randrange(len(found))
-            found[place] = self._calculated(construct, found[place], other)
+            other = found.pop() if len(found) > 1 and self._rng.random() < 0.5 else self._beside()
+            found[0] = self._calculated(construct, found[0], other)
         return tuple(found[:3])
+
+    def _beside(self) -> Node:
+        """Return another operand, mostly a simple one."""
+        if self._rng.random() < 0.3:
+            return Result(self._call(self._any_kind(), ""))
+        kind = self._rng.choice([kind for kind in _SIMPLE if kind not in self._avoided])
+        self._tag(kind)
+        return Result(
+            Aggregate("COUNT") if kind == "COUNT(*)" else self._plain_call(kind.split("(")[0])
+        )
+
+    def _kind_for(self, argument: str) -> str:
+        """Return a kind of aggregate, mostly one that an argument is usual with."""
+        usual = {"CASE": _OF_CASE, "whole": _SUMS, "fractional": _SUMS}.get(argument.split(" ")[0])
+        kinds = [kind for kind in usual or () if kind not in self._avoided]
+        if not kinds or self._rng.random() < 0.3:
+            return self._any_kind()
+        return self._tag(self._rng.choice(kinds))
 
     def _any_kind(self) -> str:
         kinds = [*KINDS, "COUNT(*)", "COUNT(*)", "COUNT(column)", "SUM", "SUM", "SUM", "AVG"]
         return self._tag(self._rng.choice([one for one in kinds if one not in self._avoided]))
 
     def _call(self, kind: str, argument: str) -> Aggregate:
-        name = self._rng.choice(KINDS[kind])
-        where = None
+        name, where = self._rng.choice(KINDS[kind]), None
         if self._wants("FILTER", 0.15):
             where = self._conditions.of(self._rng.choice(CONDITIONS))
         if name == "COUNT(*)":
@@ -45,6 +65,7 @@ class Formulas(Arguments):
                 return Aggregate("COUNT", where=where)
             name = "COUNT"
         share = Fraction(self._rng.choice(SHARES)) if "QUANTILE" in name else None
+        share = TINY if share is not None and self._rng.random() < 0.05 else share
         argument = argument or "".join(self._pick(ARGUMENTS, 0.25)[:1])
         of = self._argument(argument)
         if name == "COUNT DISTINCT":
@@ -59,11 +80,12 @@ class Formulas(Arguments):
             return Combined(left, rng.choice(["+", "-", "*"]), right)
         if construct == "quotient of aggregates":
             times = [left, left, Combined(Number(100), "*", left)]
-            return Combined(rng.choice(times), "/", right)
+            sides = (rng.choice(times), right) if rng.random() < 0.7 else (right, left)
+            return Combined(sides[0], "/", sides[1])
         if construct == "by a sub-query":
-            where = None if rng.random() < 0.7 else self._conditions.of(rng.choice(CONDITIONS[:2]))
-            of = Aggregate("COUNT") if rng.random() < 0.75 else self._plain_call("SUM")
-            return Combined(left, rng.choice("///-"), Apart(of, where))
+            where = None if rng.random() < 0.85 else self._conditions.of(rng.choice(CONDITIONS[:2]))
+            of = Aggregate("COUNT") if rng.random() < 0.85 else self._plain_call("SUM")
+            return Combined(left, rng.choice("//////-"), Apart(of, where))
         if construct == "OVER ()":
             return Combined(left, "/", self._total(left))
         if construct in ("NULLIF", "COALESCE"):

@@ -72,6 +72,6 @@ def exactly(value: Any) -> Any:
 
 def random_shape(rng: random.Random) -> Shape:
     """Return the shape of some release."""
-    method = rng.choice(METHODS)
+    method = rng.choices(METHODS, [3, 2, 3, 3, 1, 2])[0]  # one of six answers little
     parts = rng.choice([1, 1, 1, 2])
     return Shape(method, rng.random() < 0.5, rng.random() < 0.3, parts)
