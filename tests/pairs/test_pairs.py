@@ -23,16 +23,26 @@ from tests.pairs.semantics.queries import Query
 YEAR, WEEK, _ = datetime.now(UTC).isocalendar()
 
 
-@pytest.mark.parametrize("seed", ["fixed", f"{YEAR}-{WEEK}"])
-def test_answers_to_random_queries_hold_those_of_every_world(seed):
-    figures = Run(seed, 250, per_release=12).run()
-    assert [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings] == []
-    assert figures.cells > 250
+def test_answers_to_random_queries_hold_those_of_every_world():
+    figures = Run("fixed", 160, per_release=7).run()
+    require_no_faults(figures)
+    assert figures.cells > 160
     assert figures.ends > 50
     assert set(METHODS) == {name.split()[0] for name in figures.asked}
     met = {pair for of in figures.answered.values() for pair in of}
-    assert len(met) > len(PAIRS) / 4
+    assert len(met) > len(PAIRS) / 2
     assert {one for pair in met for one in pair} == set(CONSTRUCTS)
+
+
+def test_and_those_of_a_new_seed_each_week():
+    figures = Run(f"{YEAR}-{WEEK}", 160, per_release=7).run()
+    require_no_faults(figures)
+    assert figures.cells > 160
+
+
+def require_no_faults(figures):
+    faults = [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings]
+    assert not faults, f"{len(faults)} faults: {faults[:3]}"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +51,7 @@ def releases(tmp_path_factory):
     found = {}
     for shapes, _ in QUESTIONS.values():
         for of in shapes:
-            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(5)]
+            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(3)]
     return found
 
 
@@ -58,7 +68,7 @@ def test_questions_that_were_answered_wrongly(name, releases):
         for release in chain.from_iterable(map(releases.get, shapes)):
             if query.names() <= {*release.declared.columns, "years"}:
                 run.of(release, [query], name)
-    assert [(one.shape, one.fault) for one in run.figures.findings] == []
+    require_no_faults(run.figures)
     assert run.figures.total > 5
 
 

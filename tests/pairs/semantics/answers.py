@@ -45,17 +45,11 @@ class Answers:
 
     def in_world(self, world: World) -> dict[Key, Found]:
         """Return the rows of the answer in a world, before HAVING, ORDER BY and LIMIT."""
-        cells: dict[Key, list[int]] = defaultdict(list)
-        if not self.query.keys:
-            cells[()] = []
-        for place in world:
-            key = self._keys[place]
-            if key is not None:
-                cells[key].append(place)
-        together = [tuple(places) for places in cells.values()]
+        cells = self._cells_of(world)
+        together = list(cells.values())
         needed = world if self._looks_around else None
         found = {}
-        for key, places in zip(cells, together, strict=True):
+        for key, places in cells.items():
             known = (places, needed)
             if known not in self._cells:
                 self._cells[known] = self._found(_Cell(self, places, together, world))
@@ -63,8 +57,20 @@ class Answers:
         return found
 
     def of_no_rows(self, world: World) -> Key:
-        """Return what the formulas come to where the cell has no rows."""
-        return self._found(_Cell(self, (), [()], world)).values
+        """Return what the formulas come to where the cell has no rows, and others have some."""
+        together = list(self._cells_of(world).values()) if self._looks_around else []
+        return self._found(_Cell(self, (), together, world)).values
+
+    def _cells_of(self, world: World) -> dict[Key, World]:
+        """Return the rows of each row of the answer."""
+        cells: dict[Key, list[int]] = defaultdict(list)
+        if not self.query.keys:
+            cells[()] = []
+        for place in world:
+            key = self._keys[place]
+            if key is not None:
+                cells[key].append(place)
+        return {key: tuple(places) for key, places in cells.items()}
 
     def aggregate(self, of: Aggregate, places: World) -> Any:
         """Return an aggregate over some rows that the query reads."""
