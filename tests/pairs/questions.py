@@ -105,6 +105,10 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
         EXACT,
         Query(keys=(S,), where=equal(AGE, 1), formulas=(total(case(above(S, -5), S)), total(S))),
     ),
+    "a count of a joined column with nulls": (
+        (Shape("ambiguous"), Shape("ambiguous", composed=True)),
+        Query(own=OWN[0], outer=True, formulas=(Result(Aggregate("COUNT", Column("rate"))),)),
+    ),
     "a join by a labelled column": (
         LABELS,
         Query(own=OWN[1], formulas=(COUNT, Result(Aggregate("AVG", Column("years"))))),
