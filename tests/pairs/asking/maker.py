@@ -19,10 +19,11 @@ class Maker(Formulas):
     def query(self, wanted: Iterable[str]) -> Query:
         """Return a query that has the wanted constructs, where they go together, and others."""
         self._tags, self._wanted = set(), set(wanted)
-        if self._wants("DISTINCT") and not self._wanted & {*KINDS, *ARGUMENTS, *FORMULAS}:
+        distinct = self._wants("DISTINCT")
+        if distinct and not self._wanted & {*KINDS, *ARGUMENTS, *FORMULAS}:
             return self._distinct()
-        query = Query(where=self._where(0.5))
-        query = self._grouped(query)
+        query = Query(where=self._where(0.5), distinct=distinct)
+        query = query if distinct else self._grouped(query)
         query = replace(query, formulas=self._formulas())
         query = self._ordered(self._with_having(query))
         query = self._read_through(query)
