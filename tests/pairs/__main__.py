@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.pairs.semantics import aggregates, formulas, queries, rows
 from tests.pairs.run import PAIRS, Figures, Finding, Run
+from tests.pairs.semantics import aggregates, formulas, queries, rows, truths
 
 
 def main() -> None:
@@ -34,10 +34,14 @@ def main() -> None:
 
 def _ask_again(run: Run, file: Path) -> Figures:
     """Ask queries as `--keep` writes them, each of the release that it had a fault in."""
-    names = {name: of for part in (rows, aggregates, formulas, queries) for name, of in vars(part).items()}
+    names = {
+        name: of
+        for part in (rows, truths, aggregates, formulas, queries)
+        for name, of in vars(part).items()
+    }
     for line in file.read_text(encoding="utf-8").splitlines():
         seed, written = line.split("\t")
-        run.again(seed, [eval(written, names)])  # noqa: S307 - the steward's own file
+        run.again(seed, [eval(written, names)])
     return run.figures
 
 
@@ -48,7 +52,9 @@ def _print_figures(figures: Figures, seconds: float) -> None:
         f"{figures.worlds:,} worlds"
     )
     parts = ", ".join(f"{name} {spent:.0f} s" for name, spent in figures.seconds.items())
-    print(f"{seconds:.0f} s of CPU, {1000 * seconds / max(figures.total, 1):.0f} s for 1,000: {parts}")
+    print(
+        f"{seconds:.0f} s of CPU, {1000 * seconds / max(figures.total, 1):.0f} s for 1,000: {parts}"
+    )
     print(f"rows in no world {figures.loose_rows}, certain but not said so {figures.loose_certain}")
     print("\nform | queries | answered | faults | pairs answered | refused only | never asked")
     for name in sorted(figures.asked):
@@ -75,7 +81,10 @@ def _print_faults(findings: Iterable[Finding], shown: int) -> None:
         print("  with " + ", ".join(f"{tag} {times}" for tag, times in counted.most_common(8)))
         for one in sorted(found, key=lambda one: len(one.sql))[:shown]:
             print(f"  {one.sql}\n    {one.shape}, release {one.seed}, row {one.fault.key}")
-            print(f"    {one.fault.asked}: {one.fault.truth[:120]} in worlds, {one.fault.answer[:200]}")
+            print(
+                f"    {one.fault.asked}: {one.fault.truth[:120]} in worlds, "
+                f"{one.fault.answer[:200]}"
+            )
 
 
 def _print_refusals(figures: Figures) -> None:

@@ -1,28 +1,20 @@
-"""Hold an answer against the answers of all worlds.
-
-Bounds in Python are exact, or rounded outward where they are roots: a value may be outside by
-nothing, of a root by 2^-100 of itself, which is what this side computes it to. JSON may be outward
-of that by 10^-12 of the number.
-"""
+"""Hold an answer against the answers of all worlds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds
-from tests.pairs.releases import PairedRelease, exactly
-from tests.pairs.semantics.aggregates import ROOTS, Aggregate
-from tests.pairs.semantics.formulas import Called
-from tests.pairs.semantics.queries import Answers, Found, Key, Query
+from tests.pairs.faults import NEAR, OF_ROOT, fault_of, has_root, is_near, json_fault, placed
+from tests.pairs.possible.releases import PairedRelease
+from tests.pairs.possible.shapes import exactly
+from tests.pairs.semantics.answers import Answers, Found
+from tests.pairs.semantics.queries import Key, Query
 from tests.pairs.semantics.rows import Node
-
-_OF_ROOT = Fraction(1, 2**100)
-_NEAR = Fraction(1, 10**9)
-_OF_JSON = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
@@ -131,13 +123,11 @@ class _Judge:
                 if key not in self._keys:
                     self._fault("missing", key, of=self._keys)
 
-    def _judge_cell(
-        self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds
-    ) -> None:
+    def _judge_cell(self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds) -> None:
         """Judge the bounds of one formula in one row."""
         self._result.cells += 1
         values = seen.values(place)
-        slack = _OF_ROOT if _has_root(formula) else Fraction(0)
+        slack = OF_ROOT if has_root(formula) else Fraction(0)
         for value in values:
             fault = fault_of(bounds, value, slack)
             if fault:
@@ -148,18 +138,16 @@ class _Judge:
         if json_fault(bounds):
             self._fault("json", key, formula.sql(), bounds.document(), bounds)
 
-    def _judge_ends(
-        self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds
-    ) -> None:
+    def _judge_ends(self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds) -> None:
         """Judge ends that are said to be attained, where all worlds are listed."""
         if not self._release.worlds.listed or not self._release.complete:
             return
         values = seen.values(place) | self._of_no_rows(key, seen, place)
         self._result.ends += 1
-        near = _NEAR if _has_root(formula) else Fraction(0)
+        near = NEAR if has_root(formula) else Fraction(0)
         for end in (bounds.lower, bounds.upper):
-            if not any(_is_near(value, end, near) for value in values):
-                self._fault("attained", key, formula.sql(), sorted(values, key=_placed), bounds)
+            if not any(is_near(value, end, near) for value in values):
+                self._fault("attained", key, formula.sql(), sorted(values, key=placed), bounds)
                 return
 
     def _of_no_rows(self, key: Key, seen: _Seen, place: int) -> set[Any]:
@@ -177,7 +165,7 @@ class _Judge:
             kept = {key: row.values for key, row in found.items() if row.kept}
             here = [key for key in self._keys if key in kept]
             if not self._answer.by_estimate:
-                pairs = zip(here, here[1:], strict=False)
+                pairs = pairwise(here)
                 if any(self._before(kept, after, first) for first, after in pairs):
                     self._fault("order", (), truth=kept, of=self._keys)
                     return
@@ -201,51 +189,3 @@ class _Judge:
                 return pair[1] is None
             return bool(pair[0] > pair[1]) if down else bool(pair[0] < pair[1])
         return False
-
-
-def fault_of(bounds: Bounds, value: Any, slack: Fraction) -> str:
-    """Return how a value is not within bounds: "outside", "null", or "" where it is."""
-    if bounds.unbounded:
-        return ""
-    if value is None:
-        return "" if bounds.lower is None or bounds.may_be_empty else "null"
-    if bounds.lower is None:
-        return "outside"
-    if isinstance(value, str) or isinstance(bounds.lower, str):
-        return "" if bounds.lower <= value <= bounds.upper else "outside"  # type: ignore[operator]
-    low, high = (Fraction(end) for end in (bounds.lower, bounds.upper))  # type: ignore[arg-type]
-    room = abs(value) * slack
-    return "" if low - room <= value <= high + room else "outside"
-
-
-def json_fault(bounds: Bounds) -> bool:
-    """Tell whether JSON narrows bounds, or widens them by more than rounding does."""
-    written = bounds.document()
-    for side, sign in (("lower", -1), ("upper", 1)):
-        end = getattr(bounds, side)
-        if not isinstance(end, int | Fraction | Decimal):
-            continue
-        outward = (Fraction(written[side]) - Fraction(end)) * sign
-        if not 0 <= outward <= abs(Fraction(end)) * _OF_JSON:
-            return True
-    return False
-
-
-def _has_root(formula: Node) -> bool:
-    return any(
-        (isinstance(part, Aggregate) and part.kind in ROOTS)
-        or (isinstance(part, Called) and part.name == "SQRT")
-        for part in formula.parts()
-    )
-
-
-def _is_near(value: Any, end: Any, near: Fraction) -> bool:
-    if value is None or isinstance(value, str) or isinstance(end, str):
-        return bool(value == end)
-    return abs(value - Fraction(end)) <= near * max(abs(value), 1)
-
-
-def _placed(value: Any) -> tuple[bool, str, Any]:
-    """Return a key that sorts values of any type."""
-    text = value if isinstance(value, str) else ""
-    return value is None, text, 0 if value is None or text else value

@@ -1,23 +1,15 @@
-"""Questions that were once answered wrongly, each with the shape of release that it was asked of."""
+"""Questions that were once answered wrongly, and the shapes of releases that are asked them."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 
-from tests.pairs.releases import Shape
+from tests.pairs.possible.shapes import Shape
 from tests.pairs.run import OWN
 from tests.pairs.semantics.aggregates import Aggregate
 from tests.pairs.semantics.formulas import Apart, Called, Combined, Number, Result
 from tests.pairs.semantics.queries import Query
-from tests.pairs.semantics.rows import (
-    Arithmetic,
-    Case,
-    Column,
-    Comparison,
-    Constant,
-    Joined,
-    Negated,
-    Node,
-)
+from tests.pairs.semantics.rows import Arithmetic, Case, Column, Constant, Node
+from tests.pairs.semantics.truths import Comparison, Joined, Negated
 
 AGE, SEX, Y, W, S, T = map(Column, ("age", "sex", "y", "w", "s", "t"))
 COUNT = Result(Aggregate("COUNT"))
@@ -67,7 +59,7 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
     "a share where OR joins": (EXACT, Query(where=EITHER, formulas=(share(above(S, 2)),))),
     "a share in groups where NOT AND joins": (
         EXACT,
-        Query(keys=(Y,), where=NEITHER, formulas=(share(above(S, 2)),)),
+        Query(keys=(SEX,), where=NEITHER, formulas=(share(above(S, 1)),)),
     ),
     "a share of no row": (EXACT, Query(where=EMPTY, formulas=(share(above(S, 2)),))),
     "100 times a count by all rows": (
@@ -112,6 +104,10 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
     "a sum of CASE in a row that may be absent": (
         EXACT,
         Query(keys=(S,), where=equal(AGE, 1), formulas=(total(case(above(S, -5), S)), total(S))),
+    ),
+    "a count of a joined column with nulls": (
+        (Shape("ambiguous"), Shape("ambiguous", composed=True)),
+        Query(own=OWN[0], outer=True, formulas=(Result(Aggregate("COUNT", Column("rate"))),)),
     ),
     "a join by a labelled column": (
         LABELS,

@@ -16,10 +16,12 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask_several, engine, open_tables
 from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.language.several import read_inquiries
+from tests.pairs.asking.constructs import CONSTRUCTS
+from tests.pairs.asking.maker import Maker
 from tests.pairs.judge import Fault, judge
-from tests.pairs.making import CONSTRUCTS, Maker
+from tests.pairs.possible.releases import PairedRelease, random_release
+from tests.pairs.possible.shapes import Shape, random_shape
 from tests.pairs.quick import quick_sessions
-from tests.pairs.releases import PairedRelease, Shape, random_release, random_shape
 from tests.pairs.semantics.queries import OwnTable, Query
 
 PAIRS = tuple(combinations(CONSTRUCTS, 2))
@@ -35,7 +37,10 @@ OWN = (
         ("rate", "area"),
     ),
     OwnTable(
-        "words", "sex", {"f": {"years": 1, "word": "a"}, "m": {"years": 2, "word": "b"}}, ("years", "word")
+        "words",
+        "sex",
+        {"f": {"years": 1, "word": "a"}, "m": {"years": 2, "word": "b"}},
+        ("years", "word"),
     ),
     OwnTable(
         "ys", "y", {0: {"cost": 3, "zone": "e"}, 1: {"cost": -1, "zone": None}}, ("cost", "zone")

@@ -10,27 +10,39 @@ import pytest
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
-from tests.pairs.judge import fault_of, json_fault, judge
-from tests.pairs.making import CONSTRUCTS
-from tests.pairs.questions import AGE, COUNT, QUESTIONS, S, above, total
+from tests.pairs.asking.constructs import CONSTRUCTS
+from tests.pairs.faults import fault_of, json_fault
+from tests.pairs.judge import judge
+from tests.pairs.possible.releases import random_release
+from tests.pairs.possible.shapes import METHODS
+from tests.pairs.questions import AGE, COUNT, EXACT, QUESTIONS, S, above, total
 from tests.pairs.quick import quick_sessions
-from tests.pairs.releases import METHODS, Shape, random_release
 from tests.pairs.run import PAIRS, Run
 from tests.pairs.semantics.queries import Query
 
 YEAR, WEEK, _ = datetime.now(UTC).isocalendar()
 
 
-@pytest.mark.parametrize("seed", ["fixed", f"{YEAR}-{WEEK}"])
-def test_answers_to_random_queries_hold_those_of_every_world(seed):
-    figures = Run(seed, 250, per_release=12).run()
-    assert [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings] == []
-    assert figures.cells > 250
+def test_answers_to_random_queries_hold_those_of_every_world():
+    figures = Run("fixed", 160, per_release=7).run()
+    require_no_faults(figures)
+    assert figures.cells > 160
     assert figures.ends > 50
     assert set(METHODS) == {name.split()[0] for name in figures.asked}
     met = {pair for of in figures.answered.values() for pair in of}
-    assert len(met) > len(PAIRS) / 4
+    assert len(met) > len(PAIRS) / 2
     assert {one for pair in met for one in pair} == set(CONSTRUCTS)
+
+
+def test_and_those_of_a_new_seed_each_week():
+    figures = Run(f"{YEAR}-{WEEK}", 160, per_release=7).run()
+    require_no_faults(figures)
+    assert figures.cells > 160
+
+
+def require_no_faults(figures):
+    faults = [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings]
+    assert not faults, f"{len(faults)} faults: {faults[:3]}"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +51,7 @@ def releases(tmp_path_factory):
     found = {}
     for shapes, _ in QUESTIONS.values():
         for of in shapes:
-            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(5)]
+            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(3)]
     return found
 
 
@@ -54,9 +66,9 @@ def test_questions_that_were_answered_wrongly(name, releases):
     run = Run(name, 0)
     with quick_sessions():
         for release in chain.from_iterable(map(releases.get, shapes)):
-            if query.names() <= {*release.declared.columns, "years"}:
+            if query.names() <= {*release.declared.columns, "years", "rate"}:
                 run.of(release, [query], name)
-    assert [(one.shape, one.fault) for one in run.figures.findings] == []
+    require_no_faults(run.figures)
     assert run.figures.total > 5
 
 
@@ -65,7 +77,8 @@ def test_the_judge_denies_what_a_world_denies(releases):
     query = Query(keys=(S,), where=above(AGE, 0), formulas=(COUNT, total(S)))
     answers = [
         (release, answer_on(release.files, release.declared, query.sql()))
-        for release in releases[Shape("permuted", together=False)]
+        for release in chain.from_iterable(map(releases.get, EXACT))
+        if release.worlds.listed and release.shape.method != "redistributed"
     ]
     release, answer = next(pair for pair in answers if not all(pair[1].certain))
     assert judge(release, query, answer).faults == []

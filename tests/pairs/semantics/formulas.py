@@ -7,16 +7,8 @@ from math import ceil, floor
 from typing import Any, Protocol
 
 from tests.pairs.semantics.aggregates import Aggregate, root
-from tests.pairs.semantics.rows import (
-    ARITHMETIC,
-    COMPARED,
-    LENIENT,
-    Node,
-    Truth,
-    both,
-    negation,
-    written,
-)
+from tests.pairs.semantics.rows import ARITHMETIC, LENIENT, Node, Truth, written
+from tests.pairs.semantics.truths import COMPARED, both, negation
 
 
 class Cell(Protocol):

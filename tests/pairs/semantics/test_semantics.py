@@ -1,12 +1,11 @@
 """SQL's semantics, by hand and beside DuckDB on a complete table."""
 
-import random
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from tests.pairs.semantics.aggregates import Aggregate, root
+from tests.pairs.semantics.answers import Answers
 from tests.pairs.semantics.formulas import (
     Apart,
     Both,
@@ -18,19 +17,9 @@ from tests.pairs.semantics.formulas import (
     Result,
     Total,
 )
-from tests.pairs.semantics.queries import Answers, OwnTable, Query
-from tests.pairs.semantics.rows import (
-    Among,
-    Arithmetic,
-    Case,
-    Column,
-    Comparison,
-    Constant,
-    Function,
-    IsNull,
-    Joined,
-    Negated,
-)
+from tests.pairs.semantics.queries import OwnTable, Query
+from tests.pairs.semantics.rows import Arithmetic, Case, Column, Constant, Function
+from tests.pairs.semantics.truths import Among, Comparison, IsNull, Joined, Negated
 
 X, Y, G = map(Column, "xyg")
 TRUE, FALSE, UNKNOWN = (Comparison(Constant(of), "=", Constant(1)) for of in (1, 0, None))
@@ -182,12 +171,16 @@ def test_having_keeps_what_is_true():
 
 
 def test_joins_and_queries_that_are_read():
-    own = OwnTable("own", "x", {1: {"rate": 7, "area": "n"}, 4: {"rate": None, "area": "s"}}, ("rate", "area"))
+    own = OwnTable(
+        "own", "x", {1: {"rate": 7, "area": "n"}, 4: {"rate": None, "area": "s"}}, ("rate", "area")
+    )
     calls = (Result(Aggregate("COUNT")), Result(Aggregate("SUM", Column("rate"))))
     assert answer(Query(formulas=calls, own=own))[()].values == (3, 7)
     assert answer(Query(formulas=calls, own=own, outer=True))[()].values == (5, 7)
     derived = (("d", Arithmetic(X, "*", Constant(2))),)
     inner = Comparison(X, "<", Constant(4))
-    query = Query(formulas=(Result(Aggregate("SUM", Column("d"))),), through="calculated", derived=derived)
+    query = Query(
+        formulas=(Result(Aggregate("SUM", Column("d"))),), through="calculated", derived=derived
+    )
     assert answer(query)[()].values == (22,)
     assert answer(Query(formulas=calls[:1], through="filter", inner=inner))[()].values == (2,)

@@ -3,17 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
-from tests.pairs.semantics.rows import (
-    Among,
-    Arithmetic,
-    Column,
-    Comparison,
-    Constant,
-    IsNull,
-    Joined,
-    Negated,
-    Node,
-)
+from tests.pairs.semantics.rows import Arithmetic, Column, Constant, Node
+from tests.pairs.semantics.truths import Among, Comparison, IsNull, Joined, Negated
 
 _SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 
@@ -21,9 +12,7 @@ _SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 class Conditions:
     """Makes conditions on some columns."""
 
-    def __init__(
-        self, rng: random.Random, exact: Sequence[str], sensitive: Sequence[str]
-    ) -> None:
+    def __init__(self, rng: random.Random, exact: Sequence[str], sensitive: Sequence[str]) -> None:
         self._rng, self._exact, self._sensitive = rng, exact, sensitive
 
     def of(self, construct: str) -> Node:
@@ -97,6 +86,8 @@ class Conditions:
             return Comparison(column, ">", Constant(-90))
         operand: Node = column
         if pick < 0.36:
-            operand = Arithmetic(column, self._rng.choice("+-*"), Constant(self._rng.choice([1, 2])))
+            operand = Arithmetic(
+                column, self._rng.choice("+-*"), Constant(self._rng.choice([1, 2]))
+            )
         value = Constant(self._rng.choice([0, 1, 1, 2, 2, 3, 5, 9, -1]))
         return Comparison(operand, self._rng.choice(_SIGNS), value)

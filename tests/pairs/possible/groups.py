@@ -1,13 +1,9 @@
-"""Every table that published files could have come from, or some of them where they are too many.
-
-Groups are independent of each other: a world takes one of the options of each group. Worlds that
-differ only in the order of their rows are one.
-"""
+"""Groups of a release by what is told of their rows: every way in which these may be."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice, permutations, product
+from itertools import chain, combinations, permutations, product
 from math import comb, perm, prod
 from typing import Any, Protocol
 
@@ -15,10 +11,6 @@ Values = tuple[Any, ...]
 """A row by the order of columns."""
 Rows = tuple[Values, ...]
 """Rows of a group in some world, in a fixed order."""
-
-MOST_WORLDS = 2_000
-DRAWN = 300
-_MOST_OPTIONS = 100_000
 
 
 class Group(Protocol):
@@ -152,60 +144,3 @@ class Spread:
 
     def _rows(self, values: Sequence[Any]) -> Rows:
         return tuple((*row, value) for row, value in zip(self.rows, values, strict=True))
-
-
-@dataclass(frozen=True)
-class Worlds:
-    """Worlds of a release.
-
-    Attributes:
-        rows: every row of some world.
-        worlds: each as the places of its rows, in ascending order.
-        original: that of the table that the release was made of.
-        listed: whether these are all.
-    """
-
-    rows: tuple[Values, ...]
-    worlds: tuple[tuple[int, ...], ...]
-    original: tuple[int, ...]
-    listed: bool
-
-
-def worlds_of(groups: Sequence[Group], original: Sequence[Values], rng: random.Random) -> Worlds:
-    """Return all worlds where there are at most `MOST_WORLDS`, else some drawn ones.
-
-    Raises:
-        AssertionError: if the original is none of all worlds.
-    """
-    places: dict[Values, int] = {}
-
-    def placed(rows: Iterable[Values]) -> tuple[int, ...]:
-        return tuple(sorted(places.setdefault(row, len(places)) for row in rows))
-
-    true = placed(original)
-    every = _every(groups, placed)
-    if every is not None:
-        worlds = set(_joined(every))
-        assert true in worlds, "the original is in no world"
-        return Worlds(tuple(places), tuple(sorted(worlds)), true, listed=True)
-    drawn = {true}
-    for _ in range(DRAWN):
-        drawn.add(placed(chain(*(group.draw(rng) for group in groups))))
-    return Worlds(tuple(places), tuple(sorted(drawn)), true, listed=False)
-
-
-def _every(groups: Sequence[Group], placed: Any) -> list[set[tuple[int, ...]]] | None:
-    """Return the options of each group; None if the worlds are too many."""
-    if any(group.options > _MOST_OPTIONS for group in groups):
-        return None
-    found: list[set[tuple[int, ...]]] = []
-    for group in groups:
-        found.append(set(map(placed, group.every())))
-        if prod(map(len, found)) > 20 * MOST_WORLDS:
-            return None
-    return None if len(set(islice(_joined(found), 20 * MOST_WORLDS))) > MOST_WORLDS else found
-
-
-def _joined(of_groups: Sequence[set[tuple[int, ...]]]) -> Iterator[tuple[int, ...]]:
-    for chosen in product(*of_groups):
-        yield tuple(sorted(chain(*chosen)))

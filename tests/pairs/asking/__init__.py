@@ -1,0 +1,1 @@
+"""Random queries by the constructs that they are to have."""

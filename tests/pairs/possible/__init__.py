@@ -1,0 +1,1 @@
+"""Random releases, and the tables that each could have come from."""

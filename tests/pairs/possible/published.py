@@ -1,0 +1,78 @@
+"""Rows as the forms themselves publish them, in memory or in files of parts."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.registry import form_named
+from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
+from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.sql.parted import TableInParts
+from tests.pairs.possible.shapes import Part
+
+
+def publish(rng: random.Random, declared: Declared, part: Part) -> dict[str, pa.Table]:
+    """Return the published tables of a part, and its help tables."""
+    microdata = Microdata(
+        tuple(_column(name, of, part.columns[name]) for name, of in declared.columns.items()),
+        len(part.group),
+    )
+    group, method = np.array(part.group, dtype=np.int64), declared.form.method
+    continued = Continued(np.array(part.left, dtype=np.int8), np.full(part.groups, -1))
+    partition = Partition(
+        group,
+        continued=continued if declared.composed else None,
+        target_distributions=_targets(microdata["s"], part.groups),
+    )
+    keys = seeded_keys(rng.randrange(10**6))
+    form = form_named(method, composed=declared.composed, vacant=sum(part.left))
+    if declared.composed:
+        tables, _ = form.compose(microdata, partition, declared.form, keys)  # type: ignore[attr-defined]
+    else:
+        tables = form.publish(microdata, partition, declared.form, keys)
+    tables = {name: tables[name].cast(arrow) for name, arrow in schemas(declared).items()}
+    return tables | build_help_tables(tables, declared)
+
+
+def _column(name: str, declared: DeclaredColumn, values: Sequence[Any]) -> Column:
+    encoded = encode(name, declared.role, pa.array(values, declared.arrow_type))
+    rule = declared.hierarchy
+    return encoded if rule is None else with_ancestors(encoded, hierarchy_of(encoded, rule))
+
+
+def _targets(of: Column, groups: int) -> TargetDistributions:
+    """Return the distribution of all values as that of each group."""
+    counts = np.bincount(of.codes[of.codes >= 0], minlength=len(of.values))
+    shares = tuple(Fraction(int(count), int(counts.sum())) for count in counts)
+    return TargetDistributions(of.name, np.zeros(groups, dtype=np.int64), (shares,))
+
+
+def in_files(folder: Path, declared: Declared, parts: Sequence[Part]) -> dict[str, Source]:
+    """Return the tables of all parts, in files, with numbers that run on."""
+    found: dict[str, Source] = {}
+    for name in parts[0].tables:
+        paths, added, first = [], [], Counter[str]()
+        for number, part in enumerate(parts):
+            path = folder / f"{name}-{number}.parquet"
+            pq.write_table(part.tables[name], path)
+            paths.append(path)
+            added.append({of: first[of] for of in declared.numbered(name)})
+            first["group_id"] += part.groups
+            targets = part.tables.get("targets")
+            first["target"] += 0 if targets is None else len(set(targets["target"].to_pylist()))
+        found[name] = TableInParts(tuple(paths), tuple(added))
+    return found
