@@ -192,22 +192,8 @@ def _bounded(node: exp.Expr, types: Types) -> ColumnType | None:
             return next((t for name, t in types.items() if safe_name(name) == safe), None)
         number = _numbered(column)
         if number is not None:
-            return _valued(_scope(column, f"{VALUED}{number}"), number, types)
+            return _valued(column, number, types)
     return None
-
-
-def _scope(column: exp.Column, part: str) -> exp.Expr:
-    """Return the innermost query around a column that has a part of that name.
-
-    Questions that stand side by side number the columns of their values each by itself.
-    """
-    query = column.parent_select
-    while query is not None:
-        named = query.args.get("with_")
-        if named is not None and any(of.alias == part for of in named.expressions):
-            return query
-        query = query.parent_select
-    return column.root()
 
 
 def _numbered(column: exp.Column) -> str | None:
@@ -221,22 +207,29 @@ def _numbered(column: exp.Column) -> str | None:
     return None
 
 
-def _valued(root: exp.Expr, number: str, types: Types) -> ColumnType | None:
-    name = _called(root, f"{VALUED}{number}", "v")
-    return types.get(_called(root, CHOSEN, name) or name)
+def _valued(column: exp.Column, number: str, types: Types) -> ColumnType | None:
+    name = _called(column, f"{VALUED}{number}", "v")
+    return types.get(_called(column, CHOSEN, name) or name)
 
 
-def _called(root: exp.Expr, part: str, name: str) -> str:
-    """The column that a part of a query calls by a name; none is the empty one."""
-    of_part = (
-        named
-        for of in root.find_all(exp.CTE)
-        if of.alias == part
-        for named in of.find_all(exp.Alias)
-    )
+def _called(node: exp.Expr, part: str, name: str) -> str:
+    """The column that the nearest part of a query calls by a name; none is the empty one."""
+    of_part = _nearest(node, part)
     found = (
         named.this.name
-        for named in of_part
+        for named in (of_part.find_all(exp.Alias) if of_part else ())
         if named.alias == name and isinstance(named.this, exp.Column)
     )
     return next(found, "")
+
+
+def _nearest(node: exp.Expr, part: str) -> exp.Expr | None:
+    """The part of such a name beside a node: other questions have parts of the same names."""
+    around: exp.Expr | None = node
+    while around is not None:
+        parts = around if isinstance(around, exp.With) else around.args.get("with_")
+        found = (of for of in (parts.expressions if parts else ()) if of.alias == part)
+        if (nearest := next(found, None)) is not None:
+            return nearest
+        around = around.parent
+    return None

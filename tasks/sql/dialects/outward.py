@@ -2,8 +2,8 @@
 
 Floats have 53 bits: u = 2**-53 is the largest relative error of one operation. Where q is a float,
 `q - u (1 + 2 u) |q|`, rounded to the nearest float, is the float below it: one unit in the last
-place (Rump, Zimmermann, Boldo, Melquiond: Computing predecessor and successor in rounding to nearest,
-BIT 2009). So many steps make up for an error of so many units.
+place (Rump, Zimmermann, Boldo, Melquiond: Computing predecessor and successor in rounding to
+nearest, BIT 2009). So many steps make up for an error of so many units.
 """
 
 from collections.abc import Callable, Sequence
