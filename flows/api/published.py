@@ -145,9 +145,12 @@ class VerifiedRelease:
         Raises:
             QueryError: where the query is not allowed, or cannot be rewritten.
         """
+        from sfumato.tasks.query.sql.label_conditions.needed_values import require_values
         from sfumato.tasks.query.sql.rewrite import rewrite
 
-        return str(rewrite(sql, self._release.declared).sql(dialect))
+        found = rewrite(sql, self._release.declared)
+        require_values(found.tree, self._release)
+        return str(found.sql(dialect))
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """A DuckDB connection with the published tables, and those that rewritten SQL reads.

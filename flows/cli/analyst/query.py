@@ -145,13 +145,15 @@ def _rewrite(
     opened: "Release", asked: "list[Statement]", dialect: Any, how: tuple[Any, Any], *, alone: bool
 ) -> int:
     """Print the SQL of each query, or why there is none; returns how many have none."""
+    from sfumato.tasks.query.sql.label_conditions.needed_values import require_values
     from sfumato.tasks.query.sql.rewrite import rewrite
 
     refused = 0
     for number, one in enumerate(asked, start=1):
         try:
-            text = rewrite(one.text, opened.declared, *how).sql(dialect)
-            echo(text + ";" * (not alone))
+            found = rewrite(one.text, opened.declared, *how)
+            require_values(found.tree, opened)
+            echo(found.sql(dialect) + ";" * (not alone))
         except QueryError as error:
             if alone:
                 raise

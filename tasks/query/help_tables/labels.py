@@ -73,14 +73,23 @@ def label_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, p
     """
     found = {}
     for name in declared.named("quasi-identifier"):
-        column = declared.columns[name]
-        read = reader_for(form_of(declared))(name, column)
-        texts = sorted(text for text in labels_of(tables[TABLE], name)[0] if text is not None)
-        known = [(text, read(text)) for text in texts]
+        column, known = declared.columns[name], _read(tables[TABLE], declared, name)
         kind = kind_of_labels(declared, name)
         found[label_name(name)] = _label_table(known, kind, column)
         found[value_name(name)] = _value_table(known, column)
     return found
+
+
+def lists_values(microdata: pa.Table, declared: Terms, name: str) -> bool:
+    """Decide whether the table of all values that labels of a column admit has any."""
+    return _values(_read(microdata, declared, name), declared.columns[name]) is not None
+
+
+def _read(microdata: pa.Table, declared: Terms, name: str) -> _Known:
+    """The labels of a column, in order, and what they admit."""
+    read = reader_for(form_of(declared))(name, declared.columns[name])
+    texts = sorted(text for text in labels_of(microdata, name)[0] if text is not None)
+    return [(text, read(text)) for text in texts]
 
 
 def _label_table(known: _Known, kind: Kind, column: DeclaredColumn) -> pa.Table:

@@ -67,9 +67,19 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
             isinstance(f, Pooled | PooledSpread) for f in inquiry.formulas
         ),
         "a calculation with aggregates": not all(isinstance(f, Plain) for f in inquiry.formulas),
+        "an aggregate of values behind labels": _is_of_labels(inquiry, declared),
     }
     found = next((reason for reason, holds in reasons.items() if holds), None)
     return found or _of_rows(inquiry, declared) or _of_order(inquiry, declared)
+
+
+def _is_of_labels(inquiry: Inquiry, declared: Terms) -> bool:
+    """Decide whether something but a count of rows is asked of a column that has labels."""
+    if not declared.recoded:
+        return False
+    asked = (one.sensitive for part in inquiry.parts for one in (*part.aggregates, *part.exact))
+    published = [declared.columns[name] for name in asked if name in declared.columns]
+    return any(column.role == "quasi-identifier" for column in published)
 
 
 class _Written:
