@@ -348,6 +348,23 @@ def test_labels_that_keep_characters_are_of_the_rest():
     assert answer.certain == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("having", "kept"),
+    [("COUNT(*) = 1", True), ("COUNT(*) > 2", False), ("MIN(y) > 1", True), ("MAX(y) < 2", True)],
+)
+def test_having_is_about_each_value_behind_the_rest(having, kept):
+    """Two people are surely of the rest, by one code or by two: each has a row in the answer."""
+    answer = answered(
+        ["12**", "13**"],
+        f"{BY_X} HAVING {having}",
+        "string",
+        "generalized",
+        hierarchy={"prefixes": [2]},
+    )
+    assert rows(answer) == ([(REST, (2, 2))] if kept else [])
+    assert not any(answer.certain)
+
+
 def test_where_leaves_no_rest_if_all_that_it_admits_is_named():
     answer = answered(["3", "4", "*"], f"{BY_X.replace('GROUP', 'WHERE x IN (3, 4) GROUP')}")
     assert rows(answer) == [(3, (1, 2)), (4, (1, 2))]
