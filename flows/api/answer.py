@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
 from sfumato.tasks.query.bounds.bounds import Bounds, above, below, nearest
+from sfumato.tasks.query.rest import REST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,8 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
             and HAVING surely holds.
         by_estimate: whether rows are ordered by what is only estimated.
         notes: what the query's conditions ask for that no published row can have.
+        rest: for each row whether it is of all values together that no published label names: of
+            people whose label may hide one. `sfumato.Rest.REST` stands in the place of the value.
     """
 
     def __init__(self, found: "Answer") -> None:
@@ -45,6 +48,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         self.certain: tuple[bool, ...] = found.certain
         self.by_estimate: bool = found.by_estimate
         self.notes: tuple[str, ...] = found.notes
+        self.rest: tuple[bool, ...] = found.rest
 
     def __len__(self) -> int:
         return len(self._found.rows)
@@ -65,7 +69,9 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         where all are integers, else float64 rounded outward, or dates and timestamps. There may be
         `x_likely_lower` and `x_likely_upper` beside them; `x_may_be_empty` where the answer may be
         null; `x_unbounded` where it may be anything; and `certain` where a row may not be in the
-        answer. Nulls stand where no row was selected, or nothing is known.
+        answer. Nulls stand where no row was selected, or nothing is known; and in a column `x` of
+        the GROUP BY where `x_rest` says that the row is of all values that no label names (or
+        `rest`, if no such column is shown).
 
         Raises:
             QueryError: where an alias is the name of one of these columns.
@@ -96,12 +102,17 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         for name in self.columns:
             column = [row[name] for row in self._found.rows]
             bounds = [one for one in column if isinstance(one, Bounds)]
+            rest = [one is REST for one in column]
             if bounds:
                 yield from _columns_of(name, bounds)
             else:
-                yield name, pa.array(column)
+                yield name, pa.array([None if one is REST else one for one in column])
+            if any(rest):
+                yield f"{name}_rest", pa.array(rest)
         if not all(self.certain):
             yield "certain", pa.array(self.certain)
+        if any(self.rest) and not any(REST in row.values() for row in self._found.rows):
+            yield "rest", pa.array(self.rest)
 
     def _caption(self, shown: int) -> str:
         from sfumato.flows.cli.answers import assurance, remarks

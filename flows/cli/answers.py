@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.cli.show import document, failure, say
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+from sfumato.tasks.query.rest import REST
 
 if TYPE_CHECKING:
     from sfumato.tasks.query.answer import Answer
@@ -81,12 +82,18 @@ def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """The columns of an answer, each side of bounds one of its own."""
     for name in answer["columns"]:
         column = [row[name] for row in answer["rows"]]
-        if column and all(isinstance(value, Mapping) for value in column):
+        rest = [value == {"rest": True} for value in column]
+        if any(rest):
+            yield name, [None if of else value for value, of in zip(column, rest, strict=True)]
+            yield f"{name}_rest", rest
+        elif column and all(isinstance(value, Mapping) for value in column):
             yield from _sides(name, column)
         else:
             yield name, column
     if "certain" in answer:
         yield "certain", answer["certain"]
+    if "rest" in answer and not any({"rest": True} in row.values() for row in answer["rows"]):
+        yield "rest", answer["rest"]
 
 
 def _sides(name: str, bounds: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
@@ -129,6 +136,8 @@ def remarks(found: "Answer") -> Iterator[str]:
     maybe = len(found.certain) - sum(found.certain)
     if maybe:
         yield f"rows that may not be in the answer: {maybe} of {len(found.rows)}"
+    if any(found.rest):
+        yield f"{REST}: people whose label may hide a value that no published label names"
     if found.by_estimate:
         yield "ordered by estimates"
     if not all(one.attained for one in bounds):
@@ -161,7 +170,8 @@ def assurance(found: "Answer") -> str:
 def cell(value: Any) -> str:
     """A value or bounds to be read; bounds are rounded outwards."""
     if not hasattr(value, "lower") or isinstance(value, str):
-        return "null" if value is None else str(value)
+        text = "null" if value is None else str(value)
+        return f'"{text}"' if text == str(REST) and value is not REST else text
     if value.unbounded:
         return "anything or null"
     if value.lower is None:

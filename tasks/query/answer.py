@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
+from sfumato.tasks.query.rest import REST
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Answer:
         coded: the columns whose values were coded before, and how: the answer is about coded ones.
         by_estimate: whether rows are ordered by what is not known exactly, but estimated.
         notes: what the query's conditions ask for that no published row can have.
+        rest: for each row whether it is of all values together that no published label names, of
+            some group column: `REST` stands in the place of the value.
     """
 
     form: str
@@ -39,6 +42,7 @@ class Answer:
     coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     by_estimate: bool = False
     notes: tuple[str, ...] = ()
+    rest: tuple[bool, ...] = ()
 
 
 DOUBTS = ("may_be_empty", "unbounded")
@@ -70,6 +74,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "columns": list(answer.columns),
         "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
         **({} if all(answer.certain) else {"certain": list(answer.certain)}),
+        **({"rest": list(answer.rest)} if any(answer.rest) else {}),
         **({"order": "estimate"} if answer.by_estimate else {}),
         **({"coded": {name: list(keys) for name, keys in coded}} if coded else {}),
         **({"notes": list(answer.notes)} if answer.notes else {}),
@@ -77,6 +82,8 @@ def document(answer: Answer) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Json | dict[str, Json]:
+    if value is REST:
+        return {"rest": True}
     if isinstance(value, Bounds):
         return value.document()
     return str(value) if isinstance(value, Decimal) else nearest(value)

@@ -229,6 +229,7 @@ def ask_inquiry(
         columns=tuple(item.label for item in inquiry.shown),
         rows=tuple(_row(inquiry, row, beside=beside) for row in found.rows),
         certain=tuple(row.certain for row in found.rows),
+        rest=tuple(row.rest for row in found.rows),
         coded=declared.coded,
         by_estimate=found.by_estimate,
     )

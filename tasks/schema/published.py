@@ -64,10 +64,12 @@ class DeclaredColumn(CodedColumn):
 class DerivedColumn(DeclaredColumn):
     """A column of what published ones come to; one of sensitive columns keeps their association.
 
-    `of` has the columns that it is calculated of.
+    `of` has the columns that it is calculated of. Of labels no table has the values: `formula` is
+    the expression, in DuckDB's SQL.
     """
 
     of: tuple[str, ...]
+    formula: str | None = None
 
 
 Schema = Mapping[str, DeclaredColumn]

@@ -26,6 +26,7 @@ from tests.query.composed import (
 from tests.query.test_recoded import KINDS
 from tests.query.worlds import (
     HAVINGS,
+    aggregate,
     answers_on,
     column,
     declare,
@@ -73,14 +74,14 @@ def readers(method):
     return {name: of(name, PETS.columns[name]) for name in UNIVERSE}
 
 
-def outcomes_of_labels(tables, holds):
-    """The losses that a question means in every world."""
+def outcomes_of_labels(tables, holds, name="loss"):
+    """The values of a column that a question means in every world."""
     live = dict(
         zip(*(tables["lineage"][of].to_pylist() for of in ("group_id", "rows")), strict=True)
     )
     shown = {}
     for row in tables["microdata"].to_pylist():
-        meant = {(row["loss"],) if holds(of) else () for of in hidden(row)}
+        meant = {(of[name],) if holds(of) else () for of in hidden(row)}
         shown.setdefault(row["group_id"], []).append(meant)
     return combined(
         {
@@ -118,6 +119,23 @@ def test_labels(where, holds):
             assert bounds.lower == bounds.upper == bounds.estimate == len(people)
         apart += bounds.lower < bounds.upper
     assert bool(apart) == (where not in ("TRUE", "age < 99"))
+
+
+@pytest.mark.parametrize(("where", "holds"), [*LABELS[:4], LABELS[-1]])
+def test_numbers_behind_labels(where, holds):
+    functions = ("sum", "avg", "min", "max")
+    shown = ", ".join(f"{of}(age)" for of in functions)
+    for seed in range(6):
+        declared, tables, _ = labelled(f"numbers {seed}")
+        query = f"SELECT {shown} FROM microdata WHERE {where}"
+        (row,) = answer_on(tables, declared, query).rows
+        outcomes = outcomes_of_labels(tables, holds, "age")
+        for function in functions:
+            seen = [aggregate(function, list(values)) for values in outcomes if values]
+            bounds = row[f"{function}(age)"]
+            ends = (min(seen), max(seen)) if seen else (None, None)
+            assert (bounds.lower, bounds.upper) == ends, (function, seed)
+            assert bounds.may_be_empty == (bool(seen) and () in outcomes)
 
 
 @pytest.mark.parametrize("names", [["age"], ["sex"], ["word"], ["kind", "word"]])

@@ -193,8 +193,7 @@ def in_columns(world, declared):
     return pa.table({name: pa.array(list(values), types[name]) for name, values in columns})
 
 
-@pytest.mark.parametrize("form", ["labels", "marginals"])
-def test_nothing_is_calculated_of_values_that_are_not_published(form):
-    tables, declared, _ = FORMS[form][0](0)
+def test_nothing_is_calculated_of_values_that_are_not_published():
+    tables, declared, _ = FORMS["marginals"][0](0)
     with pytest.raises(QueryError, match="its values are not published as they are"):
         answer_on(tables, declared, "SELECT COUNT(*) FROM microdata WHERE ABS(age) = 1")

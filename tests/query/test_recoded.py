@@ -358,10 +358,9 @@ def test_a_document_says_where_an_answer_may_be_null():
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ("SELECT AVG(age) FROM microdata", "'age' is recoded|\"age\" is recoded|age is recoded"),
+        ("SELECT AVG(sex) FROM microdata", "AVG takes numbers"),
         ("SELECT COUNT(*) FROM microdata WHERE nothing = 1", "unknown column"),
         ("SELECT COUNT(*) FROM elsewhere", "the table is microdata"),
-        ("SELECT COUNT(DISTINCT age) FROM microdata", "recoded, or stand as ranges"),
     ],
 )
 def test_refusals(query, reason):
@@ -370,11 +369,10 @@ def test_refusals(query, reason):
         answer_on({"microdata": table}, PETS, query)
 
 
-@pytest.mark.parametrize("label", ["*", "[1, 20000000]"])
-def test_cells_that_cannot_be_told_are_refused(label):
+def test_cells_that_cannot_be_told_are_refused():
     declared = declare(x=column("quasi-identifier", "integer"), loss=column("sensitive", "integer"))
-    table = pa.table({"x": [label], "loss": [1]})
-    with pytest.raises(QueryError, match="GROUP BY"):
+    table = pa.table({"x": ["[1, 20000000]"], "loss": [1]})
+    with pytest.raises(QueryError, match="GROUP BY 'x': a label is a range of too many values"):
         answer_on({"microdata": table}, declared, "SELECT x, COUNT(*) FROM microdata GROUP BY x")
 
 

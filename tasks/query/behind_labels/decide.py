@@ -21,20 +21,30 @@ def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Exp
     Raises:
         QueryError: where the condition cannot be evaluated at all.
     """
-    place = pa.array(np.arange(table.num_rows))
-    connection.register("asked", table.append_column(_ROW, place))
     number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
     known = exp.Coalesce(this=number, expressions=[_number(2)])
     found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(FAILED)])
-    shown = exp.column(_ROW, quoted=True), exp.alias_(found_or_not, "outcome", copy=False)
+    outcomes = evaluate(connection, table, found_or_not)
+    return as_numpy(outcomes).astype(np.int8)
+
+
+def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> pa.Array:
+    """What an expression comes to on each row of a table, in order.
+
+    Raises:
+        QueryError: where it cannot be evaluated.
+    """
+    place = pa.array(np.arange(table.num_rows))
+    connection.register("asked", table.append_column(_ROW, place))
+    shown = exp.column(_ROW, quoted=True), exp.alias_(node, "outcome", copy=False)
     try:
         rows = fetch_table(connection, exp.select(*shown).from_("asked"))
     finally:
         connection.unregister("asked")
-    found = np.empty(table.num_rows, dtype=np.int8)
-    places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
-    found[places] = outcomes
-    return found
+    places, outcomes = (column.combine_chunks() for column in rows.columns)
+    order = np.empty(table.num_rows, dtype=np.int64)
+    order[as_numpy(places)] = np.arange(table.num_rows)
+    return outcomes.take(pa.array(order))
 
 
 def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:

@@ -67,7 +67,7 @@ class Extents:
 def extents_of(labels: Sequence[Admitted], wide: Sequence[int], scale: Scale) -> Extents:
     """The numbers behind the `wide` ones among the labels of a column."""
     ends = [_extent(labels[n], scale) for n in wide]
-    hull = _hull(labels, scale)
+    hull = hull_of(labels, scale)
     small = max(map(abs, (scale.lowest, *(hull or ())))) <= INT64_MAX + 1
     small &= hull is None or max(map(abs, hull)) < _HALF
     low, high = (np.array([end[at] if end else 0 for end in ends], object) for at in (0, 1))
@@ -114,11 +114,16 @@ def decide_pieces(
     Returns:
         None where comparisons with a constant round.
     """
-    marks = _marks(constants, scale)
-    if marks is None:
+    pieces = cut_line(constants, scale)
+    if pieces is None:
         return None
-    pieces = _pieces(marks, scale)
     return pieces, decide([scale.value(_representative(piece)) for piece in pieces])
+
+
+def cut_line(constants: Sequence[Any], scale: Scale) -> list[Piece] | None:
+    """The pieces of the number line between constants, ascending; None where one rounds."""
+    marks = _marks(constants, scale)
+    return None if marks is None else _pieces(marks, scale)
 
 
 def _marks(constants: Sequence[Any], scale: Scale) -> list[int] | None:
@@ -146,7 +151,7 @@ def _representative(piece: Piece) -> int:
     return min(max(0, piece.first), piece.last)
 
 
-def _hull(labels: Iterable[Admitted], scale: Scale) -> tuple[int, int] | None:
+def hull_of(labels: Iterable[Admitted], scale: Scale) -> tuple[int, int] | None:
     """From the least to the greatest number that some label tells."""
     ends: list[int] = []
     for label in labels:

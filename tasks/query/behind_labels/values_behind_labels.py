@@ -8,6 +8,7 @@ come to anything.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -77,12 +78,25 @@ class ValuesBehindLabels:
         self._label = np.array([n for n, _ in pairs], dtype=np.int64)
         self._place = np.array([places[value] for _, value in pairs], dtype=np.int64)
         self._wide = [n for n in range(len(labels)) if n not in listed]
-        self._extents: Extents | None = None
+        self._type = column.arrow_type
+
+    @cached_property
+    def _extents(self) -> Extents | None:
+        """The numbers behind the labels that are not listed."""
+        return None if self._scale is None else extents_of(self._labels, self._wide, self._scale)
+
+    @cached_property
+    def span(self) -> pa.Array | None:
+        """All values from the least to the greatest that a label tells; None where too many."""
+        hull = None if self._scale is None or self._extents is None else self._extents.hull
+        if hull is None or self._scale is None or hull[1] - hull[0] >= MOST:
+            return None
+        return pa.array(map(self._scale.value, range(hull[0], hull[1] + 1)), self._type)
 
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
         """The outcomes behind each label of a condition on this column alone."""
         found = decide(self._values)[self._place]
-        tallied = _tallied(self._label, found, None, len(self._labels))
+        tallied = tallied_outcomes(self._label, found, None, len(self._labels))
         if self._wide:
             _add(tallied, self._of_wide(condition, decide, fold))
         return tallied
@@ -91,13 +105,28 @@ class ValuesBehindLabels:
         nodes = constants_of(condition, (*COMPARISONS, exp.Like))
         liked = condition.find(exp.Like) is not None
         if nodes is None or (liked and self._scale is not None):
-            return _undecided(self._wide, len(self._labels))
+            return self._on_span(decide)
         named = [value for value in fold(nodes) if value is not None]
-        if self._scale is not None:
-            self._extents = self._extents or extents_of(self._labels, self._wide, self._scale)
+        if self._scale is not None and self._extents is not None:
             found = decide_on_number_line(self._extents, named, self._scale, decide)
             return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
         return self._of_texts([str(text) for text in named], condition, decide)
+
+    def _on_span(self, decide: Decide) -> Tally:
+        """The outcomes on all values that ranges have, each tried once for all of them."""
+        if self.span is None or self._extents is None or self._extents.hull is None:
+            return _undecided(self._wide, len(self._labels))
+        extents, first = self._extents, self._extents.hull[0]
+        met = np.equal.outer(np.arange(4), decide(self.span))
+        before = np.insert(np.cumsum(met, axis=1), 0, 0, axis=1)
+        limited = extents.limited
+        places = extents.wide[limited]
+        ends = [(of[limited] - first).astype(np.int64) for of in (extents.low, extents.high)]
+        counts = before[:, ends[1] + 1] - before[:, ends[0]]
+        tally = _undecided(extents.wide[~limited].tolist(), len(self._labels))
+        tally.possible[:, places] = (counts[:3] > 0) | (counts[ANY] > 0)
+        tally.weight[:, places] = np.where(counts[ANY] > 0, np.nan, counts[:3])
+        return tally
 
     def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
         liked = condition.find(exp.Like) is not None
@@ -105,7 +134,8 @@ class ValuesBehindLabels:
         tried: list[_Tried] = []
         undecided = []
         for n in self._wide:
-            texts = _like_texts(named, self._labels[n]) if liked else _texts(named, self._labels[n])
+            of = like_texts if liked else texts_beside
+            texts = of(named, self._labels[n])
             if texts is None:
                 undecided.append(n)
             else:
@@ -114,7 +144,7 @@ class ValuesBehindLabels:
         found = decide([one.value for one in tried])
         label = np.array([one.label for one in tried], dtype=np.int64)
         weight = np.array([one.weight for one in tried]) * (1.0 if equal else np.nan)
-        tallied = _tallied(label, found, weight, len(self._labels))
+        tallied = tallied_outcomes(label, found, weight, len(self._labels))
         _add(tallied, _undecided(undecided, len(self._labels)))
         return tallied
 
@@ -125,7 +155,9 @@ class ValuesBehindLabels:
         return [_Tried(n, value, 1.0) for value in self._told]
 
 
-def _tallied(label: np.ndarray, found: np.ndarray, weight: np.ndarray | None, labels: int) -> Tally:
+def tallied_outcomes(
+    label: np.ndarray, found: np.ndarray, weight: np.ndarray | None, labels: int
+) -> Tally:
     """The outcomes of values behind labels, each as much as its weight, or alike."""
     place = found.astype(np.int64) * labels + label
     counts = np.bincount(place, minlength=4 * labels).reshape(4, labels)
@@ -171,6 +203,11 @@ def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int
     return 2 if isinstance(label, Anything) and column.type == "boolean" else None
 
 
+def listed_number(label: Admitted, column: DeclaredColumn) -> int | None:
+    """The number of values behind a label, nulls apart; None where it has no end."""
+    return _number(label, scale_of(column), column)
+
+
 def is_listed(label: Admitted, column: DeclaredColumn) -> bool:
     """Decide whether a label has so few values that they can be tried one by one."""
     number = _number(label, scale_of(column), column)
@@ -196,21 +233,36 @@ def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
         yield from (False, True)
 
 
-def constants_of(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
-    """The constants that a condition compares the column with, None where it does anything else."""
-    if isinstance(node, _CONNECTIVES):
-        of_parts = [constants_of(part, allowed) for part in node.iter_expressions()]
-        known = [nodes for nodes in of_parts if nodes is not None]
-        return list(chain(*known)) if len(known) == len(of_parts) else None
-    if isinstance(node, exp.Column) or node.find(exp.Column) is None:
+def constants_of(
+    node: exp.Expr, allowed: tuple[type[exp.Expr], ...], name: str | None = None
+) -> list[exp.Expr] | None:
+    """The constants that a condition compares a column with, None where it does anything else.
+
+    What is made of such comparisons alone, as CASE is, depends on the column by them alone, too.
+
+    Args:
+        node: a condition, or another expression.
+        allowed: the comparisons.
+        name: of the column; where it is None, the condition is about one alone.
+    """
+    if isinstance(node, exp.Column) or not any(_is(part, name) for part in node.walk()):
         return []
     operands = [part.unnest() for part in node.iter_expressions()]
-    constants = [part for part in operands if not isinstance(part, exp.Column)]
-    plain = isinstance(node, allowed) and all(part.find(exp.Column) is None for part in constants)
-    return constants if plain else None
+    constants = [part for part in operands if not _is(part, name)]
+    if len(constants) < len(operands) and not isinstance(node, _CONNECTIVES):
+        apart = all(part.find(exp.Column) is None for part in constants)
+        return constants if isinstance(node, allowed) and apart else None
+    of_parts = [constants_of(part, allowed, name) for part in node.iter_expressions()]
+    known = [nodes for nodes in of_parts if nodes is not None]
+    return list(chain(*known)) if len(known) == len(of_parts) else None
 
 
-def _texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+def _is(node: exp.Expr, name: str | None) -> bool:
+    """Decide whether a node is a column: any, or that of a name."""
+    return isinstance(node, exp.Column) and name in (None, node.name)
+
+
+def texts_beside(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
     """Texts that decide comparisons with the named ones: these, and what follows each of them."""
     if isinstance(label, Anything):
         return [("", 0.0)] + [(text + end, 0.0) for text in named for end in ("", "\0")]
@@ -237,7 +289,7 @@ def _following(text: str, kept: int) -> str:
     return text
 
 
-def _like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+def like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
     """All texts behind a prefix, of the letters that are named and one that is not."""
     if not isinstance(label, Prefixed):
         return None

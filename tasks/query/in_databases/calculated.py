@@ -1,6 +1,6 @@
 """Columns calculated of others that are published as they are, as databases calculate them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from sqlglot import exp
 
@@ -55,13 +55,3 @@ def _of_integers(node: exp.Expr, columns: Schema) -> bool:
     named = all(columns[one.name].type == "integer" for one in node.find_all(exp.Column))
     numbers = [one for one in node.find_all(exp.Literal) if one.find_ancestor(exp.If) is None]
     return named and all(not one.is_string and one.name.isdecimal() for one in numbers)
-
-
-def put_calculated(node: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
-    """An expression with calculated columns as what they are calculated by."""
-
-    def put(part: exp.Expr) -> exp.Expr:
-        found = known.get(part.name) if isinstance(part, exp.Column) else None
-        return part if found is None else exp.paren(found.copy())
-
-    return node.copy().transform(put, copy=False) if known else node

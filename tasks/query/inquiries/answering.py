@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.bounds.arithmetic import NULL, number
+from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
@@ -33,9 +33,11 @@ from sfumato.tasks.query.question.conditions import (
     stands_beside_labels,
 )
 from sfumato.tasks.query.question.formulas import AskedOfPart
+from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.rest import REST
 from sfumato.tasks.sql.parse import literal
 
 _MOST_CELLS = 500
@@ -153,9 +155,24 @@ class _Cells:
         having = inquiry.having
         if having is None:
             return AnsweredRow(key, known, exists)
+        if REST in key:
+            kept = having.holds(self._of_some(whole, having), "possible")
+            return AnsweredRow(key, known, certain=False) if kept else None
         if not having.holds(known, "possible"):
             return None
         return AnsweredRow(key, known, exists and having.holds(known, "certain"))
+
+    def _of_some(self, whole: Mapping[AskedOfPart, Bounds], having: Having) -> dict[Any, Bounds]:
+        """What HAVING compares, of some of the rows: each value behind the rest has a row.
+
+        Of such a row no more is known than that it has not more rows than all of them.
+        """
+        return {
+            formula: Bounds(0, formula.bounds(whole).upper)
+            if getattr(formula, "counts_all_rows", False)
+            else UNBOUNDED
+            for formula in having.aggregates
+        }
 
     def _found(self, bands: Mapping[str, Any]) -> dict[Key, dict[AskedOfPart, Bounds]]:
         """By the values of the exact columns all that was asked of the parts."""
@@ -238,14 +255,17 @@ class _Cells:
         name, declared = str(aggregate.sensitive), self._published.declared
         if WAYS[declared.form.shows].groups_by_sensitive:
             counted = self._counted(part, (*by, name))
-            holders = [{key[:-1]: of} for key, of in counted.items() if key[-1] is not None]
+            told = [(key, of) for key, of in counted.items() if key[-1] is not None]
+            holders = [{key[:-1]: of} for key, of in told if key[-1] is not REST]
+            others = {key[:-1]: of for key, of in told if key[-1] is REST}
         else:
             values = [value for value in self._values(name) if value is not None]
             if prod([len(values), *(len(self._values(one)) for one in self._banded)]) > _MOST_CELLS:
                 raise QueryError(f"COUNT(DISTINCT …) of more than {_MOST_CELLS} sensitive values")
             holders = [self._counted(self._narrowed(part, {name: of}), by) for of in values]
+            others = {}
         nulls = declared.columns[name].nulls and stands_beside_labels(name, declared)
-        return count_different(holders, self._counted(part, by), never_null=not nulls)
+        return count_different(holders, self._counted(part, by), others, never_null=not nulls)
 
     def _counted(self, part: InquiredPart, by: tuple[str, ...]) -> dict[Key, Bounds]:
         """By the values of some columns the number of rows that a part means."""

@@ -23,11 +23,13 @@ def in_one(tables: Files) -> dict[str, Source]:
 def add_calculated(tables: Files, calculated: Iterable[Calculated]) -> dict[str, Source]:
     """The published tables, and each column beside those that it is calculated of.
 
+    What is calculated of labels is left to whoever knows what these stand for.
+
     Raises:
         QueryError: where something cannot be calculated.
         InputError: where a file is missing.
     """
-    wanted = list(calculated)
+    wanted = [one for one in calculated if not one.labelled]
     return (
         {name: _extended(table, wanted) for name, table in tables.items()} if wanted else {**tables}
     )

@@ -17,16 +17,22 @@ _NONE = Bounds(0, 0, 0)
 
 
 def count_different(
-    holders: Iterable[Mapping[Key, Bounds]], rows: Mapping[Key, Bounds], never_null: bool
+    holders: Iterable[Mapping[Key, Bounds]],
+    rows: Mapping[Key, Bounds],
+    others: Mapping[Key, Bounds],
+    *,
+    never_null: bool,
 ) -> dict[Key, Bounds]:
     """The bounds of COUNT(DISTINCT …) by cell.
 
     Args:
         holders: for each value, by cell, how many rows have it.
         rows: by cell, how many there are.
+        others: by cell, how many have another value than these, each perhaps its own.
         never_null: whether each of them has a value.
 
-    >>> found = count_different([{(): Bounds(1, 2)}, {(): Bounds(0, 2)}], {(): Bounds(3, 3)}, True)
+    >>> holders = [{(): Bounds(1, 2)}, {(): Bounds(0, 2)}]
+    >>> found = count_different(holders, {(): Bounds(3, 3)}, {}, never_null=True)
     >>> found[()].lower, found[()].upper
     (1, 2)
     """
@@ -36,6 +42,9 @@ def count_different(
         for key, count in counts.items():
             sure[key] += number(count.lower) >= 1
             possible[key] += number(count.upper) >= 1
+    for key, count in others.items():
+        sure[key] += number(count.lower) >= 1
+        possible[key] += math.floor(number(count.upper))
     found = {}
     for key in possible:
         of = rows.get(key, _NONE)

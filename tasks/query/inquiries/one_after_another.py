@@ -10,6 +10,7 @@ from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.ordering import in_order, is_open
 from sfumato.tasks.query.question.question import KeyOrder
+from sfumato.tasks.query.rest import REST
 from sfumato.tasks.sql.parse import quote_name
 
 
@@ -26,6 +27,7 @@ def one_after_another(answers: Sequence[Answer], order: Sequence[KeyOrder]) -> A
     columns = answers[0].columns
     rows = [dict(zip(columns, row.values(), strict=True)) for one in answers for row in one.rows]
     certain = [sure for one in answers for sure in one.certain]
+    rest = [other for one in answers for other in one.rest]
     for name in columns:
         _require_one_kind(name, [row[name] for row in rows])
     places = list(range(len(rows)))
@@ -36,13 +38,14 @@ def one_after_another(answers: Sequence[Answer], order: Sequence[KeyOrder]) -> A
         answers[0],
         rows=tuple(rows[at] for at in places),
         certain=tuple(certain[at] for at in places),
+        rest=tuple(rest[at] for at in places),
         by_estimate=any(is_open(row[by.name]) for by in order for row in rows),
     )
 
 
 def _require_one_kind(name: str, column: Sequence[Any]) -> None:
     """Make sure that all values of a column can stand below each other."""
-    kinds = {_kind(value) for value in column if value is not None}
+    kinds = {_kind(value) for value in column if value is not None and value is not REST}
     if len(kinds) > 1:
         raise QueryError(
             f"column {quote_name(name)} has {' and '.join(sorted(kinds))} in different queries: "

@@ -15,6 +15,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.inquiry import Inquiry, OrderKey
 from sfumato.tasks.query.question.question import Key
+from sfumato.tasks.query.rest import REST
 from sfumato.tasks.sql.parse import quote_name
 
 
@@ -31,6 +32,11 @@ class AnsweredRow:
     key: Key
     bounds: Mapping[Formula, Bounds]
     certain: bool
+
+    @property
+    def rest(self) -> bool:
+        """True where it is of all values that no published label names, of some column."""
+        return REST in self.key
 
 
 @dataclass(frozen=True)
@@ -54,14 +60,15 @@ def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
     first, last = inquiry.offset, len(ordered)
     if inquiry.limit is not None:
         last = min(last, first + inquiry.limit)
-    if first or last < len(ordered):
+    if first or last < len(ordered) or (inquiry.limit is not None and any(r.rest for r in rows)):
         _require_certain(inquiry, ordered, first, last)
     return OrderedRows(tuple(ordered[first:last]), by_estimate)
 
 
 def _place(key: Key) -> list[tuple[int, Any]]:
-    """Ascending, then what is no number, then nulls."""
-    return [(2, 0) if v is None else (1, 0) if v != v else (0, v) for v in key]
+    """Ascending, then what is no number, then the rest, then nulls."""
+    ranks: dict[Any, tuple[int, Any]] = {None: (3, 0), REST: (2, 0)}
+    return [ranks[v] if v is None or v is REST else (1, 0) if v != v else (0, v) for v in key]
 
 
 def _sorted(rows: list[AnsweredRow], by: OrderKey) -> list[AnsweredRow]:
@@ -71,12 +78,16 @@ def _sorted(rows: list[AnsweredRow], by: OrderKey) -> list[AnsweredRow]:
 
 
 def in_order(values: Sequence[Any], descending: bool, nulls_first: bool) -> list[int]:
-    """The places of values in their order, or of what is expected of bounds."""
+    """The places of values in their order, or of what is expected of bounds.
+
+    The rest, of which no value is known, is behind all others in either order, and beside nulls.
+    """
     known = [guess_of(value) for value in values]
     nulls = [place for place, value in enumerate(known) if value is None]
-    others = [place for place, value in enumerate(known) if value is not None]
+    rest = [place for place, value in enumerate(known) if value is REST]
+    others = [n for n, value in enumerate(known) if value is not None and value is not REST]
     others.sort(key=lambda place: (known[place] != known[place], known[place]), reverse=descending)
-    return [*nulls, *others] if nulls_first else [*others, *nulls]
+    return [*nulls, *others, *rest] if nulls_first else [*others, *rest, *nulls]
 
 
 def _value(row: AnsweredRow, by: OrderKey) -> Any:
@@ -116,11 +127,16 @@ def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, l
         QueryError: where they are not.
     """
     exact = ", ".join(quote_name(key.name) for key in inquiry.keys if key.name.isprintable())
-    hint = f": order by {exact}" if exact else ""
-    if not all(row.certain for row in ordered):
+    hint = f": order by {exact}" if exact and not any(row.rest for row in ordered) else ""
+    if not all(row.certain for row in ordered[:last]):
         raise QueryError(
             "LIMIT: it is not certain that every row is in the answer, so that it is not certain "
             "which ones are left: ask without LIMIT"
+        )
+    if inquiry.limit is not None and any(row.rest for row in ordered[:last]):
+        raise QueryError(
+            "LIMIT: labels that hide their value may stand for further rows of any value, so that "
+            "it is not certain which ones are left: ask without LIMIT"
         )
     groups = [ordered[:first], ordered[first:last], ordered[last:]]
     for before, after in pairwise(groups):
@@ -135,8 +151,13 @@ def _surely_before(
 ) -> bool:
     """Decide whether all of some rows come before all of others, in any case."""
     rows = (*before, *after)
-    if not before or not after or not any(_is_open(row, by) for by in order for row in rows):
+    if not before or not after:
         return True
+    rest = any(row.rest for row in rows)
+    if not rest and not any(_is_open(row, by) for by in order for row in rows):
+        return True
+    if not order or (rest and not _is_most_first(order[0], before)):
+        return False
     by = order[0]
     if isinstance(by.by, int) or any(_may_be_null(row.bounds[by.by]) for row in rows):
         return False
@@ -144,6 +165,15 @@ def _surely_before(
     ends: list[Any] = [row.bounds[by.by].upper for row in first]
     starts: list[Any] = [row.bounds[by.by].lower for row in last]
     return bool(max(ends) < min(starts))
+
+
+def _is_most_first(by: OrderKey, before: Sequence[AnsweredRow]) -> bool:
+    """Decide whether rows of many come first, so that a part of the rest comes behind all of it.
+
+    The rest may be of several values, each with a row in the answer; none has more rows than all.
+    """
+    counts = getattr(by.by, "counts_all_rows", False)
+    return bool(by.descending and counts and not any(row.rest for row in before))
 
 
 def _may_be_null(bounds: Bounds) -> bool:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.published import DerivedColumn
+from sfumato.tasks.schema.published import DerivedColumn, Schema
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Calculated:
         scale: decimals of a decimal column.
         nulls: whether some of its values may be null.
         sensitive: whether it is calculated of sensitive values.
+        labelled: whether it is calculated of labels, so that no table can have its values.
     """
 
     name: str
@@ -38,15 +39,41 @@ class Calculated:
     scale: int | None
     nulls: bool
     sensitive: bool
+    labelled: bool = False
 
     @property
     def columns(self) -> Mapping[str, DerivedColumn]:
         """Its declaration beside those of published columns."""
-        role: Literal["sensitive", "insensitive"] = "sensitive" if self.sensitive else "insensitive"
+        role: Literal["sensitive", "insensitive", "quasi-identifier"]
+        role = "sensitive" if self.sensitive else "insensitive"
         found = DerivedColumn(
-            role=role, type=self.type, scale=self.scale, nulls=self.nulls, of=self.of
+            role="quasi-identifier" if self.labelled else role,
+            type=self.type,
+            scale=self.scale,
+            nulls=self.nulls,
+            of=self.of,
+            formula=self.expression.sql("duckdb") if self.labelled else None,
         )
         return {self.name: found}
+
+
+def expressions_of(columns: Schema) -> dict[str, exp.Expr]:
+    """What columns are calculated by of which no table has the values, by their names."""
+    return {
+        name: parse_one(column.formula, read="duckdb")
+        for name, column in columns.items()
+        if isinstance(column, DerivedColumn) and column.formula is not None
+    }
+
+
+def put_calculated(node: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
+    """An expression with calculated columns as what they are calculated by."""
+
+    def put(part: exp.Expr) -> exp.Expr:
+        found = known.get(part.name) if isinstance(part, exp.Column) else None
+        return part if found is None else exp.paren(found.copy())
+
+    return node.copy().transform(put, copy=False) if known else node
 
 
 _Terms = TypeVar("_Terms", bound=Terms)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.calculated import Calculated, extend_terms
-from sfumato.tasks.query.question.functions import require_calculation
+from sfumato.tasks.query.question.functions import may_be_null, require_calculation
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import quote_name
@@ -66,7 +66,10 @@ class Calculations:
         sensitive = self._is_sensitive(of)
         type_, scale = self._type(expression, of)
         name = f"\x02{len(self._found)}"
-        return Calculated(name, expression, of, type_, scale, nulls=True, sensitive=sensitive)
+        columns = [self._terms.columns[one] for one in of]
+        labelled = self._terms.recoded and any(c.role == "quasi-identifier" for c in columns)
+        null = not labelled or any(c.nulls for c in columns) or may_be_null(expression)
+        return Calculated(name, expression, of, type_, scale, null, sensitive, labelled)
 
     def _is_sensitive(self, of: tuple[str, ...]) -> bool:
         """Whether values apart from rows are calculated with.

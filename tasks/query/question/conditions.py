@@ -52,8 +52,8 @@ def where_there(name: str, declared: Terms) -> exp.Expr | None:
 
 def stands_beside_labels(name: str, declared: Terms) -> bool:
     """Whether values, and nulls, of a column stand in rows beside labels."""
-    way = WAYS[declared.form.shows]
-    return way.groups_by_sensitive and declared.columns[name].role in way.calculable
+    shown = declared.columns[name].role in ("insensitive", "sensitive")
+    return WAYS[declared.form.shows].groups_by_sensitive and shown
 
 
 def split_condition(

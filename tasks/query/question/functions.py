@@ -5,12 +5,14 @@ for the time, or reads anything but its arguments.
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import number_of
 
 _BINARY = frozenset({"this", "expression"})
 _MANY = frozenset({"this", "expressions"})
@@ -85,3 +87,73 @@ def require_calculation(node: exp.Expr) -> None:
             )
         if isinstance(part, exp.In) and len(part.expressions) > _LISTED:
             raise QueryError(f"IN takes 1 to {_LISTED:,} literals")
+
+
+_NEVER_NULL = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Paren, exp.Var),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Floor, exp.Ceil, exp.Abs, exp.Round, exp.Sign),
+    *(exp.Not, exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Like, exp.ILike),
+    *(exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Substring, exp.Left, exp.Right),
+    *(exp.StartsWith, exp.Concat, exp.DPipe, exp.Coalesce, exp.Greatest, exp.Least),
+    *(exp.Extract, exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Week, exp.If),
+    *(exp.Cast, exp.DataType, exp.DataTypeParam),
+)
+_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+
+
+def may_be_null(node: exp.Expr) -> bool:
+    """Decide whether a calculation may come to null where none of its columns is null.
+
+    >>> import sqlglot
+    >>> texts = "age / 10", "10 / age", "NULLIF(age, 0)"
+    >>> [may_be_null(sqlglot.parse_one(text)) for text in texts]
+    [False, True, True]
+    """
+    return any(map(_makes_null, node.walk()))
+
+
+def _makes_null(part: exp.Expr) -> bool:
+    """Decide whether a part of a calculation may be null where none of its own parts is."""
+    if isinstance(part, exp.Case):
+        return part.args.get("default") is None
+    if isinstance(part, _DIVISIONS):
+        return not number_of(part.expression.unnest())
+    if isinstance(part, exp.If) and not isinstance(part.parent, exp.Case):
+        return part.args.get("false") is None
+    return not isinstance(part, _NEVER_NULL)
+
+
+_SAME_WAY = (exp.Paren, exp.Floor, exp.Ceil, exp.Round, exp.Sqrt, exp.Exp, exp.Ln, exp.Year)
+
+
+def direction(node: exp.Expr) -> int:
+    """Return 1 where a calculation never falls as its one column grows, -1 where it never rises.
+
+    0 is returned where neither is known.
+
+    >>> import sqlglot
+    >>> [direction(sqlglot.parse_one(text)) for text in ("FLOOR(age / 10)", "5 - age", "age % 2")]
+    [1, -1, 0]
+    """
+    if isinstance(node, exp.Column):
+        return 1
+    if isinstance(node, _SAME_WAY):
+        return direction(node.this)
+    if isinstance(node, exp.Neg):
+        return -direction(node.this)
+    if not isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.IntDiv):
+        return 0
+    left, right = node.this, node.expression
+    first, second = number_of(left.unnest()), number_of(right.unnest())
+    if second is not None:
+        scaled = isinstance(node, exp.Mul | exp.Div | exp.IntDiv)
+        return direction(left) * (_sign(second) if scaled else 1)
+    if first is None or isinstance(node, exp.Div | exp.IntDiv):
+        return 0
+    times = _sign(first) if isinstance(node, exp.Mul) else -1 if isinstance(node, exp.Sub) else 1
+    return direction(right) * times
+
+
+def _sign(number: Fraction) -> int:
+    return (number > 0) - (number < 0)

@@ -16,8 +16,8 @@ from sfumato.tasks.query.in_databases.aggregates import (
     of_group,
     parts_of_mean,
 )
-from sfumato.tasks.query.in_databases.calculated import put_calculated
 from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.calculated import put_calculated
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
 from sfumato.tasks.query.question.relations import Relations
 from sfumato.tasks.query.sql.conditions.quotients import (

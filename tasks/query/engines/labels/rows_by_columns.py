@@ -1,11 +1,7 @@
 """Rows that are alike in the columns of a question, for those that ask about the same ones."""
 
-from sqlglot import exp
-
-from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
 from sfumato.tasks.query.engines.labels.attendance import Attendance, EveryoneIsHere
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
-from sfumato.tasks.query.question.question import Question
 
 _KEPT = 2  # as many rows as are published
 
@@ -18,17 +14,13 @@ class RowsByColumns:
         self._rows, self._everyone = rows, isinstance(attendance, EveryoneIsHere)
         self._known: dict[frozenset[str], Rows] = {}
 
-    def of(self, question: Question) -> Rows:
-        """The rows that a question tells apart; all of them, where it compares columns.
+    def of(self, names: frozenset[str]) -> Rows:
+        """The rows that some columns tell apart, which are all that a question is about.
 
-        All of them, too, where some are those of people who left: of whom depends on the group.
+        All rows, where some are those of people who left: of whom depends on the group.
         """
-        condition = question.condition
-        if not self._everyone or not (condition is None or _is_by_column(condition)):
+        if not self._everyone:
             return self._rows
-        asked = columns_of(condition) if condition is not None else []
-        aggregated = (a.sensitive for a in question.aggregates if a.sensitive is not None)
-        names = frozenset([*asked, *question.group_by, *aggregated])
         if names in self._known:
             return self._known[names]
         found = self._known[names] = self._nearest(names).alike(names)
@@ -47,12 +39,3 @@ class RowsByColumns:
             room -= 0 if rows is self._rows else rows.number
             if room < 0:
                 del self._known[names]
-
-
-def _is_by_column(node: exp.Expr) -> bool:
-    """Whether each part of a condition is about one column at most."""
-    if len(columns_of(node)) < 2:
-        return True
-    if isinstance(node, exp.Paren | exp.Not):
-        return _is_by_column(node.this)
-    return isinstance(node, exp.And | exp.Or) and all(map(_is_by_column, by_column(node)))

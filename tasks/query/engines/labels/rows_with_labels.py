@@ -23,9 +23,15 @@ from sqlglot import exp
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.query.behind_labels.decide import by_column, columns_of, decide, fold
+from sfumato.tasks.query.behind_labels.candidates import candidates, cuts, is_few
+from sfumato.tasks.query.behind_labels.decide import (
+    by_column,
+    columns_of,
+    decide,
+    evaluate,
+    fold,
+)
 from sfumato.tasks.query.behind_labels.three_valued import (
-    FAILED,
     ThreeValued,
     conjunction,
     disjunction,
@@ -33,9 +39,16 @@ from sfumato.tasks.query.behind_labels.three_valued import (
     one_outcome,
 )
 from sfumato.tasks.query.behind_labels.values_behind_labels import (
+    Tally,
     ValuesBehindLabels,
-    is_single,
-    values_of_label,
+    tallied_outcomes,
+)
+from sfumato.tasks.query.engines.labels.combinations import (
+    Combinations,
+    TriedColumn,
+    combine,
+    exact_column,
+    tried_column,
 )
 from sfumato.tasks.schema.published import Schema
 
@@ -68,12 +81,10 @@ class Rows:
         self._behind: dict[str, ValuesBehindLabels] = {}
         self._encoded: dict[str, Column] = {}
         self._known: dict[tuple[str, str], ThreeValued] = {}
+        self._combined: dict[tuple[Any, ...], Combinations] = {}
 
     def alike(self, names: Collection[str]) -> "Rows":
-        """Those that differ in some columns, each once, without the others; all, where most do.
-
-        They are asked no conditions that compare columns.
-        """
+        """Those that differ in some columns, each once, without the others; all, where most do."""
         key = self._key(names)
         numbers, number = dense(key) if len(key) else (key, 0)
         if _WORTH * number > self.number:
@@ -81,7 +92,7 @@ class Rows:
         row = np.empty(number, dtype=np.int64)
         row[numbers] = np.arange(self.number)
         found = copy(self)  # what is known of values and labels, they share
-        found.number = number
+        found.number, found._combined = number, {}
         found.times = np.bincount(numbers, self.times, number).astype(np.int64)
         found.labels = {
             name: (labels, codes[row])
@@ -156,43 +167,73 @@ class Rows:
 
     def _of_labels(self, name: str, node: exp.Expr) -> ThreeValued:
         """On each label of a recoded column."""
-        if name not in self._behind:
-            self._behind[name] = ValuesBehindLabels(self.labels[name][0], self.schema[name])
+        behind = self._behind_labels(name)
         type_ = self.schema[name].arrow_type
 
         def of_values(values: pa.Array | Sequence[Any]) -> np.ndarray:
             known = values if isinstance(values, pa.Array) else pa.array(values, type_)
             return self.decide(pa.table({name: known}), node)
 
-        tally = self._behind[name].tally(node, of_values, self._folded)
-        whole = tally.weight.sum(axis=0)
-        shares = tally.weight / np.where(whole > 0, whole, np.nan)
-        false, true, null = tally.possible
-        return ThreeValued(true, false, null, shares[1], shares[0])
+        return _three_valued(behind.tally(node, of_values, self.fold))
+
+    def span(self, name: str) -> pa.Array | None:
+        """All values from the least to the greatest that a label tells; None where too many."""
+        return self._behind_labels(name).span
+
+    def _behind_labels(self, name: str) -> ValuesBehindLabels:
+        if name not in self._behind:
+            self._behind[name] = ValuesBehindLabels(self.labels[name][0], self.schema[name])
+        return self._behind[name]
 
     def _of_several(self, asked: Sequence[str], node: exp.Expr) -> ThreeValued:
-        """A test on several columns is decided on the rows whose labels are single values."""
-        certain = np.ones(self.number, dtype=bool)
-        columns = {}
-        for name in asked:
-            if name not in self.labels:
-                columns[name] = self._exact[name].combine_chunks()
-                continue
-            labels, codes = self.labels[name]
-            alone = [is_single(label) for label in labels]
-            values = [
-                next(values_of_label(label, self.schema[name])) if one else None
-                for label, one in zip(labels, alone, strict=True)
-            ]
-            columns[name] = pa.array(values, self.schema[name].arrow_type).take(pa.array(codes))
-            certain &= np.array(alone, dtype=bool)[codes]
-        found = np.full(self.number, FAILED, dtype=np.int8)
-        found[certain] = self.decide(pa.table(columns).filter(pa.array(certain)), node)
-        return one_outcome(found)
+        """A test on several columns is decided for each combination of their labels."""
+        found = self.combinations(asked, [node])
+        outcomes = self.decide(found.table, node)
+        tally = tallied_outcomes(found.combination, outcomes, None, found.number)
+        tally.weight[:, ~found.is_few] = np.nan
+        tally.possible[:, found.is_open] = True
+        return _three_valued(tally).take(found.of_row)
 
-    def _folded(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+    def combinations(self, names: Sequence[str], nodes: Sequence[exp.Expr]) -> Combinations:
+        """The combinations of labels that rows have, and values that expressions tell apart."""
+        compared = {name: cuts(nodes, name) if name in self.labels else [] for name in names}
+        liked = any(node.find(exp.Like) for node in nodes)
+        texts = (None if of is None else tuple(one.sql() for one in of) for of in compared.values())
+        known = (*names, *texts, liked)
+        if known not in self._combined:
+            columns = {name: self._tried(name, of, liked) for name, of in compared.items()}
+            self._combined[known] = combine(columns, self.number)
+        return self._combined[known]
+
+    def _tried(self, name: str, compared: Sequence[exp.Expr] | None, liked: bool) -> TriedColumn:
+        """The values of a column that tell apart what it is `compared` with."""
+        if name not in self.labels:
+            return exact_column(self.column(name).codes + 1, self.column(name).values)
+        labels, codes = self.labels[name]
+        column = self.schema[name]
+        few = [is_few(label, column) for label in labels]
+        constants = None
+        if compared is not None and not all(few):
+            constants = [value for value in self.fold(compared) if value is not None]
+        tried = [candidates(label, column, constants, liked=liked) for label in labels]
+        return tried_column(codes, tried, few, column.arrow_type)
+
+    def evaluate(self, table: pa.Table, node: exp.Expr) -> pa.Array:
+        """What an expression comes to on each row of a table."""
+        return evaluate(self._connection, table, node)
+
+    def fold(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+        """The values of expressions without columns."""
         return fold(self._connection, nodes)
 
     def decide(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
         """On each row 1 where a condition is true, 0 false, 2 null, 3 where it has no outcome."""
         return decide(self._connection, table, node)
+
+
+def _three_valued(tally: Tally) -> ThreeValued:
+    """The possible outcomes of labels, by how much of each label they make up."""
+    whole = tally.weight.sum(axis=0)
+    shares = tally.weight / np.where(whole > 0, whole, np.nan)
+    false, true, null = tally.possible
+    return ThreeValued(true, false, null, shares[1], shares[0])

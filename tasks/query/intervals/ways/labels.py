@@ -94,6 +94,8 @@ class LabelsIntervals:
             law: AnswerLaw | None = None
             if aggregate.sensitive is None:
                 law = self._count(rows, chance, groups, selected.meant)
+            elif aggregate.sensitive in self._rows.labels:
+                continue  # what is likely of numbers behind labels is not calibrated
             elif selected.meant is None and (values := own(aggregate.sensitive)) is not None:
                 law = values.law(aggregate)
             if law is not None:

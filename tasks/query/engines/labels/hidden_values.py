@@ -1,0 +1,227 @@
+"""Values behind labels, to be aggregated: between the ends of what a condition leaves of each."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.errors import QueryError
+from sfumato.expectations.exact import exact
+from sfumato.tasks.forms.recoded.labels import Admitted
+from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
+from sfumato.tasks.query.behind_labels.ends import Ends, EndsOfLabels
+from sfumato.tasks.query.behind_labels.number_line import hull_of
+from sfumato.tasks.query.behind_labels.scales import scale_of
+from sfumato.tasks.query.behind_labels.values_behind_labels import ANY, TRUE
+from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant
+from sfumato.tasks.query.engines.labels.combinations import Combinations
+from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
+from sfumato.tasks.query.engines.labels.values_of_rows import ValuesOfRows
+from sfumato.tasks.query.question.functions import direction
+from sfumato.tasks.sql.parse import literal
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenValues:
+    """A labelled column, or what is calculated of some, on rows that a condition means.
+
+    Attributes:
+        rows: published rows.
+        name: of the column.
+        node: an expression over published columns.
+        condition: on the rows.
+    """
+
+    rows: Rows
+    name: str
+    node: exp.Expr
+    condition: exp.Expr | None
+
+    def values(self, meant: Meant, attendance: Attendance, called: str) -> ValuesOfRows:
+        """The ends of each row's values.
+
+        Raises:
+            QueryError: where one that is meant has none.
+        """
+        self._require_ends(meant, attendance, called)
+        return self._values
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return columns_of(self.node)
+
+    @cached_property
+    def _parts(self) -> tuple[exp.Expr | None, bool]:
+        """The part of the condition about these columns alone, and whether others are, too."""
+        if self.condition is None:
+            return None, False
+        inner = self.condition.unnest()
+        parts = by_column(inner) if isinstance(inner, exp.And) else [inner]
+        own = [
+            part for part in parts if columns_of(part) and set(columns_of(part)) <= set(self._names)
+        ]
+        others = [part for part in parts if part not in own]
+        mixed = any(set(columns_of(part)) & set(self._names) for part in others)
+        return (exp.and_(*own) if own else None), mixed
+
+    @cached_property
+    def _combinations(self) -> Combinations:
+        own = self._parts[0]
+        return self.rows.combinations(self._names, [self.node] if own is None else [self.node, own])
+
+    @cached_property
+    def _listed_values(self) -> tuple[pa.Array, np.ndarray]:
+        """The values that are tried and left, and of which combination each is."""
+        table, combination, own = (
+            self._combinations.table,
+            self._combinations.combination,
+            self._parts[0],
+        )
+        if own is not None:
+            outcome = self.rows.decide(table, own.copy())
+            kept = (outcome == TRUE) | (outcome == ANY)
+            table, combination = table.filter(pa.array(kept)), combination[kept]
+        values = self._evaluate(table)
+        there = ~as_numpy(values.is_null().cast(pa.uint8())).astype(bool)
+        return values.filter(pa.array(there)), combination[there]
+
+    def _evaluate(self, table: pa.Table) -> pa.Array:
+        try:
+            values = self.rows.evaluate(table, self.node.copy())
+            return values.cast(self.rows.schema[self.name].arrow_type)
+        except (QueryError, pa.ArrowInvalid):
+            raise QueryError(
+                "a calculation that is undefined behind some label, or beyond its type "
+                "(NULLIF(…, 0) as a divisor is null where it would be 0)"
+            ) from None
+
+    @cached_property
+    def _ends(self) -> EndsOfLabels | None:
+        """The ends of labels of one column; None where an expression is not monotone in one."""
+        if len(self._names) != 1 or not direction(self.node):
+            return None
+        (name,) = self._names
+        column, own = self.rows.schema[name], self._parts[0]
+        return EndsOfLabels(name, column, own, self.rows.decide, self.rows.fold)
+
+    @cached_property
+    def _wide(self) -> tuple[list[int], list[Ends], list[int]]:
+        """The combinations that are not listed and have ends; these; those that have none."""
+        places, limits, without = [], [], []
+        for place in np.flatnonzero(self._combinations.is_open).tolist():
+            label = self._label(place)
+            if self._ends is None or label is None:
+                without.append(place)
+            elif not self._ends.is_emptied(label):
+                ends = self._ends.of_label(label)
+                if ends is None:
+                    without.append(place)
+                else:
+                    places.append(place)
+                    limits.append(ends)
+        return places, limits, without
+
+    def _label(self, combination: int) -> Admitted | None:
+        """The one label of a combination."""
+        if len(self._names) != 1:
+            return None
+        labels, codes = self.rows.labels[self._names[0]]
+        return labels[int(codes[self._combinations.first[combination]])]
+
+    def _limits(self) -> tuple[pa.Array, pa.Array]:
+        """What the expression comes to at the ends, the least first."""
+        ends = self._wide[1]
+        if not ends:
+            nothing = pa.nulls(0, self.rows.schema[self.name].arrow_type)
+            return nothing, nothing
+        (name,) = self._names
+        type_ = self.rows.schema[name].arrow_type
+        low, high = (
+            self._evaluate(pa.table({name: pa.array([of[side] for of in ends], type_)}))
+            for side in (0, 1)
+        )
+        return (low, high) if direction(self.node) > 0 else (high, low)
+
+    @cached_property
+    def _values(self) -> ValuesOfRows:
+        listed, combination = self._listed_values
+        wide = np.array(self._wide[0], dtype=np.int64)
+        pool = pa.concat_arrays([listed, *self._limits()])
+        unique = pc.unique(pool)
+        unique = unique.take(pc.sort_indices(unique))
+        rank = as_numpy(pc.index_in(pool, value_set=unique)).astype(np.int64)
+        of = np.concatenate([combination, wide, wide])
+        number = self._combinations.number
+        low, high = np.full(number, len(unique)), np.full(number, -1)
+        np.minimum.at(low, of, rank)
+        np.maximum.at(high, of, rank)
+        low[high < 0] = -1
+        times = np.bincount(of, minlength=number)
+        of_row = self._combinations.of_row
+
+        def expected(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
+            by_combination = np.bincount(of_row[rows], chance, number)
+            return np.bincount(rank, by_combination[of] / times[of], len(unique))
+
+        return ValuesOfRows(
+            unique,
+            lambda: exact(unique, self.name),
+            low[of_row],
+            high[of_row],
+            expected,
+            attained=not self._parts[1],
+        )
+
+    def _require_ends(self, meant: Meant, attendance: Attendance, called: str) -> None:
+        """Make sure that every row that is meant has ends.
+
+        Raises:
+            QueryError: where one has not.
+        """
+        without = np.zeros(self._combinations.number, dtype=bool)
+        without[self._wide[2]] = True
+        hiding = without[self._combinations.of_row[meant.rows]]
+        if hiding.any():
+            number = attendance.counts(meant.where(hiding))[1]
+            raise QueryError(self._refusal(number, called))
+
+    def _refusal(self, number: int, called: str) -> str:
+        """Why an aggregate has no bounds, and what to ask in its place."""
+        hidden = ", ".join(map(_written, self._names))
+        ends = self._known_ends()
+        where = f"with WHERE {hidden} BETWEEN {ends[0]} AND {ends[1]}, or " if ends else ""
+        rows = f"{number:,} {'row hides' if number == 1 else 'rows hide'} {hidden} (*)"
+        return f"{rows}: {called}({self._text}) has no bounds; ask {where}of another column"
+
+    @property
+    def _text(self) -> str:
+        """What is aggregated, in SQL."""
+        return self.node.copy().transform(_unquoted).sql("duckdb")
+
+    def _known_ends(self) -> tuple[str, str] | None:
+        """The least and the greatest number that labels of the column tell."""
+        (name, *more) = self._names
+        scale = scale_of(self.rows.schema[name])
+        if more or scale is None:
+            return None
+        hull = hull_of(self.rows.labels[name][0], scale)
+        if hull is None:
+            return None
+        low, high = (literal(scale.value(end)).sql("duckdb") for end in hull)
+        return low, high
+
+
+def _written(name: str) -> str:
+    """A column's name as a query writes it."""
+    return _unquoted(exp.column(name)).sql("duckdb")
+
+
+def _unquoted(node: exp.Expr) -> exp.Expr:
+    """A column without quotes, where its name needs none."""
+    if not isinstance(node, exp.Column):
+        return node
+    return exp.column(node.name, quoted=not (node.name.isidentifier() and node.name.islower()))
