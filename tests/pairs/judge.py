@@ -1,6 +1,7 @@
 """Hold an answer against the answers of all worlds."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.rest import REST
 from tests.pairs.faults import NEAR, OF_ROOT, fault_of, has_root, is_near, json_fault, placed
 from tests.pairs.possible.releases import PairedRelease
 from tests.pairs.possible.shapes import exactly
@@ -56,10 +58,15 @@ class _Seen:
     present: int = 0
     kept: int = 0
 
-    def add(self, found: Found) -> None:
-        self.found[id(found)] = found
+    def add(self, found: Sequence[Found]) -> None:
+        """Add a world's rows: several where some column's values are none that a label names.
+
+        What these come to together is not judged.
+        """
+        if len(found) == 1:
+            self.found[id(found[0])] = found[0]
         self.present += 1
-        self.kept += found.kept
+        self.kept += any(row.kept for row in found)
 
     def values(self, place: int) -> set[Any]:
         return {found.values[place] for found in self.found.values()}
@@ -81,8 +88,11 @@ class _Judge:
         self._result = Judgement()
         self._seen: dict[Key, _Seen] = {}
         for found in self._in_worlds:
+            rows: dict[Key, list[Found]] = defaultdict(list)
             for key, row in found.items():
-                self._seen.setdefault(key, _Seen()).add(row)
+                rows[self._place(key)].append(row)
+            for key, of_key in rows.items():
+                self._seen.setdefault(key, _Seen()).add(of_key)
 
     def judgement(self) -> Judgement:
         """Return the faults."""
@@ -94,14 +104,34 @@ class _Judge:
             self._result.loose_rows += not seen.kept
             for place, formula in enumerate(self._query.formulas):
                 self._judge_cell(key, seen, place, formula, row[f"a{place}"])
-        if self._query.order:
+        if self._query.order and not self._has_rest:
             self._judge_order()
         return self._result
 
     @cached_property
     def _keys(self) -> list[Key]:
         names = [f"k{place}" for place in range(len(self._query.keys))]
-        return [tuple(exactly(row[name]) for name in names) for row in self._answer.rows]
+        return [
+            tuple(row[name] if row[name] is REST else exactly(row[name]) for name in names)
+            for row in self._answer.rows
+        ]
+
+    @cached_property
+    def _named(self) -> list[set[Any]]:
+        """The values of each group column that some row of the answer names."""
+        columns = zip(*self._keys, strict=True)
+        return [{value for value in column if value is not REST} for column in columns]
+
+    @cached_property
+    def _has_rest(self) -> bool:
+        return any(value is REST for key in self._keys for value in key)
+
+    def _place(self, key: Key) -> Key:
+        """Return the row of the answer that a world's row is in: the rest holds what has none."""
+        if key in self._keys or not self._has_rest:
+            return key
+        pairs = zip(key, self._named, strict=True)
+        return tuple(value if value in named else REST for value, named in pairs)
 
     @cached_property
     def _is_cut(self) -> bool:
@@ -140,7 +170,7 @@ class _Judge:
 
     def _judge_ends(self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds) -> None:
         """Judge ends that are said to be attained, where all worlds are listed."""
-        if not self._release.worlds.listed or not self._release.complete:
+        if any(value is REST for value in key) or not self._release.worlds.listed or not self._release.complete:
             return
         values = seen.values(place) | self._of_no_rows(key, seen, place)
         self._result.ends += 1

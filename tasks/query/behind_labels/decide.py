@@ -1,6 +1,6 @@
 """Conditions that DuckDB decides on values, and their parts by the columns that they are about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import duckdb
@@ -72,6 +72,29 @@ def by_column(node: exp.Expr) -> list[exp.Expr]:
         part = exp.paren(part, copy=False)
         found[place] = part if known is None else kind(this=known, expression=part)
     return list(found.values())
+
+
+def decides_labels_once(node: exp.Expr, labelled: Collection[str]) -> bool:
+    """Decide whether each labelled column stands in one part of a condition, and there alone.
+
+    Parts are combined as if they did not depend on each other. Of two parts about one label both
+    may be possible, and never on the same row.
+    """
+    seen: set[str] = set()
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        columns = columns_of(part)
+        labels = set(columns) & set(labelled)
+        if len(columns) > 1 and isinstance(part, exp.Paren | exp.Not):
+            waiting.append(part.this)
+        elif len(columns) > 1 and isinstance(part, exp.And | exp.Or):
+            waiting += by_column(part.copy())
+        elif labels & seen or (labels and len(columns) > 1):
+            return False
+        else:
+            seen |= labels
+    return True
 
 
 def columns_of(node: exp.Expr) -> list[str]:

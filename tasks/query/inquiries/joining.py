@@ -59,13 +59,8 @@ def _require_one_column(joins: Sequence[JoinedTable], by: Sequence[str]) -> None
 def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
     """Refuse a join by a column whose labels stand for several values: no text matches those."""
     names = {name for joined in joins for name in joined.keys}
-    calculable = WAYS[declared.form.shows].calculable
-    columns = {
-        name: column
-        for name, column in declared.columns.items()
-        if name in names and column.role not in calculable
-    }
-    if not columns:
+    columns = {name: column for name, column in declared.columns.items() if name in names}
+    if not declared.recoded:
         return
     microdata = read_table(tables[TABLE])
     labels = read_labels(microdata, columns, reader_for(form_of(declared)))

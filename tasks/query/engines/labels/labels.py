@@ -11,7 +11,7 @@ The uniform estimator counts each row with its chance, see
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from itertools import product
@@ -28,7 +28,7 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.forms.recoded.recoded import read_labels
 from sfumato.tasks.microdata.table import Column, key
-from sfumato.tasks.query.behind_labels.decide import columns_of
+from sfumato.tasks.query.behind_labels.decide import columns_of, decides_labels_once
 from sfumato.tasks.query.behind_labels.three_valued import ThreeValued
 from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import estimate_of
@@ -96,7 +96,8 @@ class LabelsEngine:
             condition = self._cell(question, keys, values)
             outcomes = rows.outcomes(condition)
             must = outcomes.must
-            asked = _AskedRows(self, rows, condition, {})
+            exact = condition is None or decides_labels_once(condition, rows.labels)
+            asked = _AskedRows(self, rows, condition, {}, exact)
             for others, chosen in _split(rows, plain, outcomes):
                 if question.group_by and not len(chosen):
                     continue
@@ -151,15 +152,29 @@ class LabelsEngine:
 
 @dataclass(frozen=True, eq=False)
 class _AskedRows:
-    """Aggregates over rows that a condition means; `hidden` keeps what it leaves of labels."""
+    """Aggregates over rows that a condition means.
+
+    `hidden` keeps what the condition leaves of labels; `decided_exactly` says whether all that it
+    leaves possible on a row is.
+    """
 
     engine: LabelsEngine
     rows: Rows
     condition: exp.Expr | None
     hidden: dict[str, HiddenValues]
+    decided_exactly: bool
 
     def bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
-        """The bounds of an aggregate.
+        """Return the bounds of an aggregate.
+
+        Raises:
+            QueryError: where a row that is meant hides any number.
+        """
+        found = self._bounds(aggregate, meant)
+        return found if self.decided_exactly else replace(found, attained=False)
+
+    def _bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
+        """Return the bounds, as if the parts of the condition did not depend on each other.
 
         Raises:
             QueryError: where a row that is meant hides any number.
