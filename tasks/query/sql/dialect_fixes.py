@@ -229,7 +229,8 @@ def _nearest(node: exp.Expr, part: str) -> exp.Expr | None:
     while around is not None:
         parts = around if isinstance(around, exp.With) else around.args.get("with_")
         found = (of for of in (parts.expressions if parts else ()) if of.alias == part)
-        if (nearest := next(found, None)) is not None:
+        nearest: exp.Expr | None = next(found, None)
+        if nearest is not None:
             return nearest
         around = around.parent
     return None
