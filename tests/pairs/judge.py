@@ -170,7 +170,11 @@ class _Judge:
 
     def _judge_ends(self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds) -> None:
         """Judge ends that are said to be attained, where all worlds are listed."""
-        if any(value is REST for value in key) or not self._release.worlds.listed or not self._release.complete:
+        if (
+            any(value is REST for value in key)
+            or not self._release.worlds.listed
+            or not self._release.complete
+        ):
             return
         values = seen.values(place) | self._of_no_rows(key, seen, place)
         self._result.ends += 1
