@@ -137,7 +137,7 @@ def remarks(found: "Answer") -> Iterator[str]:
     if maybe:
         yield f"rows that may not be in the answer: {maybe} of {len(found.rows)}"
     if any(found.rest):
-        yield f"{REST}: people whose label may hide a value that no published label names"
+        yield f"{REST}: published rows whose label, such as *, may hide a value that no label names"
     if found.by_estimate:
         yield "ordered by estimates"
     if not all(one.attained for one in bounds):

@@ -21,13 +21,13 @@ from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.sql.session import open_session
 
 _REFUSED = (
-    "databases would refuse the SQL of this query: DuckDB does ({kind}), for instance because of a "
-    "number that is too large or a division by 0; change the numbers of the query"
+    "databases would refuse the SQL of this query, as DuckDB does: a number may be too large, or a "
+    "divisor 0. Change that number in the query"
 )
 _ANY_VALUE = (
-    "column {named}: databases would refuse the SQL of this query. It takes every value that a "
-    "label can stand for, and some label of the column can stand for any value. Ask for the values "
-    "that you name, as in WHERE {column} = …, or ask with `sfumato query`"
+    "column {named}: databases would refuse the SQL of this query, because some label of the "
+    "column may stand for any value. Name the values, as in WHERE {column} = …, or ask with "
+    "`sfumato query`"
 )
 
 
@@ -78,11 +78,9 @@ class Rewriter:
         self._require_values(rewritten)
         try:
             self.connection.execute(rewritten.sql())
-        except duckdb.Error as error:
-            refusal = _REFUSED.format(kind=type(error).__name__)
-        else:
-            return text
-        raise QueryError(refusal)
+        except duckdb.Error:
+            raise QueryError(_REFUSED) from None
+        return text
 
     def _require_values(self, rewritten: Rewritten) -> None:
         """Make sure that tables of values have some: labels can stand for any number of them.

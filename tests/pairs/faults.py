@@ -7,6 +7,7 @@ of that by 10^-12 of the number.
 
 from decimal import Decimal
 from fractions import Fraction
+from math import ulp
 from typing import Any
 
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -34,6 +35,9 @@ def fault_of(bounds: Bounds, value: Any, slack: Fraction) -> str:
     return "" if low - room <= value <= high + room else "outside"
 
 
+_LEAST_FLOAT = Fraction(ulp(0.0))
+
+
 def json_fault(bounds: Bounds) -> bool:
     """Tell whether JSON narrows bounds, or widens them by more than rounding does."""
     written = bounds.document()
@@ -42,7 +46,7 @@ def json_fault(bounds: Bounds) -> bool:
         if not isinstance(end, int | Fraction | Decimal):
             continue
         outward = (Fraction(written[side]) - Fraction(end)) * sign
-        if not 0 <= outward <= abs(Fraction(end)) * _OF_JSON:
+        if not 0 <= outward <= abs(Fraction(end)) * _OF_JSON + _LEAST_FLOAT:
             return True
     return False
 

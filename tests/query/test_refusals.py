@@ -108,9 +108,9 @@ REFUSED = [
 
 NOT_WRITTEN = [
     ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY of a sensitive column"),
-    ("SELECT COUNT(*) FROM microdata WHERE loss > 5 OR age > 2", "OR of conditions"),
+    ("SELECT AVG(loss) FROM microdata WHERE loss > 5 OR age > 2", "AVG where OR joins conditions"),
     ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > SUM(loss)", "a calculation with aggregates"),
-    ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR NOT (loss = 5)", "OR of conditions"),
+    ("SELECT VARIANCE(loss) FROM microdata WHERE age = 1 OR loss = 5", "a calculation with aggre"),
     ("SELECT SUM(age) FROM microdata WHERE loss > 1", "an exact aggregate beside conditions"),
     ("SELECT MEDIAN(age) FROM microdata", "PERCENTILE_CONT of a column published as it is"),
     ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY of what has bounds"),

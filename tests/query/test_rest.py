@@ -426,13 +426,13 @@ def test_limit_is_answered_where_no_hidden_value_comes_first(limit, expected):
         (
             ["3", "*", "*"],
             "AVG(x)",
-            "2 rows hide x (*): AVG(x) has no bounds; ask with WHERE x BETWEEN 3 AND 3, or of "
+            "AVG(x) has no bounds: 2 rows hide x (*). Add x BETWEEN 3 AND 3 to WHERE, or ask about "
             "another column",
         ),
-        (["3", "9", "*"], "MAX(x + 1)", "1 row hides x (*): MAX(x + 1) has no bounds; ask with "),
-        (["*"], "MAX(x)", "1 row hides x (*): MAX(x) has no bounds; ask of another column"),
+        (["3", "9", "*"], "MAX(x + 1)", "MAX(x + 1) has no bounds: 1 row hides x (*). Add x "),
+        (["*"], "MAX(x)", "MAX(x) has no bounds: 1 row hides x (*). Ask about another column"),
         (["3", "*"], "SUM(x) FILTER (WHERE x > 3)", "1 row hides x"),
-        (["3", "*"], "SUM(x % 2)", "1 row hides x"),
+        (["3", "*"], "SUM(x % 2)", "1 row hides x behind a label. Ask about each column by itself"),
     ],
 )
 def test_numbers_without_ends_are_refused_with_how_many_rows_hide_them(labels, sql, reason):
@@ -523,7 +523,7 @@ def test_the_rest_is_told_wherever_an_answer_is_shown(capsys):
     assert table["x"].to_pylist() == ["(any other value)", None]
     assert table["x_rest"].to_pylist() == [False, True]
     for text in (repr(answer), answer._repr_html_()):
-        assert "people whose label may hide a value" in text
+        assert "published rows whose label, such as *" in text
         named = text.replace("&quot;", '"')
         assert named.index('"(any other value)"') < named.rindex("(any other value)")
     answer_as(answered(labels, BY_X, "string"), "csv")

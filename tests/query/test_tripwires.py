@@ -86,7 +86,7 @@ def test_bounds_that_cannot_be_are_a_fault_that_names_what_was_asked(
     with pytest.raises(Fault) as caught:
         ask(selected, grouped)
     assert str(caught.value).startswith(f"{construct}: its ")
-    assert "please report the query" in str(caught.value)
+    assert "Please report the query" in str(caught.value)
     for end in (bounds.lower, bounds.upper):
         assert str(end) not in str(caught.value)
 
@@ -116,7 +116,7 @@ def test_what_only_having_or_order_by_ask_is_judged_too(broken):
 
 def test_a_calculation_upside_down_is_called_as_it_is_shown(monkeypatch):
     monkeypatch.setattr(Calculation, "bounds", lambda *_: Bounds(2, 1))
-    with pytest.raises(Fault, match=r"^twice: its lower bound came out above"):
+    with pytest.raises(Fault, match=r"^twice: its lower bound is above"):
         ask("2 * SUM(loss) AS twice")
 
 
@@ -168,7 +168,7 @@ def test_a_formula_that_has_limits_is_held_to_them(upper, is_fault):
     inquiry = Inquiry((Measure(formula, "half"),), (), (part,), formula, (), None, ())
     tripwires = Tripwires(inquiry, DECLARED, PublishedValues(TABLES, DECLARED))
     if is_fault:
-        with pytest.raises(Fault, match=r"^half: its bounds came out beyond"):
+        with pytest.raises(Fault, match=r"^half: its bounds lie outside"):
             tripwires.require([Bounds(0, upper)])
     else:
         tripwires.require([Bounds(0, upper)])

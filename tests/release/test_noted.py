@@ -15,7 +15,7 @@ MISSPELT = "SELECT COUNT(*) FROM microdata WHERE town = 'bee'"
 COUNT = "SELECT COUNT(*) FROM microdata"
 AVERAGE = "SELECT AVG(wage) FROM microdata WHERE age < 40"
 NOTE = "no published row has town = 'bee'; nearest: 'Bee'"
-FAULT = "AVG(wage): its bounds came out beyond anything that it can be on this release"
+FAULT = "AVG(wage): its bounds lie outside what is possible"
 
 
 @pytest.fixture

@@ -130,4 +130,4 @@ def test_a_file_of_queries(small, tmp_path, capsys):
         first, _, last = shown.err.splitlines()
         assert shown.out == ""
         assert first.startswith("sfumato: query 1, line 1: ")
-        assert last == "sfumato: 1 of 1 queries were refused, as was said"
+        assert last == "sfumato: 1 of 1 queries have no answer (reasons above)"

@@ -121,7 +121,7 @@ def query(
     tell(opened)
     if refused:
         kind = Fault if any(isinstance(error, Fault) for error in refused) else QueryError
-        raise kind(f"{len(refused)} of {len(asked)} queries were refused, as was said")
+        raise kind(f"{len(refused)} of {len(asked)} queries have no answer (reasons above)")
 
 
 def _answer(

@@ -45,7 +45,7 @@ def why_not_written(formula: Formula, types: Callable[[str], str]) -> str | None
     if not isinstance(inner, AmongRows) or not times:
         return "a calculation with aggregates"
     if inner.function not in (among.proportion, among.count_among):
-        return "a CASE with values in it"
+        return "SUM or AVG of a CASE that returns a column"
     parts = (inner.part, inner.others, inner.rows)
     if not all(isinstance(of, Plain | Pooled | Constant) for of in parts):
         return "a share of a total over all groups"
@@ -61,7 +61,7 @@ def _why_not_pooled(formula: Pooled, types: Callable[[str], str]) -> str | None:
     if formula.name not in _POOLED:
         return f"{formula.name.upper()} {where}"
     if formula.name in ("min", "max") and len(formula.values) > 2:
-        return f"{formula.name.upper()} {where}, more than two"
+        return f"{formula.name.upper()} {where} (more than two sets of rows)"
     if formula.name == "sum" and types(str(formula.values[0].aggregate.sensitive)) == "float":
         return f"SUM of floats {where}"
     return None

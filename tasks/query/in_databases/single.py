@@ -94,7 +94,7 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(one.sensitive for one in inquiry.calculated),
         "GROUP BY of a sensitive column": any(key.banded for key in inquiry.keys),
-        "an aggregate of values behind labels": _is_of_labels(inquiry, declared),
+        "an aggregate of a column with labels": _is_of_labels(inquiry, declared),
     }
     found = next((reason for reason, holds in reasons.items() if holds), None)
     return (
@@ -118,7 +118,8 @@ def _of_formulas_asked(inquiry: Inquiry, declared: Terms) -> str | None:
     if inquiry.having is not None:
         return "HAVING beside a proportion, or beside OR of columns that are published apart"
     exact = [a for of in formulas for a in of.asked if a.aggregate in inquiry.parts[a.part].exact]
-    return "an exact aggregate beside a proportion, or beside OR" if exact else None
+    beside = "an aggregate of a column published as it is, beside a proportion or OR"
+    return beside if exact else None
 
 
 def _is_of_labels(inquiry: Inquiry, declared: Terms) -> bool:

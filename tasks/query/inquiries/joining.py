@@ -73,8 +73,8 @@ def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[Joine
             rows = "row shows" if hidden == 1 else "rows show"
             raise QueryError(
                 f"JOIN by {quote_name(name)}: {hidden:,} {rows} it as a label for several values, "
-                "and which of them a row has is not published. Ask by the values themselves: "
-                f"WHERE {quote_name(name)} IN (…)"
+                "so they match no single key. Ask for the values instead: "
+                f"WHERE {exp.column(name, quoted=True).sql('duckdb')} IN (…)"
             )
 
 

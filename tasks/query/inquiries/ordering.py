@@ -127,7 +127,7 @@ def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, l
         QueryError: where they are not.
     """
     exact = ", ".join(quote_name(key.name) for key in inquiry.keys if key.name.isprintable())
-    hint = f": order by {exact}" if exact and not any(row.rest for row in ordered) else ""
+    hint = f"Order by {exact}, or ask" if exact and not any(row.rest for row in ordered) else "Ask"
     if not all(row.certain for row in ordered[:last]):
         raise QueryError(
             "LIMIT: it is not certain that every row is in the answer, so that it is not certain "
@@ -135,14 +135,14 @@ def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, l
         )
     if inquiry.limit is not None and any(row.rest for row in ordered[:last]):
         raise QueryError(
-            "LIMIT: labels that hide their value may stand for further rows of any value, so that "
-            "it is not certain which ones are left: ask without LIMIT"
+            "LIMIT: hidden values (*) may be further rows of the answer, and could come first. Ask "
+            "without LIMIT"
         )
     groups = [ordered[:first], ordered[first:last], ordered[last:]]
     for before, after in pairwise(groups):
         if not _surely_before(inquiry.order, before, after):
             raise QueryError(
-                f"LIMIT: the bounds leave open which rows come first{hint}, or ask without LIMIT"
+                f"LIMIT: the bounds leave open which rows come first. {hint} without LIMIT"
             )
 
 

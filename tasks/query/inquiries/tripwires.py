@@ -33,7 +33,7 @@ class LimitedFormula(Protocol):
 
 
 class Tripwires:
-    """What each formula of an inquiry may come to at all."""
+    """Limits of every formula of an inquiry."""
 
     def __init__(self, inquiry: Inquiry, declared: Declared, values: PublishedValues) -> None:
         """Look up the limits of every formula.
@@ -60,15 +60,15 @@ class Tripwires:
             if lower is None or upper is None:
                 continue
             if _is_above(lower, upper):
-                raise _fault(construct, "its lower bound came out above its upper bound")
+                raise _fault(construct, "its lower bound is above its upper bound")
             if _is_above(limits[0], lower) or _is_above(upper, limits[1]):
-                raise _fault(construct, "its bounds came out beyond anything that it can be")
+                raise _fault(construct, "its bounds lie outside what is possible")
 
 
 def _fault(construct: str, wrong: str) -> Fault:
     return Fault(
-        f"{construct}: {wrong} on this release: this is a fault of Sfumato, and the query is not "
-        "answered; please report the query"
+        f"{construct}: {wrong}. This is a fault of Sfumato, so the query has no answer. Please "
+        "report the query"
     )
 
 
@@ -114,7 +114,7 @@ def _construct(formula: Formula, label: str | None) -> str:
     """A formula as a reader knows it."""
     aggregate = _aggregate(formula)
     if aggregate is None or not (aggregate.sensitive or "*").isprintable():
-        return label or "what HAVING or ORDER BY calculates"
+        return label or "a calculation in HAVING or ORDER BY"
     distinct = "DISTINCT " if aggregate.distinct else ""
     return f"{aggregate.kind.called}({distinct}{aggregate.sensitive or '*'})"
 

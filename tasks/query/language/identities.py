@@ -159,7 +159,7 @@ _OF_CASE: Mapping[str, Callable[[Call, Cased], Narrowed | None]] = {
 
 @dataclass(frozen=True)
 class RowSet:
-    """RowSet of an answer's cells.
+    """Rows of an answer's cells.
 
     Attributes:
         where: what holds on them besides WHERE; None where nothing else has to.
@@ -196,7 +196,7 @@ class Counted:
 def is_mean(summed: RowSet, counted: Counted) -> bool:
     """Decide whether SUM(x) over some rows, divided by a count, is AVG(x): the rows are the same.
 
-    RowSet whose x is null have to be left out of both or of neither.
+    Rows whose x is null have to be left out of both or of neither.
     """
     return (
         counted.times == 1

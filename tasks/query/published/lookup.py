@@ -123,7 +123,7 @@ class Lookup:
 
 
 def low_and_high(ends: Sequence[Ends], type_: pa.DataType) -> pa.Table:
-    """Return pairs of ends as the table that `inside` takes."""
+    """Return pairs of ends as the table that `Lookup.met_between` takes."""
     low, high = (pa.array([pair[side] for pair in ends], type_) for side in (0, 1))
     return pa.table({_LOW: low, _HIGH: high})
 

@@ -103,7 +103,10 @@ def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str
     values = [rows.evaluate(table, node.copy()).cast(type_) for table in tables]
     listed = pc.unique(pa.concat_arrays(values)).to_pylist()
     if any(isinstance(of, float) and not -inf < of < inf for of in listed):
-        raise QueryError("GROUP BY of a calculation that is infinite, or no number, in some row")
+        raise QueryError(
+            "GROUP BY of a calculation that is infinite, or not a number in some row. Divide by "
+            "NULLIF(…, 0)"
+        )
     is_open = bool(hidden) if span is not None else bool(combined.is_open.any())
     return _with_rest(listed, null=is_open and schema[name].nulls, rest=is_open)
 

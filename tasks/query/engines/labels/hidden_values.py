@@ -24,6 +24,11 @@ from sfumato.tasks.query.engines.labels.values_of_rows import ValuesOfRows
 from sfumato.tasks.query.question.functions import direction
 from sfumato.tasks.sql.parse import literal
 
+_UNDEFINED = (
+    "a calculation fails for a value that a label may hide: a division by 0, or a number too "
+    "large. Divide by NULLIF(…, 0), or leave such values out with WHERE"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class HiddenValues:
@@ -92,12 +97,12 @@ class HiddenValues:
     def _evaluate(self, table: pa.Table) -> pa.Array:
         try:
             values = self.rows.evaluate(table, self.node.copy())
-            return values.cast(self.rows.schema[self.name].arrow_type)
+            found = values.cast(self.rows.schema[self.name].arrow_type)
         except (QueryError, pa.ArrowInvalid):
-            raise QueryError(
-                "a calculation that is undefined behind some label, or beyond its type "
-                "(NULLIF(…, 0) as a divisor is null where it would be 0)"
-            ) from None
+            raise QueryError(_UNDEFINED) from None
+        if pa.types.is_floating(found.type) and pc.all(pc.is_finite(found)).as_py() is False:
+            raise QueryError(_UNDEFINED)
+        return found
 
     @cached_property
     def _ends(self) -> EndsOfLabels | None:
@@ -190,12 +195,17 @@ class HiddenValues:
             raise QueryError(self._refusal(number, called))
 
     def _refusal(self, number: int, called: str) -> str:
-        """Why an aggregate has no bounds, and what to ask in its place."""
-        hidden = ", ".join(map(_written, self._names))
+        """Return the refusal of an aggregate without bounds, with what to ask instead."""
+        hidden = ", ".join(_written(name) for name in self._names if name in self.rows.labels)
+        rows = f"{number:,} {'row hides' if number == 1 else 'rows hide'} {hidden}"
+        if self._ends is None:
+            return (
+                f"{called}({self._text}) has no bounds: {rows} behind a label. Ask about each "
+                "column by itself, or for COUNT(*) FILTER (WHERE …) with this calculation"
+            )
         ends = self._known_ends()
-        where = f"with WHERE {hidden} BETWEEN {ends[0]} AND {ends[1]}, or " if ends else ""
-        rows = f"{number:,} {'row hides' if number == 1 else 'rows hide'} {hidden} (*)"
-        return f"{rows}: {called}({self._text}) has no bounds; ask {where}of another column"
+        where = f"Add {hidden} BETWEEN {ends[0]} AND {ends[1]} to WHERE, or ask" if ends else "Ask"
+        return f"{called}({self._text}) has no bounds: {rows} (*). {where} about another column"
 
     @property
     def _text(self) -> str:
