@@ -69,7 +69,8 @@ def test_questions_that_were_answered_wrongly(name, releases):
             if query.names() <= {*release.declared.columns, "years", "rate"}:
                 run.of(release, [query], name)
     require_no_faults(run.figures)
-    assert run.figures.total > 5
+    least = 1 if "labelled" in name else 5  # most labels stand for several values: refused
+    assert run.figures.total > least
 
 
 def test_the_judge_denies_what_a_world_denies(releases):

@@ -94,7 +94,6 @@ NOT_WRITTEN = {
     "SELECT CASE WHEN age < 4 THEN 'a' ELSE 'A' END, COUNT(*) FROM microdata GROUP BY 1": "in case",
     "SELECT SUM(loss + 1) FROM microdata": "sensitive values",
     "SELECT SUM(loss), AVG(age) FILTER (WHERE loss > 1) FROM microdata": "beside conditions",
-    "SELECT COUNT(*) FROM microdata WHERE age > 1 OR loss > 1": "OR of conditions",
     "SELECT vip, MIN(MIN(age)) OVER () FROM microdata GROUP BY vip": "all rows of the answer",
     "SELECT vip FROM microdata GROUP BY vip HAVING COUNT(*) FILTER (WHERE loss > 1) > 1": "HAVING",
     "SELECT SUM(age * loss) FROM microdata": "a product",

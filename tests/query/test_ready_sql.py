@@ -1,3 +1,5 @@
+from hashlib import sha256
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +11,8 @@ from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.help_tables.rows import help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from tests.query.asked import FORMS
+from tests.query.asked import declare as declare_all
 from tests.query.releases import write
 from tests.query.worlds import column, declare, with_help
 
@@ -145,3 +149,27 @@ def test_the_script_of_a_split_release_runs(tmp_path, monkeypatch, sensitive, ta
     assert "microdata holds" not in told
     opened = answer(Release(tmp_path, declared, {}), query)
     assert opened.rows == rows
+
+
+def test_releases_of_earlier_layouts_keep_their_bytes():
+    """The digest is of what software of layout 5 wrote for these declarations."""
+    scripts = {}
+    for form in FORMS:
+        for missing in (False, True):
+            declared = declare_all(*form, missing=missing).model_copy(
+                update={"software": {LAYOUT: "5"}}
+            )
+            for name in declared.named("sensitive"):
+                columns = {
+                    other: of
+                    for other, of in declared.columns.items()
+                    if of.role != "sensitive" or other == name
+                }
+                alone = declared.model_copy(update={"columns": columns})
+                scripts[f"{form} {missing} {name}"] = duckdb_script(alone)
+            scripts[f"{form} {missing} all"] = duckdb_script(declared)
+    text = "\n".join(f"{name}\n{scripts[name]}" for name in sorted(scripts))
+    assert sha256(text.encode()).hexdigest() == WRITTEN_BEFORE
+
+
+WRITTEN_BEFORE = "8505a9e8fd2e95f95891e70016ae38c0eeb3d5429454365c06537754b87edf76"

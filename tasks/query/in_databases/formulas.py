@@ -12,7 +12,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from sfumato.tasks.query.in_databases.ends import Ends, counts_beside, ends_of, quotients_of
-from sfumato.tasks.query.in_databases.side_by_side import Written, numbered, same_keys
+from sfumato.tasks.query.in_databases.side_by_side import Written, number_columns, same_keys
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.formulas import AskedOfPart, Formula, Pooled
 from sfumato.tasks.query.question.having import Reading
@@ -111,7 +111,7 @@ class FormulaQuery:
 
     def _rows(self, question: Question, name: str) -> exp.Subquery:
         calculated = {column.name: column.expression for column in self.inquiry.calculated}
-        asked = replace(numbered(question, question.aggregates), calculated=calculated)
+        asked = replace(number_columns(question, question.aggregates), calculated=calculated)
         return self.written(asked, "possible").subquery(name, copy=False)
 
     def _kept(self, reading: Reading) -> exp.Expr | None:

@@ -34,7 +34,7 @@ def side_by_side(
     """
     whole = asked.whole
     counts = [one for one in whole.aggregates if one.label not in asked.places]
-    first = numbered(replace(whole, order=(), limit=None, offset=0), counts or [ROWS])
+    first = number_columns(replace(whole, order=(), limit=None, offset=0), counts or [ROWS])
     tables = [_FIRST, *(_OTHER.format(number) for number in range(len(asked.others)))]
     columns: list[exp.Expr] = []
     for item in whole.shown:
@@ -53,12 +53,12 @@ def side_by_side(
     rows = _under(written(first, reading), _FIRST)
     query = exp.select(*columns, copy=False).from_(rows, copy=False)
     for table, question in zip(tables[1:], asked.others, strict=True):
-        tree = written(numbered(question, question.aggregates), "possible")
+        tree = written(number_columns(question, question.aggregates), "possible")
         join(query, _under(tree, table), same_keys(question, _FIRST, table), "LEFT")
     return query
 
 
-def numbered(question: Question, aggregates: Sequence[Aggregate]) -> Question:
+def number_columns(question: Question, aggregates: Sequence[Aggregate]) -> Question:
     """Return the question with its columns under names of ours: k0, k1, … and a0, a1, …."""
     keys = [GroupColumn(name, f"k{n}") for n, name in enumerate(question.group_by)]
     named = [replace(one, label=f"a{n}") for n, one in enumerate(aggregates)]

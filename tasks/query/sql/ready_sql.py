@@ -7,10 +7,8 @@ from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.help_tables.build import help_names
-from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.sql.bounds_query import bounds_query
+from sfumato.tasks.query.sql.conditions.quotients import to_nearest
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
@@ -44,13 +42,11 @@ def duckdb_script(declared: Declared) -> str:
 
 
 def _rewritten(query: str, declared: Declared) -> str:
-    """The SQL of an example, with means as the release's layout has them."""
-    question = read_question(query, declared)
-    means = any(asked.kind.help and asked.kind.help.per_row for asked in question.aggregates)
-    if tells("outward bounds", declared.software) or not means:
-        return rewrite(query, declared).sql()
-    tree = bounds_query(question, relations(declared).rows, means="nearest")
-    return write_bounds(tree, DIALECTS["duckdb"])
+    """Return the SQL of an example, with means as the release's layout has them."""
+    rewritten = rewrite(query, declared)
+    if tells("outward bounds", declared.software):
+        return rewritten.sql()
+    return write_bounds(to_nearest(rewritten.tree), DIALECTS["duckdb"])
 
 
 def _examples(declared: Declared, way: SqlWay) -> list[str]:

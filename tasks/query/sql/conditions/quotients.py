@@ -1,6 +1,6 @@
 """Quotients that are bounds: a mark in queries, until it is known which database rounds them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
@@ -58,3 +58,47 @@ def _over(node: exp.Expr, names: dict[str, str], parts: list[exp.Expr]) -> exp.E
         names[text] = f"part_{len(parts)}"
         parts.append(alias(node.copy(), names[text]))
     return own(names[text], _SUMMED)
+
+
+def to_nearest(tree: exp.Select) -> exp.Select:
+    """Return a query with its quotients rounded to the nearest float, without queries for sums.
+
+    It is what `over_sums`, and means of running totals, were before bounds were rounded outwards.
+    """
+    for outer in list(tree.find_all(exp.Select)):
+        inner = _sums_below(outer)
+        if inner is not None and outer.parent is not None:
+            outer.replace(_inlined(outer, inner))
+    inner = _sums_below(tree)
+    return tree if inner is None else _inlined(tree, inner)
+
+
+def _sums_below(query: exp.Select) -> exp.Select | None:
+    """Return the query of sums that another one is over."""
+    source = query.args.get("from_")
+    if source is None or source.this.alias != _SUMMED:
+        return None
+    below: exp.Select = source.this.this
+    return below
+
+
+def _inlined(outer: exp.Select, inner: exp.Select) -> exp.Select:
+    """Return the inner query with the columns of the outer one, of its sums themselves."""
+    sums = {of.alias: of.this for of in inner.expressions if isinstance(of, exp.Alias)}
+    running = isinstance(outer.expressions[0], exp.Star)
+    columns = [inner.expressions[0].copy()] if running else []
+    columns += [
+        alias(_nearest(column.this, sums, running), column.alias, quoted=not running)
+        for column in outer.expressions[len(columns) :]
+    ]
+    found = inner.select(*columns, append=False)
+    if outer.args.get("with_"):
+        found.set("with_", outer.args["with_"].copy())
+    return found
+
+
+def _nearest(node: exp.Expr, sums: Mapping[str, exp.Expr], running: bool) -> exp.Expr:
+    if isinstance(node, exp.Column):
+        return sums[node.name].copy()
+    over, under = (sums[part.name].copy() for part in node.expressions)
+    return plain_quotient(exp.cast(over, "double") if running else over, under)
