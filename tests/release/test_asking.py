@@ -77,7 +77,7 @@ def test_a_wrong_query_among_many_is_told_and_the_others_are_answered(ask, file)
     assert third["rows"]
     reason = "column 'town' is selected but not grouped by"
     assert refused == {"query": 2, "line": 4, "error": reason}
-    assert "1 of 3 queries were refused" in err
+    assert "1 of 3 queries have no answer" in err
 
 
 @pytest.mark.parametrize("how", [[], ["--rewrite", "duckdb"]])

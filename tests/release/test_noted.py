@@ -104,7 +104,7 @@ def test_notes_in_python(release):
 def test_a_fault_ends_with_1_and_gives_no_number_out(ask, broken, format_):
     code, out, err = ask(AVERAGE, "--format", format_)
     assert (code, out) == (1, "")
-    assert f"sfumato: {FAULT}: this is a fault of Sfumato" in err
+    assert f"sfumato: {FAULT}. This is a fault of Sfumato" in err
     assert not {"4321", "4,321", "9876", "9,876"} & set(err.split())
 
 
@@ -123,7 +123,7 @@ def test_the_other_queries_of_a_file_are_answered_in_json(ask, broken, file):
     assert first["rows"] and third["rows"]
     assert set(second) == {"query", "line", "error"}
     assert second["error"].startswith(FAULT)
-    assert "1 of 3 queries were refused" in err
+    assert "1 of 3 queries have no answer" in err
 
 
 def test_the_other_lines_that_are_served_are_answered(serve, broken):

@@ -74,9 +74,10 @@ def to_nearest(tree: exp.Select) -> exp.Select:
 
 
 def _sums_below(query: exp.Select) -> exp.Select | None:
-    """Return the query of sums that another one is over."""
+    """Return the query of sums that a query with quotients is over."""
     source = query.args.get("from_")
-    if source is None or source.this.alias != _SUMMED:
+    divides = any(True for column in query.expressions for _ in marked_quotients(column))
+    if source is None or source.this.alias != _SUMMED or not divides:
         return None
     below: exp.Select = source.this.this
     return below
