@@ -90,7 +90,7 @@ class _Judge:
         for found in self._in_worlds:
             rows: dict[Key, list[Found]] = defaultdict(list)
             for key, row in found.items():
-                rows[self._place(key)].append(row)
+                rows[self._place(key, row)].append(row)
             for key, of_key in rows.items():
                 self._seen.setdefault(key, _Seen()).add(of_key)
 
@@ -126,9 +126,12 @@ class _Judge:
     def _has_rest(self) -> bool:
         return any(value is REST for key in self._keys for value in key)
 
-    def _place(self, key: Key) -> Key:
-        """Return the row of the answer that a world's row is in: the rest holds what has none."""
-        if key in self._keys or not self._has_rest:
+    def _place(self, key: Key, row: Found) -> Key:
+        """Return the row of the answer that a world's row is in: the rest holds what has none.
+
+        A row that HAVING drops may be of a named value that has no row in the answer.
+        """
+        if key in self._keys or not self._has_rest or not row.kept:
             return key
         pairs = zip(key, self._named, strict=True)
         return tuple(value if value in named else REST for value, named in pairs)

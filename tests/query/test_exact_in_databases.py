@@ -87,7 +87,7 @@ def test_databases_answer_as_the_engine_does(form, sensitive, kind, tmp_path):
 NOT_WRITTEN = {
     "SELECT AVG(age) FROM microdata WHERE loss > 1": "beside conditions on values",
     "SELECT age + 1, COUNT(*) FROM microdata WHERE loss > 1 GROUP BY 1": "beside conditions",
-    "SELECT MEDIAN(age) FROM microdata": "PERCENTILE_CONT of a column",
+    "SELECT MEDIAN(age) FROM microdata": "MEDIAN/PERCENTILE_CONT of a column",
     'SELECT UPPER("Sex"), COUNT(*) FROM microdata GROUP BY 1': "the function UPPER",
     "SELECT age // 0, COUNT(*) FROM microdata GROUP BY 1": "what can be 0",
     "SELECT age / 2, COUNT(*) FROM microdata GROUP BY 1": "a calculation with DIV",

@@ -129,7 +129,7 @@ def test_five_are_said_and_the_others_are_counted():
     told = notes(f"{COUNT}age IN (1, 2, 3, 4, 5, 6, 7, 17)")
     assert len(told) == 6
     assert told[0] == "no published row has age = 1; published values: 17 to 90"
-    assert told[-1] == "and 2 more"
+    assert told[-1] == "conditions that no published row meets, not listed: 2"
 
 
 def test_a_long_constant_is_cut():
@@ -249,7 +249,7 @@ def test_who_asks_for_the_label_of_a_code_is_told_the_code():
     release = CORPUS / "format-6-labels" / "public" / "corpus-permuted" / "0001"
     found = sfumato.open(release)
     assert found.query(f"{COUNT}sex = 'Women'").notes == (
-        "no published row has sex = 'Women'; 'Women' is the label of 'Female'",
+        "no published row has sex = 'Women'; the codebook's 'Women' is written 'Female'",
     )
     assert found.query(f"{COUNT}sex = 'neither'").notes == (
         "no published row has sex = 'neither'; published values: 'Female', 'Male'",

@@ -112,7 +112,7 @@ NOT_WRITTEN = [
     ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > SUM(loss)", "a calculation with aggregates"),
     ("SELECT VARIANCE(loss) FROM microdata WHERE age = 1 OR loss = 5", "a calculation with aggre"),
     ("SELECT SUM(age) FROM microdata WHERE loss > 1", "an exact aggregate beside conditions"),
-    ("SELECT MEDIAN(age) FROM microdata", "PERCENTILE_CONT of a column published as it is"),
+    ("SELECT MEDIAN(age) FROM microdata", "MEDIAN/PERCENTILE_CONT of a column published as it is"),
     ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY of what has bounds"),
     ("SELECT COUNT(*) FROM microdata OFFSET 1", "OFFSET without LIMIT"),
     ("SELECT MIN(MIN(age)) OVER () FROM microdata GROUP BY vip", "exact aggregate of all rows"),

@@ -561,7 +561,7 @@ def test_bands_of_many_wide_ranges():
         for band in range(ends[0], ends[1] + 1):
             high[band] += 1
     assert found == [*((band, (low[band], high[band] + 1)) for band in range(3)), (REST, (0, 1))]
-    with pytest.raises(QueryError, match="ask for ranges of your own"):
+    with pytest.raises(QueryError, match="Ask for your own ranges"):
         answered(["[1, 20000000]"], sql, form="generalized")
 
 

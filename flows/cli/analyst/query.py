@@ -100,8 +100,8 @@ def query(
     before) or an announced --digest. Others are answered from, too, and said to be unverified.
 
     Answers every query in a file that it can; lists the others with their number, line and reason.
-    The exit code is then 2, or 1 where an answer would have been wrong: that is a fault of Sfumato.
-    A note says which values in a query no published row has.
+    The exit code is then 2, or 1 if Sfumato computed impossible bounds (a fault of Sfumato).
+    Notes name values in a query that no published row has.
 
     With --format json a file of queries gives one document for each, a line each. So does --serve
     for each line of stdin, with its `id`, until stdin ends; what is wrong is an `error` with the

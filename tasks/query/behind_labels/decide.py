@@ -29,7 +29,7 @@ def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Exp
 
 
 def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> pa.Array:
-    """What an expression comes to on each row of a table, in order.
+    """Evaluate an expression on each row of a table, in order.
 
     Raises:
         QueryError: where it cannot be evaluated.

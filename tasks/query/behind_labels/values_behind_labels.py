@@ -245,10 +245,10 @@ def constants_of(
         allowed: the comparisons.
         name: of the column; where it is None, the condition is about one alone.
     """
-    if isinstance(node, exp.Column) or not any(_is(part, name) for part in node.walk()):
+    if isinstance(node, exp.Column) or not any(_is_column(part, name) for part in node.walk()):
         return []
     operands = [part.unnest() for part in node.iter_expressions()]
-    constants = [part for part in operands if not _is(part, name)]
+    constants = [part for part in operands if not _is_column(part, name)]
     if len(constants) < len(operands) and not isinstance(node, _CONNECTIVES):
         apart = all(part.find(exp.Column) is None for part in constants)
         return constants if isinstance(node, allowed) and apart else None
@@ -257,7 +257,7 @@ def constants_of(
     return list(chain(*known)) if len(known) == len(of_parts) else None
 
 
-def _is(node: exp.Expr, name: str | None) -> bool:
+def _is_column(node: exp.Expr, name: str | None) -> bool:
     """Decide whether a node is a column: any, or that of a name."""
     return isinstance(node, exp.Column) and name in (None, node.name)
 

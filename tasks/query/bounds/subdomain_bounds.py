@@ -135,13 +135,12 @@ class Cells:
         Raises:
             QueryError: where it has no bounds here.
         """
-        if kind.of_cells is None:
-            raise QueryError(f"{kind.called} has no bounds where ranges stand for sensitive values")
+        of_cells = require_bounds(kind)
         return [
             replace(bounds, may_be_empty=bool(low < kind.fewest))
             if high >= kind.fewest
             else Bounds(None, None, None)
-            for bounds, low, high in zip(kind.of_cells(self), self._least, self.most, strict=True)
+            for bounds, low, high in zip(of_cells(self), self._least, self.most, strict=True)
         ]
 
     def _at(self, ranks: np.ndarray) -> list[Value]:
@@ -161,3 +160,17 @@ class Cells:
             return [None] * len(ends)
         known = (None if np.isnan(of) else Fraction(float(of)) for of in expected)
         return [within(of, *pair) for of, pair in zip(known, ends, strict=True)]
+
+
+def require_bounds(kind: OfCells) -> Callable[[Cells], list[Bounds]]:
+    """Return what bounds an aggregate in every cell.
+
+    Raises:
+        QueryError: where nothing does.
+    """
+    if kind.of_cells is None:
+        raise QueryError(
+            f"{kind.called} has no bounds where ranges stand for sensitive values. AVG, MIN, MAX "
+            "and COUNT(*) FILTER (WHERE …) have"
+        )
+    return kind.of_cells

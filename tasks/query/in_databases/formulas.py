@@ -46,18 +46,18 @@ class FormulaQuery:
                 place = [key.name for key in self.inquiry.keys].index(item.name)
                 shown.append(alias(own(f"k{place}", _MADE), item.label, quoted=True))
             elif isinstance(item, Measure):
-                columns, ends = self._made(item.formula, number)
+                columns, ends = self._formula_columns(item.formula, number)
                 made += columns
                 names = (f"{item.label}_{end}" for end in BOUNDS)
                 shown += [
                     alias(of, name, quoted=True) for of, name in zip(ends, names, strict=True)
                 ]
-        inner = exp.select(*made, copy=False).from_(self._beside(), copy=False)
-        kept = self._kept(reading)
+        inner = exp.select(*made, copy=False).from_(self._joined_bounds(), copy=False)
+        kept = self._group_condition(reading)
         inner = inner if kept is None else inner.where(kept, copy=False)
         return exp.select(*shown, copy=False).from_(inner.subquery(_MADE), copy=False)
 
-    def _made(self, formula: Formula, number: int) -> tuple[list[exp.Expr], Ends]:
+    def _formula_columns(self, formula: Formula, number: int) -> tuple[list[exp.Expr], Ends]:
         """Return columns that are made for a formula, and its ends over these."""
         overs, unders = ([f"{of}{number}_{end}" for end in BOUNDS] for of in ("over", "under"))
         quotients = quotients_of(formula, self._columns)
@@ -88,7 +88,7 @@ class FormulaQuery:
                     aggregates.append(of.aggregate)
         return asked
 
-    def _beside(self) -> exp.Subquery:
+    def _joined_bounds(self) -> exp.Subquery:
         """Return the bounds of all questions, in a row for each row of the answer."""
         names = tuple(key.name for key in self.inquiry.keys)
         base = self.inquiry.parts[self._base].question(names).with_aggregates([ROWS])
@@ -114,7 +114,7 @@ class FormulaQuery:
         asked = replace(number_columns(question, question.aggregates), calculated=calculated)
         return self.written(asked, "possible").subquery(name, copy=False)
 
-    def _kept(self, reading: Reading) -> exp.Expr | None:
+    def _group_condition(self, reading: Reading) -> exp.Expr | None:
         """Return the condition that a group has rows, possibly or certainly."""
         if not self.inquiry.keys:
             return None

@@ -128,11 +128,11 @@ def _comparable(value: Any) -> Any:
     return value
 
 
-def _is_above(one: Any, other: Any) -> bool:
+def _is_above(left: Any, right: Any) -> bool:
     """Whether a value is above another; nothing is where one is not known, or of another kind."""
-    if one is None or other is None or _kind(one) is not _kind(other):
+    if left is None or right is None or _kind(left) is not _kind(right):
         return False
-    return bool(one > other)
+    return bool(left > right)
 
 
 def _kind(value: Any) -> type:

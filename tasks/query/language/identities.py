@@ -112,8 +112,8 @@ def _counted_case(call: Call, cased: Cased) -> Narrowed | None:
             nothing = narrow(_counting(call), exp.false())
             return Narrowed(nothing, None, call.where, Fraction(1), None)
         if is_constant(cased.then):
-            return _over(_counting(call), cased)
-        return _over(replace(call, of=cased.then), cased)
+            return _narrowed_case(_counting(call), cased)
+        return _narrowed_case(replace(call, of=cased.then), cased)
     never_null = is_constant(cased.then) and not isinstance(cased.then, exp.Null)
     if never_null and is_constant(cased.otherwise):
         return Narrowed(_counting(call), None, call.where, Fraction(1), None)
@@ -126,19 +126,19 @@ def _summed_case(call: Call, cased: Cased) -> Narrowed | None:
     if cased.otherwise is not None and otherwise is None:
         return None
     if number is not None:
-        return _over(_counting(call), cased, number, otherwise)
+        return _narrowed_case(_counting(call), cased, number, otherwise)
     if is_constant(cased.then) or otherwise:
         return None
-    return _over(replace(call, of=cased.then), cased, Fraction(1), otherwise)
+    return _narrowed_case(replace(call, of=cased.then), cased, Fraction(1), otherwise)
 
 
 def _other_case(call: Call, cased: Cased) -> Narrowed | None:
     if cased.otherwise is not None or is_constant(cased.then):
         return None
-    return _over(replace(call, of=cased.then), cased)
+    return _narrowed_case(replace(call, of=cased.then), cased)
 
 
-def _over(
+def _narrowed_case(
     call: Call, cased: Cased, times: Fraction = Fraction(1), otherwise: Fraction | None = None
 ) -> Narrowed:
     part = narrow(call, cased.condition)

@@ -52,7 +52,7 @@ class Lookup:
         row = exp.select(*(exp.alias_(end, name, quoted=True) for name, end in pairs))
         return self._met(row.subquery(_ROWS), asked, between, among_ends=True)
 
-    def beside(self, values: pa.Array, comparison: ColumnComparison) -> Ends:
+    def neighbours(self, values: pa.Array, comparison: ColumnComparison) -> Ends:
         """Return the values of a column next to a constant: below it, and above it."""
         column, constant = exp.column(comparison.column, quoted=True), comparison.constants[0]
         below = _filtered(exp.Max, column, exp.LT, constant)
@@ -60,7 +60,7 @@ class Lookup:
         (ends,) = self._with(pa.table({comparison.column: values}), exp.select(below, above))
         return ends[0], ends[1]
 
-    def alike(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
+    def similar_texts(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
         """Return the texts that are the fewest edits away from another one, if these are few.
 
         Letters' case does not count. A third of the characters may differ.

@@ -42,8 +42,9 @@ def notes_on(
         notes = [_note(comparison, values, declared) for comparison in impossible[:_MOST]]
     except QueryError:
         return ()
-    more = len(impossible) - len(notes)
-    return (*notes, f"and {more} more") if more else tuple(notes)
+    if more := len(impossible) - len(notes):
+        notes.append(f"conditions that no published row meets, not listed: {more}")
+    return tuple(notes)
 
 
 def _impossible(
@@ -59,7 +60,7 @@ def _impossible(
 
 
 def _is_logical(comparison: ColumnComparison, lookup: Lookup) -> bool:
-    """Whether a comparison can hold at all: BETWEEN 5 AND 3 is empty whatever is published."""
+    """Decide whether a comparison can hold at all: BETWEEN 5 AND 3 cannot, in any data."""
     if comparison.kind != "range":
         return True
     low, high = (exp.paren(constant) for constant in comparison.constants)
@@ -86,7 +87,7 @@ def _of_ordered(comparison: ColumnComparison, column: PublishedColumn, lookup: L
         return ""
     inside = ends is None or comparison in lookup.met_between(ends, [comparison])
     if comparison.kind == "equality" and inside:
-        pieces = [lookup.beside(values, comparison) for values in column.values()]
+        pieces = [lookup.neighbours(values, comparison) for values in column.values()]
         below = [low for low, _ in pieces if low is not None]
         above = [high for _, high in pieces if high is not None]
         if below and above:
@@ -115,8 +116,8 @@ def _of_unordered(
             text for text in texts if codes.get(text, "").casefold() == constant.name.casefold()
         ]
         if meant:
-            return f"{constant_text(constant)} is the label of {_shown(meant[0])}"
-        nearest = lookup.alike(texts, constant.name.strip("%_"), _NEAREST)
+            return f"the codebook's {constant_text(constant)} is written {_shown(meant[0])}"
+        nearest = lookup.similar_texts(texts, constant.name.strip("%_"), _NEAREST)
         if nearest:
             return f"nearest: {', '.join(map(_shown, nearest))}"
     if not 0 < len(known) <= _FEW:

@@ -89,7 +89,8 @@ class Calculations:
         if hidden := [name for name, role in roles.items() if role not in way.calculable]:
             raise QueryError(
                 f"column {quote_name(hidden[0])}: its values are not published as they are, and "
-                "nothing is calculated of them: compare it with constants"
+                "nothing is calculated of them. Write the comparison as a condition: "
+                "COUNT(*) FILTER (WHERE … > …)"
             )
         return bool(apart)
 

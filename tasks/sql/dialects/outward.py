@@ -118,7 +118,7 @@ def quotient(
 
 
 def _and_small(ends: exp.Expr, over: exp.Expr, most: exp.Expr) -> exp.Expr:
-    """That a quotient ends after few bits, and what it is made of is not large."""
+    """Return the condition that a quotient ends after few bits and its dividend is small."""
     return exp.and_(ends, exp.LTE(this=exp.Abs(this=over.copy()), expression=most))
 
 

@@ -72,8 +72,8 @@ def group_keys(
     cells = prod(len(key.values) for key in keys)
     if cells > _CELLS:
         raise QueryError(
-            f"GROUP BY of labelled columns would have {cells:,} rows, and at most {_CELLS:,} are "
-            "answered: group by fewer columns, or by ranges as FLOOR(age / 10)"
+            f"GROUP BY of columns with labels would give {cells:,} rows; the limit is {_CELLS:,}. "
+            "Group by fewer columns, or by ranges such as FLOOR(age / 10)"
         )
     return keys
 
@@ -89,7 +89,7 @@ def _values_of_labels(rows: Rows, name: str) -> list[Any]:
 
 
 def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str) -> list[Any]:
-    """What an expression comes to on the values behind labels."""
+    """List the results of an expression on the values behind labels."""
     names = columns_of(node)
     combined = rows.combinations(names, [node])
     tables = [combined.table]
@@ -131,8 +131,8 @@ def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
     """
     if any(map(_is_range, labels)):
         raise QueryError(
-            f"GROUP BY {what}: a label is a range of too many values to list: ask for ranges of "
-            "your own, as COUNT(*) FILTER (WHERE … BETWEEN … AND …)"
+            f"GROUP BY {what}: a label is a range of too many values to list. Ask for your own "
+            "ranges: COUNT(*) FILTER (WHERE … BETWEEN … AND …)"
         )
 
 

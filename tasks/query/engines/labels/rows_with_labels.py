@@ -219,7 +219,7 @@ class Rows:
         return tried_column(codes, tried, few, column.arrow_type)
 
     def evaluate(self, table: pa.Table, node: exp.Expr) -> pa.Array:
-        """What an expression comes to on each row of a table."""
+        """Evaluate an expression on each row of a table."""
         return evaluate(self._connection, table, node)
 
     def fold(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:

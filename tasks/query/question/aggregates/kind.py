@@ -98,6 +98,7 @@ class AggregateKind:
         adds: whether it adds values up.
         known_width: how wide its bounds are for who knows nothing but how many rows there are and
             how far apart their values are at most.
+        written: how queries write it, where that is not its name.
     """
 
     name: str
@@ -120,6 +121,7 @@ class AggregateKind:
     fewest: int = 1
     adds: bool = False
     known_width: Callable[[int, Fraction], Fraction] = lambda _rows, apart: apart
+    written: str = ""
 
     @property
     def measured(self) -> bool:
@@ -129,7 +131,7 @@ class AggregateKind:
     @property
     def called(self) -> str:
         """Its name in SQL, and in messages."""
-        return self.name.upper()
+        return self.written or self.name.upper()
 
 
 def sql_ends(lower: str, upper: str) -> Ends:

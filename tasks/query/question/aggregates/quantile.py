@@ -48,6 +48,7 @@ percentile_cont = AggregateKind(
     returns=lambda _: "float",
     of_share=_between,
     between=True,
+    written="MEDIAN/PERCENTILE_CONT",
 )
 percentile_disc = AggregateKind(
     name="percentile_disc",

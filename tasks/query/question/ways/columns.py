@@ -29,7 +29,8 @@ def _counted(kind: AggregateKind, name: str, declared: Terms) -> None:
     if not kind.counts_rows:
         raise QueryError(
             f"a release in form {declared.form.method} answers COUNT, not {kind.called}: who "
-            f"has which value is not published"
+            "has which value is not published. Ask for counts of a condition on each column: "
+            "COUNT(*) FILTER (WHERE …)"
         )
     require_never_null(name, declared)
 

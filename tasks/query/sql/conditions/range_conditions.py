@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.subdomain_bounds import require_bounds
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.question import Question
@@ -75,6 +76,7 @@ class RangeConditions:
         kinds = {a.kind for a in self.question.aggregates if not a.kind.counts_rows}
         for aggregate in self.question.aggregates:
             if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
+                require_bounds(aggregate.kind)
                 raise QueryError(
                     f"{aggregate.kind.called} with a condition on a sensitive column is not "
                     f"written in SQL: ask with `sfumato query`"
