@@ -95,7 +95,9 @@ class Maker(Formulas):
             query = self._with_join(query)
         if not self._wants("CTE", 0.1):
             return query
-        kinds = ["filter", "filter", "calculated"]
+        kinds = ["filter"] * 2
+        if not query.distinct:  # which has no formula that needs the calculation
+            kinds += ["calculated"]
         if query.keys and query.formulas and not query.distinct and query.own is None:
             kinds += ["grouped"] * 3
         through = self._rng.choice(kinds)
@@ -106,8 +108,9 @@ class Maker(Formulas):
             return replace(query, through=through, inner=inner)
         derived = (("d", self._calculation(self._number())),)
         of = Aggregate(self._rng.choice(["SUM", "AVG", "COUNT", "MAX"]), Column("d"))
-        formulas = query.formulas if query.distinct else (*query.formulas[:2], Result(of))
-        return replace(query, through=through, derived=derived, formulas=formulas)
+        return replace(
+            query, through=through, derived=derived, formulas=(*query.formulas[:2], Result(of))
+        )
 
     def _of_groups(self, query: Query) -> Query:
         """Return a query in which HAVING, as a WHERE outside, names what is shown."""
