@@ -163,7 +163,8 @@ class AggregateLaws:
         checked = Counter()
         queries = [f"SELECT {call(name)} AS x FROM microdata{where}" for where in OF_SUBDOMAINS]
         if AGGREGATES[name].of_cells is None:
-            with pytest.raises(QueryError, match=f"{AGGREGATES[name].called} has no bounds where ranges"):
+            refused = f"{AGGREGATES[name].called} has no bounds where ranges"
+            with pytest.raises(QueryError, match=refused):
                 answers_on(small(0)[0], SMALL, queries)
             return
         for tables, meant in tables_of_subdomains():
