@@ -39,7 +39,7 @@ from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.profile.page import write_profile
 from sfumato.tasks.profile.roles import propose_roles
 from sfumato.tasks.profile.skeletons import Rows
-from sfumato.tasks.profile.units import FoundUnit, find_unit
+from sfumato.tasks.profile.units import FoundUnit, find_gaps, find_unit
 from sfumato.tasks.stages.ingest import FETCHED
 
 _LONGEST = 63
@@ -57,6 +57,7 @@ class WrittenSpec:
         profile: the private page.
         undecided: what the draft needs besides the confirmation, None where it needs nothing.
         guess: the encoding of the source, where it is only likely.
+        unnumbered: what is to be said of rows that lack the number of a person, None if none does.
     """
 
     spec: Path
@@ -64,6 +65,7 @@ class WrittenSpec:
     profile: Path
     undecided: str | None
     guess: str | None
+    unnumbered: str | None
 
 
 def write_first_spec(
@@ -106,7 +108,7 @@ def write_first_spec(
     write_atomically(spec, text.encode(), _SPEC_MODE)
     written = draft.found.source.csv
     guess = written.encoding if is_guess(written, options) else None
-    return WrittenSpec(spec, tuple(files), profile, undecided, guess)
+    return WrittenSpec(spec, tuple(files), profile, undecided, guess, _unnumbered(draft))
 
 
 def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
@@ -116,17 +118,30 @@ def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
     if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
         unit = None
     rows = found.microdata.rows
-    if unit is not None and unit.repeats:
-        kept = _first_rows(found.microdata, unit)
+    if unit is not None and (unit.repeats or unit.missing):
+        kept = _rows_of_people(found.microdata, unit)
         facts, rows = facts_of(kept, types), kept.rows
     roles = propose_roles(facts, unit, options)
-    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(facts, whole, roles))
+    gaps = find_gaps(facts) if unit is None else None
+    return SpecDraft(found, facts, rows, unit, gaps, roles, skeletons_of(facts, whole, roles))
 
 
-def _first_rows(microdata: Microdata, unit: FoundUnit) -> Microdata:
-    """The first row of each person."""
-    _, first = np.unique(microdata[unit.name].codes, return_index=True)
-    return microdata.take(np.sort(first))
+def _rows_of_people(microdata: Microdata, unit: FoundUnit) -> Microdata:
+    """The rows that are somebody's; of several of a person the first."""
+    codes = microdata[unit.name].codes
+    _, first = np.unique(codes, return_index=True)
+    rows = np.sort(first) if unit.repeats else np.arange(len(codes))
+    return microdata.take(rows[codes[rows] >= 0])
+
+
+def _unnumbered(draft: SpecDraft) -> str | None:
+    if draft.unit is not None and draft.unit.missing:
+        left_out = "they are nobody's, and left out (nulls: drop-row)"
+        return f"rows without {draft.unit.name!r}: {draft.unit.missing:,}: {left_out}"
+    if draft.gaps is not None:
+        counted = "too many for it to say who is who: rows are counted as people (unit: row)"
+        return f"rows without {draft.gaps.name!r}: {draft.gaps.missing:,}: {counted}"
+    return None
 
 
 def _undecided(text: str) -> str | None:

@@ -18,7 +18,8 @@ def without_nulls(
 ) -> np.ndarray:
     """Those of some rows (positions, int64) that the null policies leave, in their order.
 
-    A dropped column matters only where it names a policy itself, and no null is fit for a unit.
+    A dropped column matters only where it names a policy itself. Rows without a unit are nobody's:
+    they are refused, unless the unit itself says nulls: drop-row.
 
     Raises:
         InputError: for a null where nulls are refused.
@@ -28,7 +29,12 @@ def without_nulls(
         if _policy(columns[name], default) == "refuse" and null.any():
             with met.noted():
                 row = int(rows[np.argmax(null)])
-                raise input_error(file, "missing value", row=row, column=name)
+                hint = (
+                    ", of a unit: nulls: drop-row leaves such rows out"
+                    if columns[name].unit
+                    else ""
+                )
+                raise input_error(file, f"missing value{hint}", row=row, column=name)
         dropped |= null
     met.refuse()
     return rows[~dropped]
@@ -94,7 +100,7 @@ def _repeats(codes: np.ndarray) -> bool:
 
 def _policy(column: ColumnSpec, default: NullPolicy) -> NullPolicy:
     if column.unit:
-        return "refuse"
+        return "drop-row" if column.nulls == "drop-row" else "refuse"
     if column.role == "drop":
         return column.nulls or "category"
     return column.nulls or default

@@ -38,6 +38,7 @@ _NULLS = (
     "nulls: category keeps rows without a value, and null is one more value to promises; drop-row "
     "leaves these rows out"
 )
+_UNNUMBERED = "rows without one are nobody's, and are left out (nulls: drop-row)"
 _NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
 _PROMISED = (
     "Nobody can be told from k - 1 others by the quasi-identifiers; each group has l different "
@@ -55,6 +56,7 @@ class SpecDraft:
         facts: of the represented rows.
         rows: how many these are.
         unit: whom they are about.
+        gaps: a column that would say so, did not many rows lack a value of it.
         roles: by column.
         skeletons: of hierarchies by quasi-identifier.
     """
@@ -63,6 +65,7 @@ class SpecDraft:
     facts: tuple[ColumnFacts, ...]
     rows: int
     unit: FoundUnit | None
+    gaps: ColumnFacts | None
     roles: Mapping[str, ProposedRole]
     skeletons: Mapping[str, Skeleton]
 
@@ -143,7 +146,7 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
             yield _comment(_said(draft, one, proposed), "  ")
             yield f"  {_scalar(one.name)}: {_flow(keys)}\n"
     if draft.unit is None:
-        yield _comment(_NO_UNIT)
+        yield _comment(_NO_UNIT if draft.gaps is None else _of_gaps(draft.gaps))
         yield "unit: row\n"
     elif draft.unit.household in draft.identifiers:
         yield _comment(_HOUSEHOLD)
@@ -155,7 +158,8 @@ def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str)
     if one.type != "string":
         keys["type"] = one.type
     if draft.unit is not None and draft.unit.name == one.name:
-        keys |= {"unit": True} | ({"repeat": "keep-one"} if draft.unit.repeats else {})
+        keys |= {"unit": True} | ({"nulls": "drop-row"} if draft.unit.missing else {})
+        keys |= {"repeat": "keep-one"} if draft.unit.repeats else {}
     else:
         keys |= propose_nulls(one)
     if one.name in draft.skeletons:
@@ -168,13 +172,22 @@ def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str)
 
 def _said(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole) -> str:
     words = proposed.reason
-    if draft.unit is not None and draft.unit.name == one.name and draft.unit.repeats:
-        words += f". {_REPEATS}"
+    if draft.unit is not None and draft.unit.name == one.name:
+        words += f"; {_UNNUMBERED}" if draft.unit.missing else ""
+        words += f". {_REPEATS}" if draft.unit.repeats else ""
     if proposed.role == "sensitive" and one.missing:
         words += f"; {_NULLS}"
     if one.name in draft.skeletons:
         words += f"; hierarchy: {draft.skeletons[one.name].words}"
     return words
+
+
+def _of_gaps(one: ColumnFacts) -> str:
+    name = _scalar(one.name)
+    return (
+        f"Many rows have no {name}: rows are counted as people, so each must have one. If {name} "
+        f"numbers people, complete it, and write {name}: {{role: identifier, unit: true}}."
+    )
 
 
 def _release(draft: SpecDraft) -> Iterator[str]:

@@ -48,12 +48,14 @@ class Pattern:
         use: what it is to a person: a way to reach or know them, or a code that many share.
         fits: whether a text is one.
         own: whether most rows must have one of their own.
+        shared: whether rows must share values, as they do codes: two rows or more for each.
     """
 
     title: str
     use: Literal["contact", "code"]
     fits: Callable[[str], bool]
     own: bool = False
+    shared: bool = False
 
 
 def recognise(column: Column) -> str | None:
@@ -64,7 +66,7 @@ def recognise(column: Column) -> str | None:
     if len(texts) < _ENOUGH:
         return None
     own = 2 * len(column.values) > int((column.codes >= 0).sum())
-    found = (p for p in PATTERNS if own or not p.own)
+    found = (p for p in PATTERNS if not (p.shared if own else p.own))
     return next((p.title for p in found if _share(p.fits, texts) >= _SHARE), None)
 
 
@@ -107,15 +109,15 @@ def _is_iban(text: str) -> bool:
 
 _PHONE_LIKE = _whole(_PHONE)
 
-FREE_TEXT, POSTCODE = "free text", "postcode"
+FREE_TEXT, POSTCODE, ICD = "free text", "postcode", "ICD code"
 PATTERNS: tuple[Pattern, ...] = (
     Pattern("e-mail address", "contact", _whole(_EMAIL)),
     Pattern("web address", "contact", _whole(_URL)),
     Pattern("UUID", "contact", _whole(_UUID)),
     Pattern("IP address", "contact", _whole(_ADDRESS)),
     Pattern("IBAN", "contact", _is_iban),
-    Pattern(POSTCODE, "code", _whole(_POSTCODE)),
-    Pattern("ICD code", "code", _whole(_ICD)),
+    Pattern(POSTCODE, "code", _whole(_POSTCODE), shared=True),
+    Pattern(ICD, "code", _whole(_ICD), shared=True),
     Pattern("card number", "contact", _checked("luhn", least=13), own=True),
     *(Pattern("national id", "contact", _checked(m, least=7), own=True) for m in _NATIONAL),
     Pattern("phone number", "contact", _is_phone, own=True),

@@ -1,17 +1,18 @@
 """The role that each column seems to have, and why: a proposal, which a steward confirms."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from sfumato.expectations.errors import SpecError
+from sfumato.tasks.microdata.sensitive_texts import nearly_all_differ
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import Meaning, is_household, is_weight
 from sfumato.tasks.profile.options import DraftOptions
-from sfumato.tasks.profile.patterns import POSTCODE
+from sfumato.tasks.profile.patterns import ICD, POSTCODE
 from sfumato.tasks.profile.units import FoundUnit
 from sfumato.tasks.schema.columns import Role
 
@@ -28,6 +29,10 @@ _WEIGHT = (
     "publishes them, with words on why nobody is known by them"
 )
 
+_DIFFERENT = (
+    "nearly all its values differ, as numbers of people do. Can nobody be known by them? Then give "
+    "it role sensitive, and say why (all-different: <reason>)"
+)
 _ONE_VALUE = "all rows have one value, which no table can hide: say drop, or insensitive"
 
 
@@ -44,6 +49,12 @@ class ProposedRole:
     reason: str
 
 
+_LOOKS: Mapping[str, ProposedRole] = {
+    ICD: ProposedRole("sensitive", "its values look like ICD codes: diagnoses"),
+    POSTCODE: ProposedRole("quasi-identifier", "postcodes, which others may know"),
+}
+
+
 def propose_roles(
     facts: tuple[ColumnFacts, ...], unit: FoundUnit | None, options: DraftOptions
 ) -> dict[str, ProposedRole]:
@@ -58,13 +69,31 @@ def propose_roles(
         if said == "sensitive" and one.is_constant:
             raise SpecError(f"--role {one.name}=sensitive: {_ONE_VALUE}")
         if said is not None:
-            proposed[one.name] = ProposedRole(said, "said when this was drafted")
+            proposed[one.name] = ProposedRole(said, _said(one, said))
         elif unit is not None and unit.name == one.name:
             proposed[one.name] = ProposedRole("identifier", f"numbers people: {unit.by}")
         else:
             twin = next((other.name for other in facts[:number] if _same(one, other)), None)
-            proposed[one.name] = _proposed(one, twin, unit)
+            proposed[one.name] = _asked(one, _proposed(one, twin, unit))
     return proposed
+
+
+def _said(one: ColumnFacts, role: Role) -> str:
+    words = "said when this was drafted"
+    if role == "sensitive" and _is_text_of_its_own(one):
+        return f"{words}; {_DIFFERENT}"
+    return words
+
+
+def _asked(one: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
+    """A proposal, but no sensitive text that is nearly everybody's own: that is a question."""
+    if proposed.role == "sensitive" and _is_text_of_its_own(one):
+        return ProposedRole("drop", f"{proposed.reason}, but {_DIFFERENT}")
+    return proposed
+
+
+def _is_text_of_its_own(one: ColumnFacts) -> bool:
+    return one.type == "string" and nearly_all_differ(one.rows)
 
 
 def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:
@@ -79,7 +108,12 @@ def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> Pro
         return ProposedRole("drop", _WEIGHT)
     if twin is not None:
         return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
-    return _of_name(one) or _of_what_is_not_known(one)
+    named, looks = _of_name(one), _LOOKS.get(one.look or "")
+    if named is None:
+        return looks or _of_what_is_not_known(one)
+    if looks is not None and looks.role != named.role:
+        return replace(named, reason=f"{named.reason}, though its values look like {one.look}s")
+    return named
 
 
 def _of_values(one: ColumnFacts) -> ProposedRole | None:
@@ -87,10 +121,6 @@ def _of_values(one: ColumnFacts) -> ProposedRole | None:
         return ProposedRole("drop", "free text, which tells of people what no promise covers")
     if one.use == "contact":
         return ProposedRole("identifier", f"each value looks like: {one.look}")
-    if one.look == "ICD code":
-        return ProposedRole("sensitive", "its values look like ICD codes: diagnoses")
-    if one.look == POSTCODE:
-        return ProposedRole("quasi-identifier", "postcodes, which others may know")
     return None
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.patterns import ICD
 from sfumato.tasks.schema.hierarchy import ROOT
 
 SHARED = 10
@@ -73,7 +74,7 @@ def _of_codes(facts: ColumnFacts) -> Skeleton | None:
         return None
     longest = int(pc.max(pc.utf8_length(facts.column.values)).as_py())
     lengths = sorted({max(1, longest * part // 6) for part in (4, 3, 2)}, reverse=True)
-    if facts.look == "ICD code":
+    if facts.look == ICD:
         lengths = [3, 1]
     return Skeleton({"hierarchy": {"prefixes": lengths}}, None, "a rule: the beginnings of codes")
 

@@ -111,13 +111,24 @@ def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):
     assert (kept.dropped_by_filter, kept.dropped_for_nulls, kept.dropped_as_repeats) == (2, 0, 0)
 
 
-@pytest.mark.parametrize("policy", ["category", "drop-row", "refuse"])
+NOBODYS = "missing value, of a unit: nulls: drop-row leaves such rows out"
+
+
+@pytest.mark.parametrize("repeat", ["refuse", "keep-one", "all"])
+def test_rows_without_a_unit_are_left_out_where_it_says_so(tmp_path, repeat):
+    columns = people(id={"unit": True, "repeat": repeat, "nulls": "drop-row"})
+    kept = ingest_csv(tmp_path, PEOPLE + ",1,x\n,2,y\n", columns, "category")
+    assert values(kept, "id") == [7, 8, 9, 10]
+    assert (kept.dropped_for_nulls, kept.dropped_as_repeats) == (2, 0)
+
+
+@pytest.mark.parametrize("policy", [{"nulls": "category"}, {}, {"nulls": "refuse"}])
 def test_a_unit_is_never_null(tmp_path, policy):
-    columns = people(id={"unit": True, "repeat": "keep-one", "nulls": policy})
+    columns = people(id={"unit": True, "repeat": "keep-one", **policy})
     message = refusal(
         lambda: ingest_csv(tmp_path, PEOPLE + ",1,x\n", columns, "drop-row"), InputError
     )
-    assert message == f"{FILE}: row 5: column 'id': missing value"
+    assert message == f"{FILE}: row 5: column 'id': {NOBODYS}"
 
 
 @pytest.mark.parametrize("repeat", ["refuse", "keep-one"])
@@ -126,7 +137,7 @@ def test_rows_whose_unit_is_missing_are_nobodys(tmp_path, known, repeat):
     columns = people(id={"unit": True, "repeat": repeat, "type": "string"})
     content = f"id,age,city\n{known},1,x\n,2,x\n,3,x\n"
     message = refusal(lambda: ingest_csv(tmp_path, content, columns), InputError)
-    assert message == f"{FILE}: row {2 if known else 1}: column 'id': missing value"
+    assert message == f"{FILE}: row {2 if known else 1}: column 'id': {NOBODYS}"
 
 
 @given(

@@ -97,8 +97,8 @@ LOOKS = {
     "national id": ["111222333", "123456782", "100000009", "100000010", "200000007", "999996356"],
     "UUID": [f"123e4567-e89b-12d3-a456-{n:012}" for n in range(40)],
     "IP address": [f"10.0.0.{n}" for n in range(40)],
-    "ICD code": [f"{letter}{n:02}.{n % 9}" for n in range(30) for letter in "CEI"],
-    "postcode": [f"{n:04} {a}B" for n in range(1000, 1040) for a in "AX"],
+    "ICD code": [f"{letter}{n:02}.{n % 9}" for n in range(30) for letter in "CEI"] * 2,
+    "postcode": [f"{n:04} {a}B" for n in range(1000, 1040) for a in "AX"] * 2,
     "person's name": [f"{a} {b}" for a in ("Ada", "Kurt") for b in ("Gödel", "Noether", "Weyl")],
     "free text": [f"came on day {n} with pain in the arm" for n in range(40)],
     None: [f"w{n}" for n in range(40)],
@@ -110,6 +110,14 @@ def test_what_values_look_like(look):
     column = encode("x", "drop", pa.array(LOOKS[look]))
     (facts,) = facts_of(Microdata((column,), len(LOOKS[look])), {"x": "string"})
     assert facts.look == look
+
+
+@pytest.mark.parametrize("look", ["ICD code", "postcode"])
+def test_codes_that_nobody_shares_are_not_taken_for_codes(look):
+    different = list(dict.fromkeys(LOOKS[look]))
+    column = encode("x", "drop", pa.array(different))
+    (facts,) = facts_of(Microdata((column,), len(different)), {"x": "string"})
+    assert facts.look is None
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ def init(
     if written.guess is not None:
         accents = "look at letters with accents in the profile, or say --encoding"
         show.say(f"encoding: {written.guess}, which is only likely: {accents}")
+    if written.unnumbered is not None:
+        show.say(written.unnumbered)
     if written.undecided is not None:
         show.say(f"to be decided: {written.undecided}")
     show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
@@ -78,4 +80,5 @@ def _document(written: "WrittenSpec") -> dict[str, Any]:
         "profile": str(written.profile),
         "undecided": written.undecided,
         "encoding_guess": written.guess,
+        "unnumbered": written.unnumbered,
     }
