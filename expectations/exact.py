@@ -25,6 +25,10 @@ _UNROUNDED = Context(prec=400)  # the default context would round what has more 
 _SECOND_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
+class TooManyDigits(InputError):
+    """A number that needs more digits than verdicts and bounds are calculated with."""
+
+
 @dataclass(frozen=True, eq=False)
 class Exact:
     """Numbers as `units / 10**digits`; units are int64, or Python integers where those overflow."""
@@ -101,7 +105,7 @@ def _scaled(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
     digits = max((-int(d.normalize(_UNROUNDED).as_tuple().exponent) for d in decimals), default=0)
     digits = max(digits, 0)
     if digits > _DIGITS:
-        raise InputError(f"column {name!r}: a value needs more than {_DIGITS} decimals")
+        raise TooManyDigits(f"column {name!r}: a value needs more than {_DIGITS} decimals")
     return np.array([int(Fraction(d) * 10**digits) for d in decimals], dtype=object), digits
 
 
@@ -112,5 +116,5 @@ def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
     low, high = (int(units.min()), int(units.max())) if len(units) else (0, 0)
     largest = max(abs(low), abs(high))
     if largest >= 10**_DIGITS:
-        raise InputError(f"column {name!r}: a value needs more than {_DIGITS} digits")
+        raise TooManyDigits(f"column {name!r}: a value needs more than {_DIGITS} digits")
     return units.astype(np.int64 if 2 * largest <= INT64_MAX else object)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import Fault, QueryError
+from sfumato.expectations.exact import TooManyDigits
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
@@ -219,7 +220,12 @@ def ask_inquiry(
         QueryError: where it cannot be evaluated.
         Fault: where it is `judged`, and what was found cannot be right.
     """
-    found = answer_inquiry(asked, inquiry, estimates=estimates, judged=judged)
+    try:
+        found = answer_inquiry(asked, inquiry, estimates=estimates, judged=judged)
+    except TooManyDigits:
+        raise QueryError(
+            "what is calculated has more than 38 digits in some row: multiply by less, or ROUND it"
+        ) from None
     declared = asked.declared
     beside = estimates and declared.intervals is not None
     return Answer(

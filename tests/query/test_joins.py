@@ -1,5 +1,7 @@
 """Joins with an analyst's own tables: as a database would have them, in every world."""
 
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import product
 
 import pyarrow as pa
@@ -154,3 +156,70 @@ def test_columns_published_apart_are_joined_one_by_one():
         both = {"both": pa.table({"age": [0], "sex": ["f"]})}
         with pytest.raises(QueryError, match="publishes each column by itself"):
             answer_on(tables, declared, query, own={**own, **both})
+
+
+DAY = date(2024, 3, 1)
+NOON = datetime.combine(DAY, time(12))
+NEVER = {
+    "a time of day is no date": (
+        ("date", [DAY, DAY + timedelta(days=1)]),
+        pa.array([NOON - timedelta(hours=12), NOON], pa.timestamp("us")),
+        1,
+    ),
+    "three decimals are not two": (
+        ("decimal", [Decimal("1.50"), Decimal("2.25")]),
+        pa.array([1.501, 2.25]),
+        1,
+    ),
+    "a decimal of another scale": (
+        ("decimal", [Decimal("1.50"), Decimal("2.25")]),
+        pa.array([Decimal("1.500"), Decimal("2.251")], pa.decimal128(9, 3)),
+        1,
+    ),
+    "half is no integer": (("integer", [1, 2]), pa.array([1.0, 2.5]), 1),
+    "both zeros": (("float", [0.0, 1.0]), pa.array([-0.0, 3.0]), 1),
+    "a categorical": (("string", ["a", "b"]), pa.array(["b", "c"]).dictionary_encode(), 1),
+}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_no_key_matches_what_only_rounding_makes_equal(case):
+    (type_, published), own, matched = NEVER[case]
+    tables, declared = permuted_rows(type_, published)
+    counts = {"JOIN": matched, "LEFT JOIN": len(published)}
+    for kind, count in counts.items():
+        query = f"SELECT COUNT(*) AS n FROM microdata {kind} t USING (k)"
+        (row,) = answer_on(tables, declared, query, own={"t": pa.table({"k": own})}).rows
+        assert (row["n"].lower, row["n"].upper) == (count, count)
+
+
+def permuted_rows(type_, published):
+    """A release of rows with these keys, each with a sensitive value of its own."""
+    keys = column("quasi-identifier", type_, **({"scale": 2} if type_ == "decimal" else {}))
+    declared = declare(k=keys, s=column("sensitive", "integer"))
+    values = {
+        "k": pa.array(published, declared.columns["k"].arrow_type),
+        "s": list(range(len(published))),
+    }
+    microdata = pa.table({**values, "group_id": [0] * len(published)})
+    return {"microdata": microdata}, declared
+
+
+@pytest.mark.parametrize(
+    ("joined", "told"),
+    [
+        ("JOIN t ON m.k = t.a AND m.k = t.b", "'k' is to equal several columns of 't'"),
+        ("LEFT JOIN t ON m.k = t.a JOIN u ON t.a = u.a", "'a' is no published column"),
+        ("LEFT JOIN t USING (k) JOIN u ON t.k = u.a", "'k' is no published column"),
+        ("JOIN t ON m.k = t.a JOIN t ON m.k = t.b", "two tables are called 't'"),
+        ("JOIN t m ON m.k = m.a", "two tables are called 'm'"),
+        ("JOIN z USING (k)", "column 'at' has a time zone"),
+    ],
+)
+def test_joins_that_mean_something_else_are_refused(joined, told):
+    tables, declared = permuted_rows("integer", [1, 2])
+    t = pa.table({"a": [1, 2], "b": [2, 1], "k": [1, 3], "w": [10, 20]})
+    zoned = pa.table({"k": [1], "at": pa.array([0], pa.timestamp("s", "UTC"))})
+    own = {"t": t, "u": t, "z": zoned}
+    with pytest.raises(QueryError, match=told):
+        answer_on(tables, declared, f"SELECT COUNT(*) FROM microdata m {joined}", own=own)

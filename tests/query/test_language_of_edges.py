@@ -46,6 +46,7 @@ EDGES = (
     ),
     (0, "SELECT STDDEV(age), VARIANCE(loss) FROM microdata WHERE sex = 'f' OR NOT loss > 0"),
     (1, "SELECT age, 3 / SUM(gain), NULLIF(SUM(gain), 0) FROM microdata GROUP BY age"),
+    (0, "SELECT COALESCE(SUM(loss), 1, 2), COALESCE(SUM(loss)) FROM microdata WHERE loss > 9"),
 )
 
 
@@ -105,6 +106,8 @@ REFUSED = (
     ("SELECT loss / 0 AS r, COUNT(*) FROM microdata GROUP BY r", "infinite, or no number"),
     ("SELECT SUM(loss // 0) FROM microdata", r"undefined in some row.*NULLIF"),
     ("SELECT SUM(loss * 9223372036854775807) FROM microdata", "beyond its type"),
+    ("SELECT SUM(1e300 * loss) FROM microdata", "has more than 38 digits in some row"),
+    ("SELECT SUM(1e-300 * age) FROM microdata", "has more than 38 digits in some row"),
     ("SELECT SUM(age) * 1e300 * 1e300 FROM microdata", "more than the largest float"),
     ("SELECT ROUND(AVG(loss), 1000000000) FROM microdata", "ROUND takes .* 30 at most"),
     ("SELECT ROUND(AVG(loss), 1.5) FROM microdata", "ROUND takes a whole number"),

@@ -18,6 +18,8 @@ from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name
 
 _ALLOWED = frozenset({"this", "kind", "side", "on", "using"})
+_ROUNDED = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp)
+"""Types whose values another type may not hold as they are."""
 _KINDS = frozenset({("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")})
 
 
@@ -52,6 +54,7 @@ def _joined(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -
             "LEFT JOIN"
         )
     called, table = _own_table(join.this, own)
+    _require_new_name(called, source)
     keys = _keys(source, join, called, table)
     number = len(source.joins)
     names = {name: f"\x03{number}.{name}" for name in table.column_names}
@@ -78,13 +81,28 @@ def _own_table(node: exp.Expr, own: OwnTables) -> tuple[str, pa.Table]:
     if name is None:
         known = f": {', '.join(map(quote_name, own))}" if own else ": --table NAME=FILE gives one"
         raise QueryError(f"JOIN: no table of your own is called {quote_name(node.name)}{known}")
-    return node.alias or node.name, own[name]
+    return node.alias or node.name, _decoded(own[name])
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """The table with values where it has codes of a dictionary."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            values = table.column(place).cast(field.type.value_type)
+            table = table.set_column(place, field.name, values)
+    return table
+
+
+def _require_new_name(called: str, source: RowSource) -> None:
+    taken = {name.casefold() for name in (*source.others, source.called or "")}
+    if called.casefold() in taken:
+        raise QueryError(f"JOIN: two tables are called {quote_name(called)}: name one AS another")
 
 
 def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> dict[str, str]:
     """By published columns those of the table that they have to agree with."""
     using = join.args.get("using")
-    pairs = [(one.name, one.name) for one in using or ()]
+    pairs = [(exp.column(one.name, quoted=True), one.name) for one in using or ()]
     if not using:
         on = join.args.get("on")
         pairs = [] if on is None else [_pair(part.unnest(), called) for part in conjuncts(on)]
@@ -92,18 +110,22 @@ def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> di
         raise QueryError("JOIN needs USING (columns), or ON with columns that are equal")
     found: dict[str, str] = {}
     for outer, inner in pairs:
-        meant = source.put(exp.column(outer, quoted=True))
+        meant = source.put(outer)
         name = name_among(inner, table.column_names)
         if name is None:
             raise QueryError(f"JOIN: table {quote_name(called)} has no column {quote_name(inner)}")
         if not isinstance(meant, exp.Column) or meant.name.startswith("\x03"):
-            raise QueryError(f"JOIN: {quote_name(outer)} is no published column")
-        found[meant.name] = name
+            raise QueryError(f"JOIN: {quote_name(outer.name)} is no published column")
+        if found.setdefault(meant.name, name) != name:
+            raise QueryError(
+                f"JOIN: {quote_name(outer.name)} is to equal several columns of "
+                f"{quote_name(called)}: keep its rows in which these are equal, and join by one"
+            )
     return found
 
 
-def _pair(part: exp.Expr, called: str) -> tuple[str, str]:
-    """The column of the microdata, and that of the table, that ON says are equal."""
+def _pair(part: exp.Expr, called: str) -> tuple[exp.Column, str]:
+    """The column of what stands before, and that of the table, that ON says are equal."""
     first, second = (part.this, part.expression) if isinstance(part, exp.EQ) else (None, None)
     if not isinstance(first, exp.Column) or not isinstance(second, exp.Column):
         raise QueryError("JOIN … ON takes equal columns: m.town = t.town")
@@ -111,7 +133,7 @@ def _pair(part: exp.Expr, called: str) -> tuple[str, str]:
         first, second = second, first
     if second.table.casefold() != called.casefold():
         raise QueryError(f"JOIN … ON: no column of {quote_name(called)}")
-    return first.name, second.name
+    return first, second.name
 
 
 def _prepared(
@@ -123,7 +145,7 @@ def _prepared(
     for outer, inner in keys.items():
         _require_exact(outer, schema)
         try:
-            columns[outer] = table[inner].cast(schema[outer].arrow_type)
+            columns[outer] = _as_published(table[inner], schema[outer].arrow_type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise QueryError(
                 f"JOIN: column {quote_name(inner)} is not of type {schema[outer].type}, which the "
@@ -136,10 +158,34 @@ def _prepared(
     return JoinedTable(pa.table(columns), tuple(keys), declared, matched)
 
 
+def _as_published(key: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """The key in the type of the published column; null where no value of that type equals it.
+
+    A time of day is no date, and 1.501 no number of two decimals; both zeros are one.
+
+    Raises:
+        pa.ArrowInvalid: where values are of another kind.
+    """
+    if not any(is_(key.type) for is_ in _ROUNDED):
+        found = key.cast(type_)
+    elif pa.types.is_floating(type_):
+        found = key.cast(type_, safe=False)
+    else:
+        found = key.cast(type_, safe=False)
+        found = pc.if_else(pc.equal(found.cast(key.type, safe=False), key), found, None)
+    return pc.add(found, 0.0) if pa.types.is_floating(type_) else found
+
+
 def _declared(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColumn:
     """The declaration of a column of the analyst's."""
+    of = table.schema.field(name).type
+    if pa.types.is_timestamp(of) and of.tz is not None:
+        raise QueryError(
+            f"JOIN: column {quote_name(name)} has a time zone, and published times have none: "
+            "make them times of one place"
+        )
     try:
-        type_, scale = column_type(table.schema.field(name).type)
+        type_, scale = column_type(of)
     except QueryError:
         raise QueryError(
             f"JOIN: column {quote_name(name)} is of a type that queries cannot use: leave it out"

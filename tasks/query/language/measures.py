@@ -129,6 +129,8 @@ class Measures:
             self._require_plain(node)
             operands = tuple(map(self._number, node.iter_expressions()))
             return Calculation(_OF_NUMBERS[type(node)], operands)
+        if isinstance(node, exp.Coalesce) and not node.expressions:
+            return self._number(node.this)
         if type(node) in _WITH_CONSTANT:
             function, place = _WITH_CONSTANT[type(node)]
             value, constant = self._number(node.this), _constant(node, node.args.get(place))
@@ -192,8 +194,8 @@ class Measures:
 
 
 def _constant(node: exp.Expr, given: Any) -> Constant:
-    """The number besides an aggregate; 0 where there may be none."""
-    (other,) = given if isinstance(given, list) and len(given) == 1 else (given,)
+    """The number besides an aggregate, 0 where there may be none; of several, COALESCE's first."""
+    other = given[0] if isinstance(given, list) else given
     number = Fraction(0) if other is None else number_of(other.unnest())
     if number is None:
         raise QueryError(f"{construct(node)} of an aggregate takes a number besides")
