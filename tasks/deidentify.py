@@ -1,5 +1,6 @@
 """The tasks that take away who the rows are about, and choose what the spec leaves open."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.tasks.candidates.choice.wished import Choosing
@@ -9,8 +10,10 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.stages.sensitive_texts import judge_texts, said_of_texts
 
 
 @private_task()
@@ -21,9 +24,18 @@ def deidentify(
     line: Line,
     run: Path,
     remember: Remember,
+    columns: Mapping[str, ColumnSpec],
 ) -> Path:
-    """Keep only what is to be published, and a keyed fingerprint of it."""
-    return write_deidentified(ingested, terms, identifiers, line.private, run, remember)
+    """Keep only what is to be published, and a keyed fingerprint of it.
+
+    Sensitive texts must be spelled in one way each, and not be nearly everybody's own, as far as
+    the spec's columns do not say that they may.
+    """
+    stage = write_deidentified(ingested, terms, identifiers, line.private, run, remember)
+    judge_texts(stage, columns, line)
+    for said in said_of_texts(stage):
+        say_in_run(f"warning: {said}")
+    return stage
 
 
 @private_task()

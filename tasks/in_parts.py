@@ -19,13 +19,14 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.policy import private_task, watch_workers
+from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.publication.in_parts.whole import findings_of
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.sensitive_texts import said_of_texts
 from sfumato.tasks.workers.workers import Workers
 
 J = TypeVar("J")
@@ -52,7 +53,10 @@ def divide(
         return found[-1]
 
     try:
-        return write_divided(rows, terms, line, run, judge, keep_rows=keep_rows)
+        divided = write_divided(rows, terms, line, run, judge, keep_rows=keep_rows)
+        for said in said_of_texts(divided):
+            say_in_run(f"warning: {said}")
+        return divided
     finally:
         if shown and found:
             create_table_artifact(

@@ -24,6 +24,7 @@ from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents, keep_documents
 from sfumato.tasks.stages.hold import keep_report, keep_risk, read_measured
+from sfumato.tasks.stages.sensitive_texts import keep_texts
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
@@ -50,6 +51,7 @@ def publish(
     else:
         _keep(candidate, published.directory, line)
         keep_risk(deidentified, line.reports(published.directory.name))
+        keep_texts(deidentified, line.reports(published.directory.name))
         tell("published", line.name, identify(published.directory))
     _show(published, line, page_of, shown=shown)
     return published.directory, published.existed

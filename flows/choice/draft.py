@@ -46,6 +46,7 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
+from sfumato.tasks.stages.sensitive_texts import judge_texts
 from sfumato.tasks.stages.validate import (
     assess_candidate,
     seal_candidate,
@@ -114,6 +115,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         kept = write_deidentified(
             ingested, terms, resolved.identifiers, line.private, run, spec.remember
         )
+        judge_texts(kept, spec.columns, line)
         terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system)
         known = identity(kept)
     with stage("verify"):

@@ -4,7 +4,17 @@ A promise of different values counts two spellings of one illness as two. And a 
 every row has one of its own tells whose row it is, whatever group it stands in.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.tasks.microdata.codings.recode import rows_of_values
+from sfumato.tasks.microdata.notation.normal_form import spelling_form
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.schema.columns import ColumnSpec
 
 _MANY = 20  # values, below which any text may be everybody's own
 _PERCENT = 90  # of the values, which one row alone has
@@ -18,3 +28,96 @@ def nearly_all_differ(rows: np.ndarray) -> bool:
     """
     alone = int((rows == 1).sum())
     return len(rows) >= _MANY and 100 * alone >= _PERCENT * len(rows)
+
+
+def spellings(values: pa.Array) -> np.ndarray:
+    """Mark the texts (bool) that differ from another in spaces, case or Unicode form alone.
+
+    >>> spellings(pa.array(["HIV", "flu", "hiv "])).tolist()
+    [True, False, True]
+    """
+    codes = np.asarray(pc.dictionary_encode(spelling_form(values)).indices)
+    alike: np.ndarray = np.bincount(codes)[codes] > 1
+    return alike
+
+
+@dataclass(frozen=True, eq=False)
+class TextFault:
+    """What is wrong with a sensitive text.
+
+    Attributes:
+        column: its name.
+        words: what is wrong, in counts, and each way out.
+        values: that are meant (string), for private eyes alone.
+    """
+
+    column: str
+    words: str
+    values: pa.Array
+
+
+class SensitiveTexts:
+    """Counts the values of sensitive texts, of a whole table or of some rows after others."""
+
+    def __init__(self, columns: Mapping[str, ColumnSpec]) -> None:
+        """Choose the sensitive columns of type string, as a spec declares them."""
+        self._columns = {
+            name: column
+            for name, column in columns.items()
+            if column.role == "sensitive" and column.type == "string"
+        }
+        self._counted = {name: _counted([], []) for name in self._columns}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values are counted."""
+        return tuple(self._columns)
+
+    def add(self, microdata: Microdata) -> None:
+        """Count the values of more rows, as they are published."""
+        for name, before in self._counted.items():
+            column = microdata[name]
+            rows = rows_of_values(column)
+            more = _counted(column.values.filter(pa.array(rows > 0)), rows[rows > 0])
+            self._counted[name] = _summed(pa.concat_tables([before, more]))
+
+    def faults(self) -> list[TextFault]:
+        """Return what is wrong with them, in the order of the columns."""
+        return [
+            fault
+            for name, table in self._counted.items()
+            for fault in _faults(self._columns[name], name, table)
+        ]
+
+
+def _counted(values: object, rows: object) -> pa.Table:
+    return pa.table({"value": pa.array(values, pa.string()), "rows": pa.array(rows, pa.int64())})
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    summed = counted.group_by("value").aggregate([("rows", "sum")])
+    return summed.rename_columns(["value", "rows"])
+
+
+def _faults(column: ColumnSpec, name: str, counted: pa.Table) -> Iterator[TextFault]:
+    values = counted["value"].combine_chunks()
+    promised = column.unprotected is None
+    if promised and column.spelling is None and (alike := spellings(values)).any():
+        meant = values.filter(pa.array(alike))
+        different = len(pc.unique(spelling_form(meant)))
+        words = (
+            f"columns.{name}: {len(meant):,} values are spellings of {different:,}: they differ in "
+            "spaces, case or Unicode form alone, and a promise would count each as a value of its "
+            "own. Spell each in one way in the source; or say that they are different values "
+            "(spelling: as-written)"
+        )
+        yield TextFault(name, words, meant)
+    rows = counted["rows"].to_numpy()
+    if column.all_different is None and nearly_all_differ(rows):
+        alone = int((rows == 1).sum())
+        words = (
+            f"columns.{name}: {alone:,} of {len(rows):,} values are one row's alone, as numbers of "
+            "people are. Give it role identifier or drop; or say why nobody is known by them "
+            "(all-different: <reason>)"
+        )
+        yield TextFault(name, words, values.filter(pa.array(rows == 1)))

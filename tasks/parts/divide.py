@@ -21,6 +21,7 @@ from sfumato.tasks.microdata.declared_source import require as require_declared
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.places.files import source_files
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.continued.cut import CUTS, cut_so_far
@@ -41,6 +42,7 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.deidentify import STREAMED, UNITS, write_codings
 from sfumato.tasks.stages.ingest import place_of_objects
+from sfumato.tasks.stages.sensitive_texts import require_texts
 from sfumato.tasks.stages.stage import new_stage, write_note
 
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
@@ -133,13 +135,14 @@ class _Passing:
         self._people = people
         others = other_lines(line.work, line.name)
         kept = stage / STREAMED if rows.unit is None or others else None
-        self._rows, self._terms, self._stage = rows, terms, stage
+        self._rows, self._terms, self._line, self._stage = rows, terms, line, stage
         self._seen = RowsSeen(secret, people, kept)
         self._units = UnitsSeen(stage, line.private, secret, people) if rows.unit else None
         self._coder = Coder(terms.columns, terms.digest(), rows.unit, line.private)
         self._used = FrozenCodings()
         self._strata = StrataOnDisk(private_directory(stage / "strata"), terms.strata)
         self._counts = Counter[str]()
+        self._texts = SensitiveTexts(rows.columns)
 
     def add(self, chunk: Microdata, called: str, judge: JudgeSource) -> None:
         """Judge some rows, and keep those that the release speaks of, and of them what it shows.
@@ -163,6 +166,7 @@ class _Passing:
         names = self._names(kept)
         coded = self._coder.code(kept)
         shown, self._used = coded.microdata, coded.used
+        self._texts.add(shown)
         self._seen.add(shown, kept.keep(kept[name] for name in self._terms.columns), names)
         if self._units is not None and rows.unit is not None:
             self._units.add(kept[rows.unit])
@@ -183,7 +187,7 @@ class _Passing:
         """Leave counts and identity in the stage; every stratum that was met.
 
         Raises:
-            InputError: where a unit occurs twice.
+            InputError: where a unit occurs twice, or sensitive texts break what promises say.
         """
         met = dict[str, int]()
         if self._units is not None:
@@ -193,4 +197,5 @@ class _Passing:
         identity = {"rows": self._seen.fingerprint(), "spec": self._terms.digest(), "met": met}
         write_note(self._stage, "identity", identity)
         write_codings(self._stage, self._used)
+        require_texts(self._texts, self._stage, self._line)
         return self._strata.found

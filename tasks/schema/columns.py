@@ -113,6 +113,14 @@ class ColumnSpec(CodedColumn, Part):
         Literal["published", "whole"],
         Field(description="which codes have their labels published: those that are, or all"),
     ] = "published"
+    spelling: Annotated[
+        Literal["as-written"] | None,
+        Field(description="sensitive texts that differ in spaces, case or Unicode form differ"),
+    ] = None
+    all_different: Annotated[
+        OneLine | None,
+        Field(description="why nobody is known by a sensitive text that nearly all rows differ in"),
+    ] = None
     same_as: Annotated[
         str | None,
         Field(min_length=1, description="its name in another line of the same people, or banded"),
@@ -126,6 +134,14 @@ class ColumnSpec(CodedColumn, Part):
     def shown_as(self) -> Role:
         """The role in which tables have it: a weight stands as it is beside the others."""
         return "insensitive" if self.role == "weight" else self.role
+
+    @model_validator(mode="after")
+    def _texts_are_sensitive(self) -> Self:
+        said = {"spelling": self.spelling, "all-different": self.all_different}
+        key = next((key for key, value in said.items() if value is not None), None)
+        if key is not None and (self.role != "sensitive" or self.type != "string"):
+            raise ValueError(f"{key}: is about a sensitive column of type string")
+        return self
 
     @model_validator(mode="after")
     def _values_fit_the_type(self) -> Self:

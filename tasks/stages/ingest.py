@@ -1,7 +1,5 @@
 """Ingest: the source as it is declared, in dictionary codes; whole, then the represented rows."""
 
-import csv
-import io
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +17,9 @@ from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.rows import repeated_identifiers
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
-from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.stage import new_stage, write_note
+from sfumato.tasks.stages.stage import new_stage, write_note, write_private_list
 
 FETCHED = "fetched"
 """The folder of a run in which objects of a store lie while they are read."""
@@ -50,10 +47,8 @@ def place_of_objects(run: Path) -> Iterator[Path]:
 
 
 def _list_privately(absent: Mapping[str, Sequence[str]], place: Path) -> str:
-    text = io.StringIO()
     rows = [(name, value) for name, values in absent.items() for value in values]
-    csv.writer(text, lineterminator="\n").writerows([("column", "value"), *rows])
-    write_atomically(place, text.getvalue().encode())
+    write_private_list(place, ("column", "value"), rows)
     return f" (values that have no leaf: {place}, for your eyes alone)"
 
 

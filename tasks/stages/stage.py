@@ -1,9 +1,13 @@
 """How one stage hands its work to the next: a private directory with Parquet and a little JSON."""
 
+import csv
+import io
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 
 CHOICE = "choice"
@@ -23,3 +27,10 @@ def write_note(stage: Path, name: str, document: Any) -> None:
 def read_note(stage: Path, name: str) -> Any:
     """What a stage left."""
     return json.loads((stage / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def write_private_list(place: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write values of people as CSV into a private file of a line."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    write_atomically(place, text.getvalue().encode())

@@ -11,6 +11,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.arithmetic import divide, divide_by_whole, null_if, null_if_whole
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.monotone import greatest, least
 from tests.query.test_language_of_forms import outside
 from tests.query.test_language_of_worlds import AllWorlds
 from tests.query.test_matched import FORMS, in_form
@@ -91,6 +92,12 @@ def test_an_end_that_is_left_out_is_not_attained():
     open_, one = Bounds(0, 1, may_be_empty=False), Bounds(Fraction(1), Fraction(1))
     assert null_if(open_, one) == Bounds(0, 1, may_be_empty=True, attained=False)
     assert null_if_whole(open_, one) == Bounds(0, 0, may_be_empty=True, attained=False)
+
+
+def test_the_best_of_what_may_be_null_is_not_attained():
+    exact, open_ = Bounds(Fraction(-1, 3), Fraction(-1, 3)), Bounds(-1, -1, may_be_empty=True)
+    assert least(exact, open_) == Bounds(-1, Fraction(-1, 3), None, attained=False)
+    assert not greatest(open_, exact).attained
 
 
 def test_only_whole_divisors_are_at_least_one_where_they_are_not_zero():

@@ -23,14 +23,14 @@ import pyarrow.compute as pc
 
 _BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
 _ZEROS = r"(^|[^0-9.,'])0+([0-9])"
-_NUMBER = r"^[+-]?[0-9.,']*[0-9][.]?(e[+-][0-9]{1,2})?$"
+_NUMBER = r"^[+-]?[0-9.,']*[0-9][.]?(e[+-]0*[0-9]{1,2})?$"
 _WHOLE_NUMBER = r"^[0-9]+$"
 _THOUSANDS: Mapping[str, re.Pattern[str]] = {
     ",": re.compile(r"[+-]?0*[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
     "'": re.compile(r"[+-]?0*[1-9]\d{0,2}('\d{3})+(\.\d*)?"),
     ".": re.compile(r"[+-]?0*[1-9]\d{0,2}(\.\d{3})+,\d+|[+-]?0*[1-9]\d{0,2}(\.\d{3}){2,}"),
 }
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]\d{1,2})?")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]0*\d{1,2})?")
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d"), "-")
 
 
@@ -39,6 +39,18 @@ def normal_form(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     texts = _texts(values)
     for step in _STEPS.values():
         texts = step(texts)
+    return texts
+
+
+def spelling_form(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return each text without spaces, case and Unicode form; its numbers and zeros stay.
+
+    >>> spelling_form(pa.array(["HIV ", "hiv", "E01", "e1"])).to_pylist()
+    ['hiv', 'hiv', 'e01', 'e1']
+    """
+    texts = _texts(values)
+    for kind in _SPELLED:
+        texts = _STEPS[kind](texts)
     return texts
 
 
@@ -165,3 +177,5 @@ _STEPS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
     "the format of numbers": _changed_where(_is_written_as_number, _plain_number),
     "leading zeros": _replaced(_ZEROS, r"\1\2"),
 }
+_SPELLED = tuple(_STEPS)[:5]
+"""The kinds of difference that no two values have which mean different things."""

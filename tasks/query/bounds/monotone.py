@@ -80,7 +80,10 @@ def least(*operands: Bounds) -> Bounds:
 
 
 def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds:
-    """The best of those that are there: one that may be null is best where it is, or missing."""
+    """The best of those that are there: one that may be null is best where it is, or missing.
+
+    Whether one is null in some table is not always known: such bounds may be wider than need be.
+    """
     some = [one for one in operands if one.lower is not None]
     if not some:
         return NULL
@@ -96,7 +99,7 @@ def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds
     if not sure:
         worst[1] = max(map(number, far[1]))
     low, high = min(near[0], worst[0]), max(near[1], worst[1])
-    return Bounds(whole(low), whole(high), None, may_be_empty=not sure)
+    return Bounds(whole(low), whole(high), None, may_be_empty=not sure, attained=False)
 
 
 def _ends(parts: list[Bounds]) -> tuple[list[Value], list[Value]]:
