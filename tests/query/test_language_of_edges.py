@@ -47,6 +47,7 @@ EDGES = (
     ),
     (0, "SELECT STDDEV(age), VARIANCE(loss) FROM microdata WHERE sex = 'f' OR NOT loss > 0"),
     (1, "SELECT age, 3 / SUM(gain), NULLIF(SUM(gain), 0) FROM microdata GROUP BY age"),
+    (0, "SELECT COUNT(-1), COUNT(CASE WHEN loss > 0 THEN -1 END) FROM microdata WHERE age > 0"),
     (0, "SELECT COALESCE(SUM(loss), 1, 2), COALESCE(SUM(loss)) FROM microdata WHERE loss > 9"),
 )
 

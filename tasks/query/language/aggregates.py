@@ -117,7 +117,8 @@ def _distinct(kind: AggregateKind, of: exp.Distinct) -> Call:
 
 def is_constant(node: exp.Expr) -> bool:
     """Decide whether a value is the same on all rows, null or not."""
-    return isinstance(node, exp.Literal | exp.Boolean | exp.Null)
+    known = isinstance(node, exp.Literal | exp.Boolean | exp.Null)
+    return known or number_of(node) is not None
 
 
 def narrow(call: Call, condition: exp.Expr) -> Call:
