@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jinja2 import FileSystemLoader
 
+from sfumato.tasks.microdata.far_values import far_values
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.private.durable import write_atomically
@@ -37,6 +38,7 @@ class ProfiledColumn:
     alone: int
     frequent: tuple[tuple[str, int], ...]
     quarters: tuple[str, ...]
+    far: tuple[tuple[str, int], ...]
 
 
 def write_profile(draft: SpecDraft, directory: Path, title: str, spec: str) -> Path:
@@ -90,6 +92,7 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
 def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
     proposed = draft.roles[one.name]
     order = np.argsort(-one.rows, kind="stable")[:_SHOWN]
+    far = np.flatnonzero(far_values(one.column))
     return ProfiledColumn(
         name=one.name,
         role=proposed.role,
@@ -101,6 +104,7 @@ def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
         alone=one.alone,
         frequent=tuple((_text(one, int(n)), int(one.rows[n])) for n in order),
         quarters=tuple(_text(one, n) for n in _places(one)) if one.is_ordered else (),
+        far=tuple((_text(one, int(n)), int(one.rows[n])) for n in far[:_SHOWN]),
     )
 
 

@@ -15,6 +15,8 @@ from sfumato.expectations.models.scope import with_columns
 from sfumato.expectations.numbers import plain
 from sfumato.expectations.sorting import distinct
 from sfumato.expectations.verdicts import observation
+from sfumato.tasks.microdata.codings.recode import rows_of_values
+from sfumato.tasks.microdata.far_values import far_values
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import singling_out
@@ -57,7 +59,8 @@ def measure(
     Returns:
         `rows`, `groups`, `k`, with a unit also `people` and `k_people`; `l`, `t`, `delta`, `alpha`,
         `ke` of the only sensitive attribute, or of each under `sensitive`, with `multi_attribute`,
-        its `l` where the others are known; `risk`; `household_risk` and `promises` where some were
+        its `l` where the others are known; `far`, where values lie far from all others of a column
+        (as codes for what is missing do); `risk`; `household_risk` and `promises` where some were
         given.
 
     Raises:
@@ -78,6 +81,7 @@ def measure(
         "k": int(groups.sizes.min()) if len(groups) else None,
         **_of_people(microdata, quasi_identifiers, groups),
         **_of_sensitive(microdata, groups, quasi_identifiers, sensitive),
+        **_far(microdata, [*quasi_identifiers, *sensitive]),
         "risk": _risk(microdata, groups, quasi_identifiers, population, alike),
     }
     owners = _owners(place, microdata, household, written)
@@ -114,6 +118,18 @@ def _of_sensitive(
         multi = {"multi_attribute": diversity(where_others_are_known, name)}
         found[name] = values_of_models(groups, name) | multi
     return {"sensitive": found}
+
+
+def _far(microdata: Microdata, names: Sequence[str]) -> dict[str, Any]:
+    """How many values, and rows, of each column lie far from the others, where some do."""
+    columns = [microdata[name] for name in dict.fromkeys(names)]
+    marked = [(column, far_values(column)) for column in columns]
+    found = {
+        column.name: {"values": int(far.sum()), "rows": int(rows_of_values(column)[far].sum())}
+        for column, far in marked
+        if far.any()
+    }
+    return {"far": found} if found else {}
 
 
 def _risk(
