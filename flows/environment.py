@@ -126,3 +126,12 @@ def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
         warn(warning)
     with suppress(SfumatoError, OSError):
         sweep()
+        for said in _mended(environ):
+            warn(said)
+
+
+def _mended(environ: Mapping[str, str]) -> list[str]:
+    """Mend what stopped runs left in public directories of lines; return what could not be done."""
+    from sfumato.flows.life.mending import mend_lines
+
+    return mend_lines(environ)[1]

@@ -33,6 +33,7 @@ from sfumato.tasks.outcomes import pending_state, published_state, standing_stat
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory
+from sfumato.tasks.publication.publish import after_appearance
 from sfumato.tasks.publication.versions import is_measured, pending_versions
 from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
@@ -186,13 +187,14 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         shown=shown,
         pending=_is_measured(resolved),
     )
-    if not stood:
-        keep_attacks(run, resolved.line.reports(version.name))
-    if before is not None and not stood:
-        record_evaluated(before, report_place(run), version, resolved.line)
-    _measure(resolved, version, made.deidentified)
-    if not stood:
-        keep_dossier(resolved, version)
+    with after_appearance(version):
+        if not stood:
+            keep_attacks(run, resolved.line.reports(version.name))
+        if before is not None and not stood:
+            record_evaluated(before, report_place(run), version, resolved.line)
+        _measure(resolved, version, made.deidentified)
+        if not stood:
+            keep_dossier(resolved, version)
     return version, stood
 
 

@@ -1,5 +1,6 @@
 """The task that compares the published bounds with the truth."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from prefect.artifacts import create_markdown_artifact
@@ -66,8 +67,8 @@ def evaluate_before(
 @private_task()
 def record_evaluated(measured: MeasuredBounds, reports: Path, version: Path, line: Line) -> None:
     """Record the accuracy of a version that was measured before it appeared."""
-    record_measured(measured, reports, version, line)
-    _show(version, measured, line)
+    notices = record_measured(measured, reports, version, line)
+    _show(version, replace(measured, notices=notices), line)
 
 
 def _of_version(deidentified: Path, release: Path, line: Line) -> Original:
@@ -87,6 +88,8 @@ def _of_candidate(deidentified: Path, candidate: Path) -> Original:
 def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:
     """Show how accurate a version is, and say what it is not good for."""
     useful = measured.useful
+    for notice in measured.notices:
+        say_in_run(notice)
     for warning in useful.warnings:
         say_in_run(f"warning: {warning}")
     if useful.missed:

@@ -17,7 +17,7 @@ from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.publish import Published
+from sfumato.tasks.publication.publish import Published, after_appearance
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
@@ -46,14 +46,15 @@ def publish(
         The version, and whether it stood before.
     """
     published = _publish(candidate, deidentified, line, pending=pending)
-    if published.existed:
-        say_that_it_stands(published.directory)
-    else:
-        _keep(candidate, published.directory, line)
-        keep_risk(deidentified, line.reports(published.directory.name))
-        keep_texts(deidentified, line.reports(published.directory.name))
-        tell("published", line.name, identify(published.directory))
-    _show(published, line, page_of, shown=shown)
+    with after_appearance(published.directory):
+        if published.existed:
+            say_that_it_stands(published.directory)
+        else:
+            _keep(candidate, published.directory, line)
+            keep_risk(deidentified, line.reports(published.directory.name))
+            keep_texts(deidentified, line.reports(published.directory.name))
+            tell("published", line.name, identify(published.directory))
+        _show(published, line, page_of, shown=shown)
     return published.directory, published.existed
 
 
@@ -93,8 +94,9 @@ def publish_approved(
             f"version {version.name} of this source and spec stands already: candidate "
             f"{digest[:12]}… cannot become another one (sfumato review withdraw)"
         )
-    _finish(held, version, line)
-    _show(published, line, page_of, shown=shown)
+    with after_appearance(version):
+        _finish(held, version, line)
+        _show(published, line, page_of, shown=shown)
     return version, False
 
 
@@ -113,7 +115,8 @@ def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
     held.require_sealed()
     _keep(held.candidate, version, line)
     keep_report(held, line.reports(version.name))
-    complete(line, held, version.name, read_measured(held), environ)
+    for notice in complete(line, held, version.name, read_measured(held), environ):
+        say_in_run(notice)
     tell("published", line.name, identify(version))
 
 

@@ -13,7 +13,7 @@ import click
 from sfumato.expectations.errors import Fault, SfumatoError, SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
-from sfumato.flows.cli.registry import WITH_GREAT_EXPECTATIONS
+from sfumato.flows.cli.registry import MENDING, WITH_GREAT_EXPECTATIONS
 from sfumato.flows.cli.terminal import INTERRUPTED, echo
 from sfumato.flows.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
@@ -68,9 +68,24 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     with suppress(SfumatoError, OSError):
         scratch.sweep()
+    if arguments[:1] in [[name] for name in MENDING]:
+        _mend()
     as_json(os.environ)  # how messages are wanted has to be known
     code: int | None = cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
     return code or 0  # of a command that ended itself
+
+
+def _mend() -> None:
+    from sfumato.flows.life.mending import mend_lines
+
+    with suppress(SfumatoError, OSError):
+        mended, undone = mend_lines()
+        if mended:
+            show.say(
+                f"{mended} line{'' if mended == 1 else 's'} mended: a command was stopped there"
+            )
+        for said in undone:
+            show.say(said)
 
 
 @click.group(

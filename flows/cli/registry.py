@@ -59,5 +59,11 @@ MODULES: Mapping[str, str] = {
     name: module for section in SECTIONS.values() for name, module in section.items()
 }
 
+MENDING = (
+    *("release", "evaluate", "attack", "dossier", "describe", "withdraw", "deliver", "line"),
+    *("keys", "pseudonyms", "review", "publish", "deploy", "sweep"),
+)
+"""The commands of owners of lines: they mend first what stopped ones left in public directories."""
+
 WITH_GREAT_EXPECTATIONS = ("demo", "release", "plan", "publish")
 """The commands whose runs need pandas: Great Expectations does."""

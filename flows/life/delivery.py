@@ -30,8 +30,8 @@ def deliver_line(place: Path) -> tuple[list[Delivered], list[str]]:
     line = line_at(place)
     with sanitised("deliver"):
         with hold(line):
-            recover(line)
-        notices = _remember(line, place) if place.is_file() else []
+            notices = list(recover(line))
+        notices += _remember(line, place) if place.is_file() else []
         found = deliver(line, os.environ, destination_secrets)
     if not (found or notices):
         raise InputError(f"{place}: the line has no destination (publish.destinations, .database)")

@@ -48,6 +48,7 @@ from sfumato.tasks.private.wrapping import passphrase_in
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
 from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.publication.signing import SignedVersion
 from sfumato.tasks.publication.signing import sign_version as publish_signature
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.files import unreadable
@@ -261,11 +262,11 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
 
 
 @passphrases(os.environ)
-def sign_version(directory: Path, key: str) -> tuple[PublicKey, bool]:
+def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
     """Sign a version that stands with the signing key of that name.
 
     Returns:
-        The key, and whether it had not signed the version before.
+        The key, and what became of the version.
 
     Raises:
         InputError: where there is no release, or the key cannot be opened or is not to sign it.

@@ -18,6 +18,7 @@ from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
 from sfumato.flows.review.candidates import list_candidates
 from sfumato.tasks.private.workdir import is_private, work_directory
+from sfumato.tasks.publication.life.left_over import find_left_over
 from sfumato.tasks.publication.life.listing import ListedLine
 from sfumato.tasks.report.lines.entries import rfc3339
 
@@ -126,8 +127,9 @@ def _lines() -> Iterator[Examined]:
         bad = [one for one in line.versions if one.state in _UNWELL]
         current = [one.number for one in line.versions if one.state == "current"]
         behind = [f"{one.place} is behind" for one in line.destinations if one.behind is not None]
-        said = ", ".join([*(f"{one.number} {one.state}" for one in bad), *behind])
-        well = not (bad or behind)
+        left = () if line.place is None else find_left_over(line.place)
+        said = ", ".join([*(f"{one.number} {one.state}" for one in bad), *behind, *left])
+        well = not (bad or behind or left)
         yield Examined(
             f"line {line.name}", well, said or f"current {current[0] if current else 'none'}"
         )

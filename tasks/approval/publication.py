@@ -79,8 +79,11 @@ def complete(
     number: str,
     measured: MeasuredBounds | None,
     environ: Mapping[str, str],
-) -> None:
+) -> tuple[str, ...]:
     """Record who approved the version that a candidate has become, and delete the candidate.
+
+    Returns:
+        What could not be written beside the public record, in words.
 
     Raises:
         InputError: where the reviewers' file cannot be read, or others could write it.
@@ -93,6 +96,7 @@ def complete(
     except (OSError, ValidationError):
         raise Fault(f"{place}: cannot be read as the approvals of a version") from None
     approvals = approvals_by(line, held.request, counted, environ)
-    record_approvals(line, number, approvals, measured)
+    undone = record_approvals(line, number, approvals, measured)
     with state_lock(line.private):
         end(line.private, held, "approved", datetime.now(UTC).replace(microsecond=0))
+    return undone

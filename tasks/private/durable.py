@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,14 +50,42 @@ def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[Bina
     """
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
     temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        yield file
-        file.flush()
-        os.fchmod(file.fileno(), private_mode(file.fileno()) if mode is None else mode)
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_directory(path.parent)
+    with naming(path), _removed_unless_renamed(temporary):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), private_mode(file.fileno()) if mode is None else mode)
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(path.parent)
+
+
+@contextmanager
+def _removed_unless_renamed(temporary: Path) -> Iterator[None]:
+    """Leave no temporary file behind a write that fails: a full disk needs the room."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a path in errors of the file system that name none, as those of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def reason_of(error: OSError) -> str:
+    """Return the system's own words for an error, which quote nothing."""
+    return os.strerror(error.errno) if error.errno else type(error).__name__
 
 
 def was_left(temporary: Path) -> bool:
@@ -75,7 +103,8 @@ def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        with naming(directory):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -84,17 +113,64 @@ def sync_tree(directory: Path) -> None:
     """Make every file and every name below a directory durable."""
     for folder, _, names in os.walk(directory):
         for name in names:
-            with (Path(folder) / name).open("rb") as file:
+            with (Path(folder) / name).open("rb") as file, naming(Path(file.name)):
                 os.fsync(file.fileno())
         sync_directory(Path(folder))
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that a file stands for; the system lets go of it when the process ends."""
-    with _open_lock(path) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+    """Hold the lock that a file stands for; the system lets go of it when the process ends.
+
+    The file may be deleted by its holder: those who waited for it lock the one in its place.
+    """
+    while True:
+        with _open_lock(path) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_open_at(path, descriptor):
+                yield
+                return
+
+
+def _is_open_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def kept_unlocked(path: Path) -> Iterator[bool]:
+    """Say whether nobody holds a lock, and let nobody take it meanwhile; nothing is written.
+
+    A lock file that is missing is held by nobody.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        yield True
+        return
+    except OSError:
+        yield not _is_locked_by_another(path)
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked_by_another(path: Path) -> bool:
+    """Look for a lock among all of the system; where they cannot be read, it counts as held."""
+    try:
+        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+        inode = str(path.stat().st_ino)
+    except OSError:
+        return True
+    return any(inode in lock.replace(":", " ").split() for lock in locks)
 
 
 @contextmanager

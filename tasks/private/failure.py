@@ -11,6 +11,11 @@ _PACKAGE = "sfumato."
 _TRANSIENT = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EIO, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE}
 )
+_FULL = {
+    errno.ENOSPC: "no space is left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the disk is read-only",
+}
 _catching: list[list[SfumatoError]] = []
 
 
@@ -63,6 +68,8 @@ def path_fault(error: Exception) -> str | None:
 def _said(stage: str, error: Exception) -> SfumatoError:
     if fault := path_fault(error):
         return SpecError(f"{stage}: {fault}")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return Fault(f"{stage}: {_FULL[error.errno]} ({_place(error.__traceback__)})")
     kind = TransientFault if _is_transient(error) else Fault
     return kind(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
 

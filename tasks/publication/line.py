@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -24,7 +24,9 @@ from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.verification.integrity import sha256_of
 
-_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
+LOCK, UNFINISHED = ".lock", ".unfinished"
+"""Beside a line's versions: the file of its lock, and the mark of a change that is not finished."""
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -176,9 +178,30 @@ def hold(line: Line) -> Iterator[None]:
         Fault: where the line's directories cannot be written.
     """
     with _named_where_closed(line):
+        new = not line.public.is_dir() or (line.public / LOCK).exists()
         _make_public(line.public)
-        with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
-            yield
+        with lock_of_lines(line.work), state_lock(line.private):
+            _make_public(line.public)  # another run may have deleted it meanwhile
+            with locked(line.public / LOCK):
+                try:
+                    yield
+                finally:
+                    _clear_empty(line.public, made_here=new)
+
+
+def _clear_empty(public: Path, *, made_here: bool) -> None:
+    """Leave no directory of a line that has published nothing; one that others made stays."""
+    with suppress(OSError):  # it may be gone, or its parent closed to this user
+        if has_published_nothing(public):
+            for name in (UNFINISHED, LOCK):
+                (public / name).unlink(missing_ok=True)
+            if made_here:
+                public.rmdir()
+
+
+def has_published_nothing(public: Path) -> bool:
+    """True for a directory in which nothing is but a line's lock and mark."""
+    return {path.name for path in public.iterdir()} <= {LOCK, UNFINISHED}
 
 
 def _make_public(place: Path) -> None:
@@ -212,7 +235,7 @@ def _named_where_closed(line: Line) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = Path(os.fsdecode(error.filename or ""))
+        where = Path(os.fsdecode(error.filename2 or error.filename or ""))  # the target of a copy
         for place in (line.public, line.private):
             if error.errno in _CLOSED and (where == place or _is_beside(where, place)):
                 raise Fault(f"{place}: cannot be written ({error.strerror})") from None

@@ -9,16 +9,20 @@ is completed by the next one: readers see a whole version or none.
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import Fault, PromiseError, SfumatoError
+from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.private.calibrated.factors import freeze_factors
 from sfumato.tasks.private.coded.frozen import freeze
-from sfumato.tasks.private.durable import sync_directory
+from sfumato.tasks.private.durable import reason_of, sync_directory
+from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import (
     Identity,
     write_suppressed_rows,
@@ -37,13 +41,16 @@ from sfumato.tasks.publication.combined.in_parts.gate import require_combined
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
-from sfumato.tasks.publication.life.pages import refresh_pages
+from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY, begin_change, end_change
+from sfumato.tasks.publication.life.pages import note_place, refresh_pages
 from sfumato.tasks.publication.life.tombstones import complete_withdrawals
 from sfumato.tasks.publication.line import Candidate, Line, hold, hold_privately
 from sfumato.tasks.publication.ownership import replace_record, with_change
-from sfumato.tasks.publication.staging import STAGING, digest_in, open_signer_of, stage
+from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
 from sfumato.tasks.publication.standing import directories, name_people, standing_version
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.publication.versions import RECORD, read_record
+
+_MENDED = "the line's next command finishes it (sfumato sweep)"
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,8 @@ def publish(
             name_people(line, number)
             return Published(line.public / number, existed=True)
         _require_approved(line, require_approved)
+        with suppress(OSError):  # before anything is there: whoever mends it has to find it
+            note_place(line)
         number, notices = _next(line), require_other_rows(line, identity)
         try:
             staging = stage(line, candidate)
@@ -139,11 +148,12 @@ def publish(
             write_line(line.work, line.name, description_of(line, declared))
             if held is not None:
                 write_composition(line.reports(number), held.composition)
+            begin_change(line.public)
+            offer_key(line)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
-        _record(line, number, known, time)
-        said = (*notices, *(held.notices if held else ()), *refresh_pages(line))
+        said = (*notices, *(held.notices if held else ()), *_finish(line, number, known, time))
         return Published(line.public / number, existed=False, together=held, notices=said)
 
 
@@ -201,11 +211,79 @@ def appear(staging: Path, place: Path) -> None:
     if place.exists():
         raise Fault(f"{place}: is taken")
     os.rename(staging, place)  # noqa: PTH104 - said as what it is
-    sync_directory(place.parent)
-    _open_to_all(place)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step after a version appeared, which may be done again.
+
+    Attributes:
+        undone: what is the case until it is done, in words.
+        do: does it; returns what could not be done, in words.
+        required: whether nothing can follow until it is done.
+    """
+
+    undone: str
+    do: Callable[[], tuple[str, ...] | None]
+    required: bool = True
+
+
+def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[Step, ...]:
+    """Everything that follows the appearance of a version, in order."""
+    place = line.public / number
+    return (
+        Step("others may be unable to read it", partial(_open_to_all, place)),
+        Step(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
+        Step("the line's private state does not know it", partial(_settle, line, number, known)),
+        Step("private files of earlier versions stay", partial(_prune, line), required=False),
+        Step("pages are out of date", partial(refresh_pages, line), required=False),
+    )
+
+
+def _finish(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[str, ...]:
+    """Do every step after the appearance of a version.
+
+    Returns:
+        What could not be done, in words.
+
+    Raises:
+        Fault: where a step failed without which none can follow.
+    """
+    undone: list[str] = []
+    for step in _steps(line, number, known, time):
+        try:
+            undone += step.do() or ()
+        except (SfumatoError, OSError) as error:
+            said = f"version {number} appeared in {line.public}, but {step.undone}"
+            if step.required:
+                raise Fault(f"{said} ({_reason(error)}): {_MENDED}") from None
+            undone.append(f"warning: {said} ({_reason(error)}): {_MENDED}")
+    return tuple(undone)
+
+
+@contextmanager
+def after_appearance(version: Path) -> Iterator[None]:
+    """Say of a failure in what follows a version that the version stands.
+
+    Raises:
+        Fault: with both.
+    """
+    try:
+        with sanitised("release"):
+            yield
+    except Fault as error:
+        if is_tombstone(version) or str(error).startswith(f"version {version.name} "):
+            raise
+        said = f"version {version.name} stands in {version.parent}, but what follows it failed"
+        raise type(error)(f"{said}: {error}") from None
+
+
+def _reason(error: Exception) -> str:
+    return reason_of(error) if isinstance(error, OSError) else str(error)
 
 
 def _open_to_all(place: Path) -> None:
+    sync_directory(place.parent)
     place.chmod(0o755)
     sync_directory(place)
 
@@ -213,47 +291,59 @@ def _open_to_all(place: Path) -> None:
 def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
-        state, record = with_change(state, record, line)
+        _, record = with_change(state, record, line)
         due = known.unmeasured
         replace_record(line, record.with_new(number, known.digest, time, known.as_of, pending=due))
+
+
+def _settle(line: Line, number: str, known: PublishedVersion) -> None:
+    state, record = read_state(line.private), read_record(line.public)
     versions = {**state.versions, number: known.model_copy(update={"unmeasured": False})}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
-    settled_state = state.model_copy(update=settled)
-    write_state(line.private, settled_state)
-    prune_maps(line.private, settled_state)
-    prune_kept(line.private, settled_state)
+    write_state(line.private, state.model_copy(update={**settled, "former_mark": None}))
 
 
-def recover(line: Line) -> None:
-    """Finish or forget what a killed run began, and sweep what it staged."""
+def _prune(line: Line) -> None:
+    state = read_state(line.private)
+    prune_maps(line.private, state)
+    prune_kept(line.private, state)
+
+
+def recover(line: Line) -> tuple[str, ...]:
+    """Finish or forget what a killed run began, and sweep what it staged.
+
+    Returns:
+        What could not be done, in words.
+    """
     _sweep(line)
-    _recover_pending(line)
+    undone = _recover_pending(line)
     record = read_record(line.public)
     complete_withdrawals(line.public, record)
     if record.versions:
-        refresh_pages(line)
+        return (*undone, *refresh_pages(line))
+    end_change(line.public)
+    return undone
 
 
-def _recover_pending(line: Line) -> None:
+def _recover_pending(line: Line) -> tuple[str, ...]:
     begun = read_state(line.private).pending
     if begun is None:
-        return
+        return ()
     number, known = begun
     place = line.public / number
     if place.is_dir() and digest_in(place) == known.digest:
-        _open_to_all(place)
-        _record(line, number, known, _made(place))
-        return
+        return _finish(line, number, known, _made(place))
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": None}))
     if not state.versions:
         forget_line(line.work, line.name)
+    return ()
 
 
 def _sweep(line: Line) -> None:
     for staging in line.public.glob(f"{STAGING}*"):
         shutil.rmtree(staging)
-    for temporary in line.public.glob(".*.tmp"):
+    for temporary in line.public.glob(TEMPORARY):
         temporary.unlink()
 
 

@@ -3,6 +3,8 @@
 No other file of the release changes: the signature is the one file that its manifest does not list.
 """
 
+from dataclasses import dataclass
+
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.authorship.offers import offer, require_next_signer
 from sfumato.tasks.authorship.secret import Signer
@@ -11,6 +13,7 @@ from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import require_ours
@@ -18,11 +21,21 @@ from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.versions import read_record
 
 
-def sign_version(line: Line, number: str, signer: Signer) -> bool:
-    """Sign a version once it passed its check, and offer the public key beside the line.
+@dataclass(frozen=True)
+class SignedVersion:
+    """A version that a key signed.
 
-    Returns:
-        False where this key had signed it already.
+    Attributes:
+        existed: whether the key had signed it before.
+        notices: what could not be written beside it, in words.
+    """
+
+    existed: bool
+    notices: tuple[str, ...] = ()
+
+
+def sign_version(line: Line, number: str, signer: Signer) -> SignedVersion:
+    """Sign a version once it passed its check, and offer the public key beside the line.
 
     Raises:
         InputError: where readers would not take this key for it.
@@ -30,18 +43,18 @@ def sign_version(line: Line, number: str, signer: Signer) -> bool:
             withdrawn, or it does not pass the check that everyone can run.
     """
     with hold(line):
-        recover(line)
+        undone = recover(line)
         release, digest = line.public / number, _published_digest(line, number)
         check(release, digest)
         before = signer_of(release, digest)
         require_next_signer(line.public, line.name, signer.key, before)
         offer(line.public, line.name, signer.key)
         if before is not None and before.public == signer.key.public:
-            return False
+            return SignedVersion(existed=True, notices=undone)
         content = signature_of(digest, signer)
+        begin_change(line.public)
         write_atomically(release / SIGNATURE, content, mode=0o444, staged_in=line.public)
-        refresh_pages(line)
-        return True
+        return SignedVersion(existed=False, notices=refresh_pages(line))
 
 
 def _published_digest(line: Line, number: str) -> str:

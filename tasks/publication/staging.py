@@ -1,30 +1,30 @@
 """A release beside its place: whole, as it was assessed, checked as everyone can, and signed."""
 
+import os
 import secrets
 import shutil
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.authorship.offers import offer, read_offers
-from sfumato.tasks.authorship.secret import Signer, open_signer
+from sfumato.tasks.authorship.secret import Signer, open_signer, public_key
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.software import other_software
-from sfumato.tasks.private.durable import sync_tree
+from sfumato.tasks.private.durable import naming, sync_tree
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.checked.sealed import open_sealed
+from sfumato.tasks.publication.life.left_over import STAGING
 from sfumato.tasks.publication.line import Candidate, Line
 from sfumato.tasks.publication.seal import require_sealed
-
-STAGING = ".staging-"
 
 
 def stage(line: Line, candidate: Candidate) -> Path:
     """A whole release beside its place, which passed the check that everyone can run."""
     staging = line.public / f"{STAGING}{secrets.token_hex(8)}"
     staging.mkdir(mode=0o700)
-    shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    _copy(candidate.release, staging)
     staging.chmod(0o700)  # until it appears: what is left of a killed run is nobody's to copy
     require_sealed(staging, candidate.sha256)
     _verify(staging, candidate)
@@ -35,6 +35,16 @@ def stage(line: Line, candidate: Candidate) -> Path:
         path.chmod(0o755 if path.is_dir() else 0o444)
     sync_tree(staging)
     return staging
+
+
+def _copy(release: Path, staging: Path) -> None:
+    """Copy the files of a release; `shutil.copytree` does not say that a disk is full."""
+    for folder, _, names in os.walk(release):
+        place = staging / Path(folder).relative_to(release)
+        place.mkdir(exist_ok=True)
+        for name in names:
+            with naming(place / name):
+                shutil.copyfile(Path(folder) / name, place / name)
 
 
 def _verify(staging: Path, candidate: Candidate) -> None:
@@ -67,11 +77,15 @@ def open_signer_of(line: Line) -> Signer | None:
 
 
 def _sign(line: Line, staging: Path) -> None:
-    """Sign a staged release, and offer the public key beside the line."""
     signer = open_signer_of(line)
     if signer is not None:
         sign_release(staging, digest_in(staging), signer)
-        offer(line.public, line.name, signer.key)
+
+
+def offer_key(line: Line) -> None:
+    """Offer the public key of a signed line beside it, before a version that it signed appears."""
+    if line.signing_key is not None:
+        offer(line.public, line.name, public_key(line.signing_key))
 
 
 def digest_in(release: Path) -> str:

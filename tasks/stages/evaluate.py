@@ -1,6 +1,7 @@
 """Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +64,26 @@ def evaluate_release(
     reports = line.reports(release.name)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
-        withdraw_after_evaluation(line, release.name, measured.fault.reason)
-        raise Fault(f"{release}: withdrawn: {measured.fault.told}")
+        withdrawn = withdraw_after_evaluation(line, release.name, measured.fault.reason)
+        said = "; ".join((measured.fault.told, *withdrawn.notices))
+        raise Fault(f"{release}: withdrawn: {said}")
     missed = measured.useful.missed if evaluation.refuses else ""
     if missed and release.name in pending_versions(line.public):
         raise PromiseError(f"evaluate.require: {missed}: version {release.name} stays pending")
-    record_accuracy(line, release.name, measured)
-    return measured
+    return replace(measured, notices=record_accuracy(line, release.name, measured))
 
 
-def record_measured(measured: MeasuredBounds, reports: Path, version: Path, line: Line) -> None:
-    """Record what was measured of a version while it was a candidate, and keep its reports."""
+def record_measured(
+    measured: MeasuredBounds, reports: Path, version: Path, line: Line
+) -> tuple[str, ...]:
+    """Record what was measured of a version while it was a candidate, and keep its reports.
+
+    Returns:
+        What could not be written beside the public record, in words.
+    """
     for file in reports.iterdir():
         copy_atomically(file, line.reports(version.name) / file.name)
-    record_accuracy(line, version.name, measured)
+    return record_accuracy(line, version.name, measured)
 
 
 def evaluate_candidate(

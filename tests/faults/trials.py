@@ -40,7 +40,11 @@ POINTS = (
             "publication.publish:_intend",
             "publication.publish:write_units",
             "publication.publish:appear",
+            "publication.publish:begin_change",
+            "publication.publish:_open_to_all",
             "publication.publish:_record",
+            "publication.publish:_settle",
+            "publication.publish:refresh_pages",
             "publication.publish:replace_record",
             "publication.publish:write_state",
             "stages.evaluate:record_accuracy",
@@ -232,7 +236,7 @@ def old_backup(made: Path, scratch: Path) -> Iterator[Trial]:
     yield _without(trial, "versions appeared")
 
 
-ROOM = {"work": range(0, 12_000, 400), "line/public": range(0, 60, 4)}  # kilobytes
+ROOM = {"work": range(0, 12_000, 400), "line/public": range(0, 130, 2)}  # kilobytes
 
 
 def full(made: Path, scratch: Path) -> Iterator[Trial]:

@@ -66,8 +66,10 @@ def temporaries(folder: Path) -> list[str]:
 
 def settled(public: Path) -> Iterator[str]:
     """What is wrong after a run that succeeded."""
+    from sfumato.tasks.publication.life.left_over import find_left_over
     from sfumato.tasks.publication.versions import read_record
 
+    yield from (f"left over: {trace}" for trace in find_left_over(public))
     record = read_record(public)
     if sorted(record.versions) != sorted(versions(public)):
         yield "the record and the directories disagree"

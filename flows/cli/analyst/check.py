@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.previous import succession_lines, tell_succession
 from sfumato.flows.cli.analyst.way_in import RELEASE, way_in_by, with_digest, with_limits
 from sfumato.flows.cli.options import as_document
@@ -75,9 +76,11 @@ def check(
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
         found.append(check_release(place, announced, taken, references))
 
+    left_over = _left_over_beside(directory)
     release = way_in_by(digest, limits, checking).open(directory)
     if as_json:
-        echo_json(_document(release, found[0], previous, limits, references))
+        document = _document(release, found[0], previous, limits, references)
+        echo_json({**document, "left_over": left_over})
         return
     for line in checked_lines(directory, found[0]):
         echo(line)
@@ -87,6 +90,16 @@ def check(
         echo(f"  - {one}")
     if previous:
         tell_succession(release, previous, limits)
+
+
+def _left_over_beside(directory: Path) -> list[str]:
+    """What stopped commands left in the line's directory of a release; it is said at once."""
+    from sfumato.flows.life.mending import left_over_in
+
+    found = left_over_in(iter([directory.resolve().parent]))
+    for one in found:
+        show.say(one.warning)
+    return [trace for one in found for trace in one.traces]
 
 
 def _document(

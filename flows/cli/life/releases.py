@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,7 @@ from sfumato.flows.cli import show
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
+    from sfumato.flows.life.mending import LeftOver
     from sfumato.tasks.publication.life.listing import ListedLine, ListedVersion
 
 _HEADER = ("line", "version", "state", "published", "as of", "digest")
@@ -28,17 +29,26 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     PLACES are public places, directories of lines in them, specs, or private work directories;
     without any it is the work directory ($SFUMATO_WORK).
     """
+    from sfumato.flows.life.mending import left_over_at, mend_lines
     from sfumato.flows.life.releases import list_lines
     from sfumato.flows.life.releases import rebuild as write_pages
 
     if rebuild:
-        for said in write_pages(places):
+        for said in (*mend_lines()[1], *write_pages(places)):
             show.say(said)
+    left_over = left_over_at(places)
+    for one in left_over:
+        show.say(one.warning)
     lines = list_lines(places)
     if as_json:
-        echo_json({"lines": [line.document() for line in lines]})
+        echo_json({"lines": [_document(line, left_over) for line in lines]})
     else:
         _tell(lines)
+
+
+def _document(line: "ListedLine", left_over: Sequence["LeftOver"]) -> dict[str, Any]:
+    traces = [trace for one in left_over if one.public == line.place for trace in one.traces]
+    return {**line.document(), "left_over": traces}
 
 
 def _tell(lines: Sequence["ListedLine"]) -> None:

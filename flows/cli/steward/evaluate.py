@@ -18,4 +18,6 @@ def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: st
     from sfumato.flows.evaluation import evaluate_again
 
     found = evaluate_again(directory, spec, overrides(settings))
+    for notice in found.notices:
+        show.say(notice)
     show.document({"widths": found.public, **found.useful.document()}, format_)

@@ -134,9 +134,11 @@ def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Told]:
     from sfumato.flows.life.lines import sign_version
 
     for release in releases:
-        key, signed = sign_version(release, name)
-        said = f"{release}: {'is signed' if signed else 'was signed already'} by {key}"
-        yield {"release": str(release), "key": str(key), "signed": signed}, said
+        key, version = sign_version(release, name)
+        said = f"{release}: {'was signed already' if version.existed else 'is signed'} by {key}"
+        yield {"release": str(release), "key": str(key), "signed": not version.existed}, said
+        for notice in version.notices:
+            show.say(notice)
         _deliver(release.resolve().parent)
 
 

@@ -10,6 +10,7 @@ from sfumato.tasks.declaration.lines.words import (
     write_words,
 )
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import require_ours
@@ -53,5 +54,6 @@ def describe(line: Line, changes: Mapping[str, str | None]) -> DescribedLine:
         known = read_words(line.public)
         words = with_corrections(known.words, changes)
         update = {"line": line.name, "words": words}
+        begin_change(line.public)
         write_words(line.public, known.model_copy(update=update))
         return DescribedLine(read_words(line.public), refresh_pages(line))

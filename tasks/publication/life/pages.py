@@ -7,15 +7,17 @@ own. What cannot be written takes back no version: it is said, and written by th
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.declaration.lines.words import read_words, write_words
+from sfumato.tasks.declaration.lines.words import WORDS, read_words, write_words
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.private.durable import locked, was_left, write_atomically
+from sfumato.tasks.private.durable import locked, reason_of, write_atomically
+from sfumato.tasks.publication.life.left_over import end_change
 from sfumato.tasks.publication.life.public_record import lines_in, read_line_entry
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.line import LOCK, Line
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
@@ -26,16 +28,32 @@ _PLACE = "published-in"
 _HEAD = 1 << 16  # bytes in which a file of ours says so
 
 
+@dataclass(frozen=True)
+class PageNotice:
+    """A page that was not written: in words, and whether the next command is to write it."""
+
+    said: str
+    due: bool = True
+
+
 def refresh_pages(line: Line) -> tuple[str, ...]:
     """Bring the pages of a line, whose locks are held, and of its catalogue up to date.
+
+    The mark of a change that was begun goes once all that is due is written.
 
     Returns:
         What could not be written, in words.
     """
-    _note_place(line)
-    _declare_title(line)
-    _declare_words(line)
-    return (*_pages_of_line(line.public), *_pages_of_place(line.public.parent))
+    notices = (
+        *_note_place(line),
+        *_declare_title(line),
+        *_declare_words(line),
+        *_pages_of_line(line.public),
+        *_pages_of_place(line.public.parent),
+    )
+    if not any(notice.due for notice in notices):
+        end_change(line.public)
+    return tuple(notice.said for notice in notices)
 
 
 def rebuild_pages(place: Path) -> tuple[str, ...]:
@@ -44,11 +62,26 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
     Returns:
         What could not be written, in words.
     """
-    said: list[str] = []
+    notices: list[PageNotice] = []
     for line in lines_in(place):
-        with locked(line / ".lock"):
-            said += _pages_of_line(line)
-    return (*said, *_pages_of_place(place))
+        with locked(line / LOCK):
+            notices += _pages_of_line(line)
+    return tuple(notice.said for notice in (*notices, *_pages_of_place(place)))
+
+
+def pages_behind(public: Path) -> list[str]:
+    """Return the names of the pages of a line and its catalogue that do not follow the records."""
+    entry = _entry(public, with_manifests=True)
+    pages = {} if entry is None else line_files(entry)
+    behind = [name for name, text in pages.items() if _is_behind(public / name, text)]
+    place = public.parent
+    entries = [entry for entry in map(_entry, lines_in(place)) if entry is not None]
+    pages = catalogue_files(entries) if entries else {}
+    return behind + [f"../{name}" for name, text in pages.items() if _is_behind(place / name, text)]
+
+
+def _is_behind(place: Path, text: str) -> bool:
+    return _is_ours(place) and not _is_written(place, text.encode())
 
 
 def public_place_of(private: Path) -> Path | None:
@@ -59,52 +92,67 @@ def public_place_of(private: Path) -> Path | None:
         return None
 
 
-def _note_place(line: Line) -> None:
-    """Remember where a line is published, for whoever knows its work directory alone."""
+def note_place(line: Line) -> None:
+    """Remember where a line is published, for whoever knows its work directory alone.
+
+    Raises:
+        OSError: where the line's private directory cannot be written.
+    """
     public = line.public.resolve()
     if public_place_of(line.private) != public:
-        with suppress(OSError):
-            write_atomically(line.private / _PLACE, os.fsencode(public))
+        write_atomically(line.private / _PLACE, os.fsencode(public))
 
 
-def _declare_title(line: Line) -> None:
+def _note_place(line: Line) -> Iterator[PageNotice]:
+    try:
+        note_place(line)
+    except OSError as error:
+        yield _unwritten(line.private / _PLACE, error)
+
+
+def _declare_title(line: Line) -> Iterator[PageNotice]:
     """Note what the current version is called, for a page of which no version is read."""
     current = read_record(line.public).current
     if current is None or is_tombstone(line.public / current):
         return
-    with suppress(SfumatoError, OSError):
+    with suppress(SfumatoError):
         title = open_release(line.public / current).declared.title
-        words = read_words(line.public)
-        if (words.line, words.declared) != (line.name, title):
-            changes = {"line": line.name, "declared": title}
-            write_words(line.public, words.model_copy(update=changes))
+        yield from _write_words(line, declared=title)
 
 
-def _declare_words(line: Line) -> None:
+def _declare_words(line: Line) -> Iterator[PageNotice]:
     """Note what the line's spec says of it, where a spec is at hand."""
-    if line.words is None:
-        return
-    said = SaidOfLine(**line.words.model_dump(include=set(SaidOfLine.model_fields)))
-    with suppress(SfumatoError, OSError):
-        words = read_words(line.public)
-        if words.said != said:
-            changes = {"line": line.name, "said": said}
-            write_words(line.public, words.model_copy(update=changes))
+    if line.words is not None:
+        said = SaidOfLine(**line.words.model_dump(include=set(SaidOfLine.model_fields)))
+        with suppress(SfumatoError):
+            yield from _write_words(line, said=said)
 
 
-def _pages_of_line(public: Path) -> Iterator[str]:
+def _write_words(line: Line, **changes: object) -> Iterator[PageNotice]:
+    """Change the words of a line where they are others."""
+    words = read_words(line.public)
+    changed = words.model_copy(update={"line": line.name, **changes})
+    if changed != words:
+        try:
+            write_words(line.public, changed)
+        except OSError as error:
+            yield _unwritten(line.public / WORDS, error)
+
+
+def _pages_of_line(public: Path) -> Iterator[PageNotice]:
     entry = _entry(public, with_manifests=True)
     if entry is not None:
         yield from _write(public, line_files(entry))
 
 
-def _pages_of_place(place: Path) -> list[str]:
+def _pages_of_place(place: Path) -> list[PageNotice]:
     try:
         with locked(place / _LOCK):
             entries = [entry for entry in map(_entry, lines_in(place)) if entry is not None]
             return list(_write(place, catalogue_files(entries))) if entries else []
     except (SfumatoError, OSError):
-        return [f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"]
+        said = f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"
+        return [PageNotice(said)]
 
 
 def _entry(public: Path, *, with_manifests: bool = False) -> LineEntry | None:
@@ -119,20 +167,30 @@ def _entry(public: Path, *, with_manifests: bool = False) -> LineEntry | None:
     return entry if entry is not None and entry.name == public.name else None
 
 
-def _write(directory: Path, files: Mapping[str, str]) -> Iterator[str]:
+def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
     for name, text in files.items():
         place, content = directory / name, text.encode()
         try:
-            for temporary in filter(was_left, directory.glob(f".{name}.*.tmp")):
+            for temporary in directory.glob(f".{name}.*.tmp"):  # the lock is held: nobody's
                 temporary.unlink(missing_ok=True)
-            if place.exists() and place.read_bytes() == content:
+            if _is_written(place, content):
                 continue
             if not _is_ours(place):
-                yield f"{place}: is not Sfumato's, and was left as it is"
+                said = f"{place}: is not Sfumato's, and was left as it is"
+                yield PageNotice(said, due=False)
                 continue
             write_atomically(place, content, mode=0o644)
         except OSError as error:
-            yield f"{place}: cannot be written ({type(error).__name__})"
+            yield _unwritten(place, error)
+
+
+def _unwritten(place: Path, error: OSError) -> PageNotice:
+    said = f"warning: {place}: is out of date, and cannot be written ({reason_of(error)})"
+    return PageNotice(said)
+
+
+def _is_written(place: Path, content: bytes) -> bool:
+    return place.exists() and place.read_bytes() == content
 
 
 def _is_ours(place: Path) -> bool:

@@ -21,10 +21,10 @@ from sfumato.tasks.declaration.lines.tombstone import (
 )
 from sfumato.tasks.private.durable import sync_directory, sync_tree, write_atomically
 from sfumato.tasks.publication.life.exchange import exchange, rename
+from sfumato.tasks.publication.life.left_over import REPLACED, STAGED_WITHDRAWAL
 from sfumato.tasks.publication.versions import Record
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
 
-_STAGED, _ASIDE = ".withdrawal-", ".withdrawn-"
 _PAGE = "index.html"
 
 
@@ -37,7 +37,7 @@ def stage_tombstone(public: Path, tombstone: Tombstone, title: str, signer: Sign
         title: what its line is called.
         signer: signs it, where the publisher signs.
     """
-    staged = public / f"{_STAGED}{tombstone.version}"
+    staged = public / f"{STAGED_WITHDRAWAL}{tombstone.version}"
     _delete(staged)
     staged.mkdir(mode=0o700)
     (staged / _PAGE).write_text(tombstone_page(tombstone, title), encoding="utf-8")
@@ -69,17 +69,17 @@ def put_in_place(public: Path, number: str) -> None:
 
 def complete_withdrawals(public: Path, record: Record) -> None:
     """Finish or forget the withdrawals that a killed process began."""
-    begun = [*public.glob(f"{_STAGED}*"), *public.glob(f"{_ASIDE}*")]
+    begun = [*public.glob(f"{STAGED_WITHDRAWAL}*"), *public.glob(f"{REPLACED}*")]
     for number in sorted({path.name.rpartition("-")[2] for path in begun}):
         version = record.versions.get(number)
         if version is not None and version.status == "withdrawn":
             put_in_place(public, number)
         else:
-            _delete_left(public / f"{_STAGED}{number}")
+            _delete_left(public / f"{STAGED_WITHDRAWAL}{number}")
 
 
 def _names(public: Path, number: str) -> tuple[Path, Path, Path]:
-    return public / f"{_STAGED}{number}", public / f"{_ASIDE}{number}", public / number
+    return public / f"{STAGED_WITHDRAWAL}{number}", public / f"{REPLACED}{number}", public / number
 
 
 def _delete_left(*directories: Path) -> None:

@@ -30,6 +30,7 @@ from sfumato.tasks.declaration.lines.tombstone import (
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.kept import keep_release
+from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.life.tombstones import put_in_place, stage_tombstone
 from sfumato.tasks.publication.line import Line, hold
@@ -82,7 +83,9 @@ def withdraw(
         record = _record_with(line, number)
         place = line.public / number
         if has_replaced(place) and (found := read_tombstone(place)) is not None:
-            return Withdrawn(found, existed=True, current=_marked(line, number, record).current)
+            marked = _marked(line, number, record)
+            notices = refresh_pages(line)
+            return Withdrawn(found, existed=True, current=marked.current, notices=notices)
         tombstone = _tombstone(line, number, record, reason, time)
         kept = keep_release(line, number, read_state(line.private))
         if signer is not None:
@@ -111,6 +114,7 @@ def _marked(line: Line, number: str, record: Record) -> Record:
     """The record that calls the version withdrawn, in its place."""
     changed = record.withdrawn(number)
     if changed != record:
+        begin_change(line.public)
         replace_record(line, changed)
     return changed
 

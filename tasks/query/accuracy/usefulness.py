@@ -53,11 +53,13 @@ class MeasuredBounds:
         public: what may be known of it, by workload and level.
         useful: what it is good for.
         fault: what keeps it from standing.
+        notices: what could not be written beside the public record, in words.
     """
 
     public: list[dict[str, Any]]
     useful: Usefulness = NOT_JUDGED
     fault: BrokenWord | None = None
+    notices: tuple[str, ...] = ()
 
 
 def judge_usefulness(

@@ -1,0 +1,95 @@
+"""Mending what stopped commands left in the public directories of lines."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.flows.passphrases import passphrases
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.workdir import is_private, work_directory
+from sfumato.tasks.publication.life.left_over import find_left_over
+from sfumato.tasks.publication.life.pages import public_place_of
+from sfumato.tasks.publication.line import LOCK, Line, hold
+from sfumato.tasks.publication.versions import RECORD
+
+
+@dataclass(frozen=True)
+class LeftOver:
+    """Traces of stopped commands in a line's public directory, in words."""
+
+    public: Path
+    traces: tuple[str, ...]
+
+    @property
+    def warning(self) -> str:
+        """The traces and the way out, in one line."""
+        return (
+            f"warning: {self.public}: a command was stopped, or had no space: "
+            f"{'; '.join(self.traces)}. The line's owner mends this: sfumato sweep"
+        )
+
+
+def left_over_in(publics: Iterator[Path]) -> list[LeftOver]:
+    """Return what is left over in public directories of lines, without writing anything."""
+    found = (LeftOver(public, find_left_over(public)) for public in dict.fromkeys(publics))
+    return [one for one in found if one.traces]
+
+
+def left_over_at(places: tuple[Path, ...]) -> list[LeftOver]:
+    """Return what is left over in places of lines: specs, directories of lines, public places.
+
+    Without a place it is the work directory's lines. Nothing is written.
+    """
+    lines = (public for place in places for public in _lines_at(place))
+    own = (line.public for line in _own_lines(work_directory(os.environ)))
+    return left_over_in(lines if places else own)
+
+
+def mend_lines(environ: Mapping[str, str] = os.environ) -> tuple[int, list[str]]:
+    """Mend the lines of the work directory; what a live run holds is left alone.
+
+    Returns:
+        The number of mended lines, and what could not be done, in words.
+    """
+    mended, said = 0, list[str]()
+    for line in _own_lines(work_directory(environ)):
+        if find_left_over(line.public) and os.access(line.public, os.W_OK):
+            undone = _mend(line, environ)
+            said += undone
+            mended += not undone
+    return mended, said
+
+
+def _mend(line: Line, environ: Mapping[str, str]) -> list[str]:
+    from sfumato.tasks.publication.publish import recover  # imports much, and is rarely needed
+
+    try:
+        with passphrases(environ), sanitised("mend"), hold(line):
+            return list(recover(line))
+    except SfumatoError as error:
+        return [f"warning: {line.public}: cannot be mended: {error}"]
+
+
+def _own_lines(work: Path) -> Iterator[Line]:
+    """The lines of a work directory whose public directories are known and there."""
+    if not is_private(work):
+        return
+    for private in sorted(filter(is_private, work.iterdir())):
+        public = public_place_of(private)
+        if public is not None and public.name == private.name and public.is_dir():
+            yield Line(private.name, public, private)
+
+
+def _lines_at(place: Path) -> Iterator[Path]:
+    """The public directories that a place means, also of lines that list no version yet."""
+    if place.is_file():
+        from sfumato.flows.life.places import lines_at
+
+        yield from (public for _, public in lines_at(place) if public is not None)
+    elif (place / RECORD).exists() or (place / LOCK).exists():
+        yield place.resolve()
+    else:
+        marked = [*place.glob(f"[!.]*/{RECORD}"), *place.glob(f"[!.]*/{LOCK}")]
+        yield from sorted({path.parent.resolve() for path in marked})
