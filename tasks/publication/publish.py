@@ -41,10 +41,17 @@ from sfumato.tasks.publication.combined.in_parts.gate import require_combined
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
-from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY, begin_change, end_change
+from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY
 from sfumato.tasks.publication.life.pages import note_place, refresh_pages
 from sfumato.tasks.publication.life.tombstones import complete_withdrawals
-from sfumato.tasks.publication.line import Candidate, Line, hold, hold_privately
+from sfumato.tasks.publication.line import (
+    Candidate,
+    Line,
+    begin_change,
+    end_change,
+    hold,
+    hold_privately,
+)
 from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
 from sfumato.tasks.publication.standing import directories, name_people, standing_version

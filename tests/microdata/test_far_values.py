@@ -32,7 +32,9 @@ def test_dates_may_be_far():
     assert far([date(1950 + n, 1, 1) for n in range(60)] + [never]) == [never]
 
 
-@pytest.mark.parametrize("values", [["a", "b"] * 9, [1, 2, 1000], [True, False] * 9, [], [7] * 9])
+@pytest.mark.parametrize(
+    "values", [["a", "b"] * 9, [1, 2, 1000], [True, False] * 9, [], [7] * 9, [1, 2, 3, 999] * 9]
+)
 def test_of_texts_and_of_few_values_none_is_far(values):
     assert far(values) == []
 
