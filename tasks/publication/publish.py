@@ -41,10 +41,17 @@ from sfumato.tasks.publication.combined.in_parts.gate import require_combined
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
-from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY, begin_change, end_change
+from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY
 from sfumato.tasks.publication.life.pages import note_place, refresh_pages
 from sfumato.tasks.publication.life.tombstones import complete_withdrawals
-from sfumato.tasks.publication.line import Candidate, Line, hold, hold_privately
+from sfumato.tasks.publication.line import (
+    Candidate,
+    Line,
+    begin_change,
+    end_change,
+    hold,
+    hold_privately,
+)
 from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
 from sfumato.tasks.publication.standing import directories, name_people, standing_version
@@ -214,7 +221,7 @@ def appear(staging: Path, place: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class FinalStep:
     """A step after a version appeared, which may be done again.
 
     Attributes:
@@ -228,15 +235,17 @@ class Step:
     required: bool = True
 
 
-def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[Step, ...]:
+def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[FinalStep, ...]:
     """Everything that follows the appearance of a version, in order."""
     place = line.public / number
     return (
-        Step("others may be unable to read it", partial(_open_to_all, place)),
-        Step(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
-        Step("the line's private state does not know it", partial(_settle, line, number, known)),
-        Step("private files of earlier versions stay", partial(_prune, line), required=False),
-        Step("pages are out of date", partial(refresh_pages, line), required=False),
+        FinalStep("others may be unable to read it", partial(_open_to_all, place)),
+        FinalStep(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
+        FinalStep(
+            "the line's private state does not know it", partial(_settle, line, number, known)
+        ),
+        FinalStep("private files of earlier versions stay", partial(_prune, line), required=False),
+        FinalStep("pages are out of date", partial(refresh_pages, line), required=False),
     )
 
 

@@ -13,9 +13,8 @@ from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
-from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.line import Line, begin_change, hold
 from sfumato.tasks.publication.ownership import require_ours
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.versions import read_record

@@ -2,9 +2,8 @@
 
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import reason_of
-from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
-from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.line import Line, begin_change, hold
 from sfumato.tasks.publication.ownership import replace_record
 from sfumato.tasks.publication.versions import RECORD, Approval, Record, read_record
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds

@@ -10,9 +10,8 @@ from sfumato.tasks.declaration.lines.words import (
     write_words,
 )
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
-from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.line import Line, begin_change, hold
 from sfumato.tasks.publication.ownership import require_ours
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.standing import directories

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.private.durable import kept_unlocked, sync_directory, was_left
+from sfumato.tasks.private.durable import share_lock, was_left
 from sfumato.tasks.publication.line import LOCK, UNFINISHED, has_published_nothing
 from sfumato.tasks.publication.versions import RECORD, read_record
 from sfumato.tasks.report.lines.pages import FEED, METADATA, PAGE
@@ -24,24 +24,13 @@ STAGING, STAGED_WITHDRAWAL, REPLACED = ".staging-", ".withdrawal-", ".withdrawn-
 TEMPORARY = ".*.tmp"
 
 
-def begin_change(public: Path) -> None:
-    """Mark a line's directory, whose lock is held, until its pages follow a change."""
-    (public / UNFINISHED).touch(mode=0o644)
-    sync_directory(public)
-
-
-def end_change(public: Path) -> None:
-    """Delete the mark of a change that is finished."""
-    (public / UNFINISHED).unlink(missing_ok=True)
-
-
 def find_left_over(public: Path) -> tuple[str, ...]:
     """Return in words what is left over in a line's public directory; nothing while a run is live.
 
     >>> find_left_over(Path("no such line"))
     ()
     """
-    with kept_unlocked(public / LOCK) as unlocked:
+    with share_lock(public / LOCK) as unlocked:
         if not (unlocked and public.is_dir() and _is_of_a_line(public)):
             return ()
         try:

@@ -15,9 +15,8 @@ from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.lines.words import WORDS, read_words, write_words
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.durable import locked, reason_of, write_atomically
-from sfumato.tasks.publication.life.left_over import end_change
 from sfumato.tasks.publication.life.public_record import lines_in, read_line_entry
-from sfumato.tasks.publication.line import LOCK, Line
+from sfumato.tasks.publication.line import LOCK, Line, end_change
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files

@@ -30,10 +30,9 @@ from sfumato.tasks.declaration.lines.tombstone import (
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.kept import keep_release
-from sfumato.tasks.publication.life.left_over import begin_change
 from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.life.tombstones import put_in_place, stage_tombstone
-from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.line import Line, begin_change, hold
 from sfumato.tasks.publication.ownership import replace_record, require_ours
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.standing import directories
