@@ -19,6 +19,7 @@ from sfumato.flows.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.failure import path_fault
+from sfumato.tasks.private.workdir import work_directory
 
 
 def main() -> None:
@@ -76,6 +77,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _mend() -> None:
+    if not any(work_directory(os.environ).glob("*/published-in")):
+        return  # nothing was published from here, and nothing has to be imported
     from sfumato.flows.life.mending import mend_lines
 
     with suppress(SfumatoError, OSError):

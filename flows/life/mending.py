@@ -31,20 +31,20 @@ class LeftOver:
         )
 
 
-def left_over_in(publics: Iterator[Path]) -> list[LeftOver]:
+def find_left_over_in(publics: Iterator[Path]) -> list[LeftOver]:
     """Return what is left over in public directories of lines, without writing anything."""
     found = (LeftOver(public, find_left_over(public)) for public in dict.fromkeys(publics))
     return [one for one in found if one.traces]
 
 
-def left_over_at(places: tuple[Path, ...]) -> list[LeftOver]:
+def find_left_over_at(places: tuple[Path, ...]) -> list[LeftOver]:
     """Return what is left over in places of lines: specs, directories of lines, public places.
 
     Without a place it is the work directory's lines. Nothing is written.
     """
     lines = (public for place in places for public in _lines_at(place))
     own = (line.public for line in _own_lines(work_directory(os.environ)))
-    return left_over_in(lines if places else own)
+    return find_left_over_in(lines if places else own)
 
 
 def mend_lines(environ: Mapping[str, str] = os.environ) -> tuple[int, list[str]]:

@@ -50,7 +50,7 @@ def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[Bina
     """
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
     temporary.unlink(missing_ok=True)
-    with naming(path), _removed_unless_renamed(temporary):
+    with name_in_errors(path), _removed_unless_renamed(temporary):
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -73,7 +73,7 @@ def _removed_unless_renamed(temporary: Path) -> Iterator[None]:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def name_in_errors(path: Path) -> Iterator[None]:
     """Name a path in errors of the file system that name none, as those of a full disk."""
     try:
         yield
@@ -103,7 +103,7 @@ def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with naming(directory):
+        with name_in_errors(directory):
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -113,7 +113,7 @@ def sync_tree(directory: Path) -> None:
     """Make every file and every name below a directory durable."""
     for folder, _, names in os.walk(directory):
         for name in names:
-            with (Path(folder) / name).open("rb") as file, naming(Path(file.name)):
+            with (Path(folder) / name).open("rb") as file, name_in_errors(Path(file.name)):
                 os.fsync(file.fileno())
         sync_directory(Path(folder))
 
@@ -140,7 +140,7 @@ def _is_open_at(path: Path, descriptor: int) -> bool:
 
 
 @contextmanager
-def kept_unlocked(path: Path) -> Iterator[bool]:
+def share_lock(path: Path) -> Iterator[bool]:
     """Say whether nobody holds a lock, and let nobody take it meanwhile; nothing is written.
 
     A lock file that is missing is held by nobody.

@@ -204,6 +204,17 @@ def has_published_nothing(public: Path) -> bool:
     return {path.name for path in public.iterdir()} <= {LOCK, UNFINISHED}
 
 
+def begin_change(public: Path) -> None:
+    """Mark a line's directory, whose lock is held, until its pages follow a change."""
+    (public / UNFINISHED).touch(mode=0o644)
+    sync_directory(public)
+
+
+def end_change(public: Path) -> None:
+    """Delete the mark of a change that is finished."""
+    (public / UNFINISHED).unlink(missing_ok=True)
+
+
 def _make_public(place: Path) -> None:
     """Make the directory of a line's versions where it is missing.
 
@@ -245,14 +256,3 @@ def _named_where_closed(line: Line) -> Iterator[None]:
 def _is_beside(where: Path, place: Path) -> bool:
     """True for what is in a directory, or a directory that it is to be made in."""
     return place in where.parents or where in place.parents
-
-
-def begin_change(public: Path) -> None:
-    """Mark a line's directory, whose lock is held, until its pages follow a change."""
-    (public / UNFINISHED).touch(mode=0o644)
-    sync_directory(public)
-
-
-def end_change(public: Path) -> None:
-    """Delete the mark of a change that is finished."""
-    (public / UNFINISHED).unlink(missing_ok=True)

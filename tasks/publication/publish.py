@@ -221,7 +221,7 @@ def appear(staging: Path, place: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class FinalStep:
     """A step after a version appeared, which may be done again.
 
     Attributes:
@@ -235,15 +235,17 @@ class Step:
     required: bool = True
 
 
-def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[Step, ...]:
+def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[FinalStep, ...]:
     """Everything that follows the appearance of a version, in order."""
     place = line.public / number
     return (
-        Step("others may be unable to read it", partial(_open_to_all, place)),
-        Step(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
-        Step("the line's private state does not know it", partial(_settle, line, number, known)),
-        Step("private files of earlier versions stay", partial(_prune, line), required=False),
-        Step("pages are out of date", partial(refresh_pages, line), required=False),
+        FinalStep("others may be unable to read it", partial(_open_to_all, place)),
+        FinalStep(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
+        FinalStep(
+            "the line's private state does not know it", partial(_settle, line, number, known)
+        ),
+        FinalStep("private files of earlier versions stay", partial(_prune, line), required=False),
+        FinalStep("pages are out of date", partial(refresh_pages, line), required=False),
     )
 
 

@@ -12,7 +12,7 @@ from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.software import other_software
-from sfumato.tasks.private.durable import naming, sync_tree
+from sfumato.tasks.private.durable import name_in_errors, sync_tree
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.checked.sealed import open_sealed
 from sfumato.tasks.publication.life.left_over import STAGING
@@ -43,7 +43,7 @@ def _copy(release: Path, staging: Path) -> None:
         place = staging / Path(folder).relative_to(release)
         place.mkdir(exist_ok=True)
         for name in names:
-            with naming(place / name):
+            with name_in_errors(place / name):
                 shutil.copyfile(Path(folder) / name, place / name)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.expectations.errors import Fault
 from sfumato.flows.life.mending import mend_lines
-from sfumato.tasks.private.durable import kept_unlocked, locked, write_atomically
+from sfumato.tasks.private.durable import locked, share_lock, write_atomically
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.life import accuracy, pages
 from sfumato.tasks.publication.life.accuracy import record_accuracy, record_approvals
@@ -124,11 +124,11 @@ class TestALiveRun:
 
         with locked(place), monkeypatch.context() as patch:
             patch.setattr(os, "open", closed)
-            with kept_unlocked(place) as unlocked:
+            with share_lock(place) as unlocked:
                 assert not unlocked
         with monkeypatch.context() as patch:
             patch.setattr(os, "open", closed)
-            with kept_unlocked(place) as unlocked:
+            with share_lock(place) as unlocked:
                 assert unlocked
 
 

@@ -29,14 +29,14 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     PLACES are public places, directories of lines in them, specs, or private work directories;
     without any it is the work directory ($SFUMATO_WORK).
     """
-    from sfumato.flows.life.mending import left_over_at, mend_lines
+    from sfumato.flows.life.mending import find_left_over_at, mend_lines
     from sfumato.flows.life.releases import list_lines
     from sfumato.flows.life.releases import rebuild as write_pages
 
     if rebuild:
         for said in (*mend_lines()[1], *write_pages(places)):
             show.say(said)
-    left_over = left_over_at(places)
+    left_over = find_left_over_at(places)
     for one in left_over:
         show.say(one.warning)
     lines = list_lines(places)

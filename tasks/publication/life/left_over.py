@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.private.durable import kept_unlocked, was_left
+from sfumato.tasks.private.durable import share_lock, was_left
 from sfumato.tasks.publication.line import LOCK, UNFINISHED, has_published_nothing
 from sfumato.tasks.publication.versions import RECORD, read_record
 from sfumato.tasks.report.lines.pages import FEED, METADATA, PAGE
@@ -30,7 +30,7 @@ def find_left_over(public: Path) -> tuple[str, ...]:
     >>> find_left_over(Path("no such line"))
     ()
     """
-    with kept_unlocked(public / LOCK) as unlocked:
+    with share_lock(public / LOCK) as unlocked:
         if not (unlocked and public.is_dir() and _is_of_a_line(public)):
             return ()
         try:
