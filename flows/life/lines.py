@@ -50,7 +50,7 @@ from sfumato.tasks.publication.ownership import owner_mark, take_ownership
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.signing import sign_version as publish_signature
 from sfumato.tasks.publication.versions import read_record
-from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.files import read_bytes, unreadable
 
 
 def back_up(spec: Path, file: Path) -> None:
@@ -92,7 +92,7 @@ def _content(file: Path) -> bytes:
     if reason := unreadable(file):
         raise InputError(f"{file}: {reason}")
     try:
-        return file.read_bytes()
+        return read_bytes(file)
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_json
 
 CHOICE = "choice"
 """What was chosen for the line, with the scores of all candidates, in the stage that it was of."""
@@ -22,4 +23,4 @@ def write_note(stage: Path, name: str, document: Any) -> None:
 
 def read_note(stage: Path, name: str) -> Any:
     """What a stage left."""
-    return json.loads((stage / f"{name}.json").read_text(encoding="utf-8"))
+    return read_json(stage / f"{name}.json", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.authorship.signature import sign_release
@@ -437,7 +437,7 @@ class TestKeys:
         call("keys", "generate", "town")
         path = tmp_path / "work" / "keys" / "town"
         path.write_text(json.dumps({**json.loads(path.read_bytes()), field: value}))
-        with pytest.raises(Fault):
+        with pytest.raises(PromiseError):
             open_signer(path)
 
     @pytest.mark.parametrize("content", ["", "{}", "[" * 10_000, '{"name": "a", "public": 1}'])

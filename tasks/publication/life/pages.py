@@ -19,6 +19,7 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated.words import SaidOfLine
 
 _LOCK = ".catalogue.lock"
@@ -54,7 +55,7 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
 def public_place_of(private: Path) -> Path | None:
     """The directory where a line was last published, None where that is not known."""
     try:
-        return Path(os.fsdecode((private / _PLACE).read_bytes()))
+        return Path(os.fsdecode(read_bytes(private / _PLACE)))
     except OSError:
         return None
 
@@ -125,7 +126,7 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[str]:
         try:
             for temporary in filter(was_left, directory.glob(f".{name}.*.tmp")):
                 temporary.unlink(missing_ok=True)
-            if place.exists() and place.read_bytes() == content:
+            if place.exists() and read_bytes(place) == content:
                 continue
             if not _is_ours(place):
                 yield f"{place}: is not Sfumato's, and was left as it is"
@@ -138,7 +139,7 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[str]:
 def _is_ours(place: Path) -> bool:
     """True where there is no file, or one that says what made it."""
     try:
-        with place.open("rb") as file:
+        with open_file(place) as file:
             return GENERATOR.encode() in file.read(_HEAD)
     except FileNotFoundError:
         return True
