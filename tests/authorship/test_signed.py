@@ -266,6 +266,18 @@ def _exported(call, name):
 
 class TestRevocation:
     @pytest.mark.parametrize("trusting", [True, False])
+    def test_a_revocation_is_found_from_inside_the_release(
+        self, call, signed, trusting, monkeypatch
+    ):
+        """The parent of `.` is `.`, where no keys lie."""
+        if trusting:
+            call("keys", "trust", signed.line)
+        assert call("keys", "revoke", "town", signed.line)[0] == 0
+        monkeypatch.chdir(signed.directory)
+        code, _, said = call("query", ".", AVERAGE)
+        assert (code, "was revoked" in said) == (3, True)
+
+    @pytest.mark.parametrize("trusting", [True, False])
     def test_what_a_revoked_key_signed_is_refused(self, call, signed, trusting):
         call("check", signed.directory)
         if trusting:
