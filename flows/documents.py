@@ -8,7 +8,7 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.numbers import LARGEST
-from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.files import read_text, unreadable
 from sfumato.tasks.schema.nesting import NestingError, require_shallow
 
 
@@ -101,7 +101,7 @@ def read_yaml(path: Path) -> Any:
     if reason := unreadable(path):
         raise SpecError(f"{path}: {reason}")
     try:
-        return parse_yaml(path.read_text(encoding="utf-8"))
+        return parse_yaml(read_text(path))
     except OSError as error:
         raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:

@@ -105,7 +105,7 @@ def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
 def _source(file: str, before: Any) -> dict[str, Any]:
     """The source that a file is, with what was said of the rows; one that was pinned stays so."""
     from sfumato.tasks.microdata.readers.inferred import format_of
-    from sfumato.tasks.verification.integrity import sha256_of
+    from sfumato.tasks.schema.files import sha256_of
 
     path = Path(file).absolute()
     kept = before if isinstance(before, Mapping) else {}

@@ -12,6 +12,7 @@ from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.files import read_bytes, read_text
 
 _ENDING = ".recommended"
 
@@ -24,7 +25,7 @@ def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrid
     Returns:
         Where it was written: beside the spec, whose paths it has.
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     for key, value in instead.items():
         text = _replaced(text, key, value)
     wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
@@ -42,7 +43,7 @@ def _is_free(place: Path, text: str) -> bool:
     """True where there is nothing, or the same text already."""
     if place.is_symlink() or (place.exists() and not place.is_file()):
         return False
-    return not place.exists() or place.read_bytes() == text.encode()
+    return not place.exists() or read_bytes(place) == text.encode()
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:

@@ -1,6 +1,5 @@
 """The dossier of a version, gathered from its files, the public record, and private reports."""
 
-import json
 from dataclasses import replace
 from os import environ
 from pathlib import Path
@@ -22,6 +21,7 @@ from sfumato.tasks.report.steward.dossier import (
     dossier_of_withdrawn,
     write_dossier,
 )
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.hold import RISK
 
 
@@ -90,4 +90,4 @@ def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
 
 
 def _read(place: Path) -> Any:
-    return json.loads(place.read_bytes()) if place.exists() else None
+    return read_json(place, None) if place.exists() else None

@@ -51,7 +51,7 @@ from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.signing import SignedVersion
 from sfumato.tasks.publication.signing import sign_version as publish_signature
 from sfumato.tasks.publication.versions import read_record
-from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.files import read_bytes, unreadable
 
 
 def back_up(spec: Path, file: Path) -> None:
@@ -93,7 +93,7 @@ def _content(file: Path) -> bytes:
     if reason := unreadable(file):
         raise InputError(f"{file}: {reason}")
     try:
-        return file.read_bytes()
+        return read_bytes(file)
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
 

@@ -12,6 +12,7 @@ from sfumato.tasks.publication.life.pages import public_place_of
 from sfumato.tasks.publication.life.public_record import lines_in
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import RECORD
+from sfumato.tasks.schema.files import is_there
 
 
 def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
@@ -22,7 +23,7 @@ def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
         PromiseError: where the work directory has no such line.
     """
     place, work = public.resolve(), private_work_directory(environ)
-    if not _is_file(place / RECORD):
+    if not (_is_file(place / RECORD) or is_there(place / RECORD)):
         raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
     private = work / place.name
     if not _is_file(private / STATE):
@@ -64,7 +65,7 @@ def lines_at(place: Path) -> list[tuple[str, Path | None]]:
         line = _of_spec(place)
         return [(line.name, line)]
     found: list[tuple[str, Path | None]]
-    if (place / RECORD).is_file():
+    if is_there(place / RECORD):
         line = place.resolve()
         found = [(line.name, line)]
     else:

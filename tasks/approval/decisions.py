@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, ValidationError
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.approval.request import Asked, Request
 from sfumato.tasks.authorship.keys import (
     PublicKey,
@@ -30,6 +30,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.lines.tombstone import Reason
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.nesting import parse_json
 
 Verdict = Literal["approved", "returned", "rejected"]
@@ -136,10 +137,10 @@ def decisions_at(place: Path) -> Iterator[Decision]:
     """The decisions that lie beside a candidate, genuine or not, in the order of their keys.
 
     Raises:
-        Fault: where a file is none.
+        PromiseError: where a file is none.
     """
     for file in sorted((place / _FOLDER).glob("[0-9a-f]*.json")):
         try:
-            yield Decision.model_validate(parse_json(file.read_bytes()))
+            yield Decision.model_validate(read_json(file))
         except (ValidationError, ValueError, OSError):
-            raise Fault(f"{file}: cannot be read as a decision") from None
+            raise PromiseError(f"{file}: cannot be read as a decision") from None

@@ -90,7 +90,7 @@ def read_held(line: Path) -> HeldCandidate | None:
 
     Raises:
         InputError: where newer software wrote its request.
-        Fault: where its request cannot be read.
+        PromiseError: where its request cannot be read.
     """
     return candidate_at(held_place(line))
 

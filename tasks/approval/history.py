@@ -94,7 +94,7 @@ def read_history(line: Path) -> History:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     return read_document(line / REVIEWS, History, _FORMAT, "a line's past reviews") or History()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.approval.decisions import Decision
 from sfumato.tasks.approval.gate import approvals_by, require_approved
 from sfumato.tasks.approval.held import HeldCandidate, end, read_held
@@ -23,6 +23,7 @@ from sfumato.tasks.publication.life.accuracy import record_approvals
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.seal import require_plain
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.schema.files import read_bytes
 
 _APPROVED = "approved.json"
 _DECISIONS = TypeAdapter(tuple[Decision, ...])
@@ -88,13 +89,13 @@ def complete(
     Raises:
         InputError: where the reviewers' file cannot be read, or others could write it.
         PromiseError: where what was noted is not what reviewers signed.
-        Fault: where it was not noted who did.
+        PromiseError: where it was not noted who did.
     """
     place = held.place / _APPROVED
     try:
-        counted = _DECISIONS.validate_json(place.read_bytes())
+        counted = _DECISIONS.validate_json(read_bytes(place))
     except (OSError, ValidationError):
-        raise Fault(f"{place}: cannot be read as the approvals of a version") from None
+        raise PromiseError(f"{place}: cannot be read as the approvals of a version") from None
     approvals = approvals_by(line, held.request, counted, environ)
     undone = record_approvals(line, number, approvals, measured)
     with state_lock(line.private):

@@ -87,6 +87,6 @@ def read_request(place: Path) -> Request | None:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is none.
+        PromiseError: where it is none.
     """
     return read_document(place / REQUEST, Request, _FORMAT, "a request for approval")

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import Fault
+from sfumato.tasks.schema.files import read_bytes
 
 _PIECE = 1 << 26  # bytes that are encrypted at once
 _NONCE = 12
@@ -88,7 +89,7 @@ def _decrypted(key: bytes, path: Path) -> bytes:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    cipher, content = AESGCM(key), path.read_bytes()
+    cipher, content = AESGCM(key), read_bytes(path)
     size, pieces = _NONCE + _PIECE + 16, []
     try:
         for number, start in enumerate(range(0, len(content), size)):

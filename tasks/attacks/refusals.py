@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.declaration.canonical import canonical_json
@@ -20,6 +20,7 @@ from sfumato.tasks.private.backup import ATTACKED, REFUSED
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.workdir import state_lock
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.formats import read_document
 from sfumato.tasks.schema.stated.bars import KeptBar
 
@@ -124,7 +125,7 @@ def read_refusals(line: Path) -> Refusals:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     found = read_document(line / REFUSED, Refusals, _FORMAT, "a line's refusals") or Refusals()
     return found.with_more(_of_last(line / ATTACKED))
@@ -170,7 +171,7 @@ def rekeyed_refusals(line: Path, called: Sequence[tuple[Called, Called]]) -> dic
 
 def _without_bars(place: Path) -> bytes:
     """The record of a refused candidate, whose refusal is remembered elsewhere."""
-    return json.dumps({**json.loads(place.read_bytes()), "bars": []}, indent=1).encode()
+    return json.dumps({**read_json(place, None), "bars": []}, indent=1).encode()
 
 
 def with_refusals(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:
@@ -189,9 +190,11 @@ def _of_last(place: Path) -> list[RefusedCandidate]:
     if not place.exists():
         return []
     try:
-        return _refused_in(json.loads(place.read_bytes()))
+        return _refused_in(read_json(place, None))
     except (ValueError, KeyError, TypeError):
-        raise Fault(f"{place}: cannot be read as what attackers guessed of a candidate") from None
+        raise PromiseError(
+            f"{place}: cannot be read as what attackers guessed of a candidate"
+        ) from None
 
 
 def _refused_in(record: Mapping[str, Any]) -> list[RefusedCandidate]:

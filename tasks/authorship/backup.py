@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import KEYS, own_keys, parse_key, signing_key
 from sfumato.tasks.private.backup import pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_bytes
 
 
 def backup_keys(work: Path) -> bytes:
@@ -15,9 +16,9 @@ def backup_keys(work: Path) -> bytes:
 
     Raises:
         InputError: where there are none.
-        Fault: where a file is no signing key.
+        PromiseError: where a file is no signing key.
     """
-    files = {key.name: signing_key(work, key.name).read_bytes() for key in own_keys(work)}
+    files = {key.name: read_bytes(signing_key(work, key.name)) for key in own_keys(work)}
     if not files:
         raise InputError(f"{work / KEYS}: there are no signing keys to back up")
     return pack(KEYS, files)
@@ -50,7 +51,7 @@ def restore_keys(work: Path, place: Path, content: bytes) -> list[PublicKey]:
 def _saved_key(place: Path, name: str, content: bytes) -> PublicKey:
     try:
         key, _ = parse_key(place, content)
-    except Fault:
+    except PromiseError:
         raise InputError(f"{place}: is damaged, or not whole") from None
     if key.name != name:
         raise InputError(f"{place}: is damaged, or not whole")
@@ -66,6 +67,6 @@ def _is_there(work: Path, key: PublicKey) -> bool:
     path = signing_key(work, key.name)
     if not path.exists():
         return False
-    if parse_key(path, path.read_bytes())[0] != key:
+    if parse_key(path, read_bytes(path))[0] != key:
         raise InputError(f"{path}: another key has that name: no key was put back")
     return True

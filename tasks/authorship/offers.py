@@ -17,7 +17,7 @@ from sfumato.tasks.authorship.secret import Signer
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 
 KEYS_FILE = "keys.json"
 
@@ -100,7 +100,7 @@ def read_offers(line: Path) -> OfferedKeys | None:
         PromiseError: where the file is none of these.
     """
     try:
-        return OfferedKeys.model_validate(parse_json((line / KEYS_FILE).read_bytes()))
+        return OfferedKeys.model_validate(read_json(line / KEYS_FILE))
     except FileNotFoundError:
         return None
     except (ValidationError, ValueError, OSError):

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import Fault, InputError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.authorship.keys import KeyName, PublicKey, statement
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
+from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.nesting import parse_json
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def public_key(path: Path) -> PublicKey:
 
     Raises:
         InputError: where there is none.
-        Fault: where the file is no key.
+        PromiseError: where the file is no key.
     """
     return _read(path)[0]
 
@@ -97,7 +98,7 @@ def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
 
     Raises:
         InputError: where there is none, or its passphrase is missing or wrong.
-        Fault: where the file is no key.
+        PromiseError: where the file is no key.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -105,17 +106,17 @@ def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
     raw = unwrap(path, document, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
     secret = Ed25519PrivateKey.from_private_bytes(raw)
     if secret.public_key().public_bytes_raw().hex() != key.public:
-        raise Fault(f"{path}: its public key is another's")
+        raise PromiseError(f"{path}: its public key is another's")
     return Signer(key, secret)
 
 
 def _read(path: Path) -> tuple[PublicKey, Any]:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such signing key (sfumato keys generate)") from None
     except OSError:
-        raise Fault(f"{path}: cannot be read as a signing key") from None
+        raise PromiseError(f"{path}: cannot be read as a signing key") from None
     return parse_key(path, content)
 
 
@@ -123,10 +124,10 @@ def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
     """The public key in the file of a signing key, and the whole document; `place` is for messages.
 
     Raises:
-        Fault: where it is no signing key.
+        PromiseError: where it is no signing key.
     """
     try:
         document = parse_json(content)
         return PublicKey(name=document["name"], public=document["public"]), document
     except (ValueError, KeyError, TypeError):
-        raise Fault(f"{place}: cannot be read as a signing key") from None
+        raise PromiseError(f"{place}: cannot be read as a signing key") from None

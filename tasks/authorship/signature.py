@@ -24,7 +24,7 @@ from sfumato.tasks.authorship.secret import Signer
 from sfumato.tasks.authorship.trust import Trust, read_trust, trust_file
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import SIGNATURE
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 
 
 class Signature(Strict):
@@ -91,7 +91,7 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
                 f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
             )
         return Author("not signed", trusted=False)
-    trusted = is_trusted(directory.parent, key, trust, listed)
+    trusted = is_trusted(directory.resolve().parent, key, trust, listed)
     name = listed.get(key.public, key)
     if listed and not trusted:
         raise PromiseError(
@@ -122,7 +122,7 @@ def read_signature(path: Path) -> Signature | None:
         PromiseError: where the file is no signature.
     """
     try:
-        return Signature.model_validate(parse_json(path.read_bytes()))
+        return Signature.model_validate(read_json(path))
     except FileNotFoundError:
         return None
     except (ValidationError, ValueError, OSError):

@@ -16,7 +16,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.authorship.keys import Public, PublicKey, Strict, fingerprint
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 
 Pattern = Annotated[str, Field(pattern=r"^[a-z0-9*?-]{1,63}$")]
 
@@ -80,7 +80,7 @@ def read_trust_at(place: Path) -> Trust:
         InputError: where the file cannot be read.
     """
     try:
-        return Trust.model_validate(parse_json(place.read_bytes()))
+        return Trust.model_validate(read_json(place))
     except FileNotFoundError:
         return Trust()
     except (ValidationError, ValueError, OSError):

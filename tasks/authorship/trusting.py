@@ -9,7 +9,7 @@ from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.authorship.keys import PublicKey, fingerprint
 from sfumato.tasks.authorship.offers import KEYS_FILE, read_offers
 from sfumato.tasks.authorship.trust import Pattern, read_trust, write_trust
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 
 _PATTERN = TypeAdapter(Pattern)
 
@@ -63,7 +63,7 @@ def read_exported(place: Path) -> PublicKey:
         InputError: where it is none.
     """
     try:
-        return PublicKey.model_validate(parse_json(place.read_bytes()))
+        return PublicKey.model_validate(read_json(place))
     except (ValidationError, ValueError, OSError):
         raise InputError(f"{place}: is no public key and no line's directory") from None
 

@@ -25,8 +25,8 @@ from sfumato.tasks.microdata.table import Microdata, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.slots import SlotMap, as_table
+from sfumato.tasks.schema.files import read_json, sha256_of
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.verification.integrity import sha256_of
 
 Remember = Literal["map", "units"]
 """What a line knows of people: who stands in which group, or only who was in a version."""
@@ -97,7 +97,7 @@ def write_version_before(stage: Path, digest: str | None) -> None:
 def version_before(stage: Path) -> str | None:
     """The digest of that version, None where there was none."""
     place = stage / _AFTER
-    return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
+    return read_json(place, None) if place.exists() else None
 
 
 def write_map_followed(stage: Path, sha256: str | None) -> None:
@@ -108,7 +108,7 @@ def write_map_followed(stage: Path, sha256: str | None) -> None:
 def map_followed(stage: Path) -> str | None:
     """The SHA-256 of that map, None where there is none."""
     place = stage / _FOLLOWED
-    return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
+    return read_json(place, None) if place.exists() else None
 
 
 def slots_of(names: np.ndarray, microdata: Microdata, group: np.ndarray) -> SlotMap:

@@ -28,6 +28,7 @@ from sfumato.tasks.query.accuracy.workloads.parameters import (
     Workload,
 )
 from sfumato.tasks.query.accuracy.workloads.sets import some_in_random_order
+from sfumato.tasks.schema.files import read_bytes, read_json
 
 _LIST, _ROWS = "queries.json", "picked-rows"
 _TABLE, _PICKED = "microdata", "picked"
@@ -203,10 +204,10 @@ def has_queries(place: Path) -> bool:
 
 def load_queries(place: Path) -> list[PairedQuery]:
     """The queries that were kept."""
-    told = json.loads((place / _LIST).read_bytes())
+    told = read_json(place / _LIST, None)
     picked: Iterator[np.ndarray] = iter(())
     if told["rows"]:
-        content = np.frombuffer((place / _ROWS).read_bytes(), np.uint8)
+        content = np.frombuffer(read_bytes(place / _ROWS), np.uint8)
         packed = content.reshape(-1, -(-told["rows"] // 8))
         picked = iter(np.unpackbits(packed, axis=1, count=told["rows"]).astype(bool))
     return [

@@ -31,6 +31,7 @@ from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.accuracy.workloads.parameters import Workload
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.trials.processes import worker_processes
 
 _OUTCOMES, _QUERIES = "outcomes", "queries"
@@ -143,7 +144,7 @@ def _digest(alternative: Alternative) -> str:
 
 
 def _read(place: Path, name: str) -> TriedOutcome:
-    return TriedOutcome(**{**json.loads(place.read_bytes()), "name": name})
+    return TriedOutcome(**{**read_json(place, None), "name": name})
 
 
 def _plain(value: object) -> object:

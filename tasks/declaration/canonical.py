@@ -5,6 +5,7 @@ from typing import Any
 
 import rfc8785
 
+from sfumato.tasks.schema.files import MANIFEST_BYTES, read_bytes
 from sfumato.tasks.schema.nesting import parse_json
 
 
@@ -19,7 +20,7 @@ def read_canonical(path: Path) -> Any:
     Raises:
         ValueError: where they are not, or it is nested too deep.
     """
-    content = path.read_bytes()
+    content = read_bytes(path, MANIFEST_BYTES)
     document = parse_json(content)
     if canonical_json(document) != content:
         raise ValueError("not canonical JSON")

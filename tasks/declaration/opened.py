@@ -11,8 +11,9 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.lines.tombstone import is_missing_and_marked, require_not_withdrawn
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.files import MANIFEST_BYTES, read_json
 from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import NestingError, parse_json
+from sfumato.tasks.schema.nesting import NestingError
 
 MANIFEST = "datapackage.json"
 PAGE = "index.html"
@@ -29,6 +30,8 @@ class Release:
         manifest: all of it.
         verified: whether anything but the release itself vouches for its files.
         author: who signed it, in words, where that was looked at.
+        doubts: why nothing vouches for it: files beside it that cannot be read.
+        remarks: what is not known of it, since no file beside it says so.
     """
 
     directory: Path
@@ -36,6 +39,8 @@ class Release:
     manifest: dict[str, Any]
     verified: bool = False
     author: str = ""
+    doubts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def path(self, name: str) -> Path:
         """A published table's Parquet file.
@@ -80,7 +85,7 @@ def open_release(directory: Path) -> Release:
     """
     require_release(directory)
     try:
-        manifest = parse_json((directory / MANIFEST).read_bytes())
+        manifest = read_json(directory / MANIFEST, MANIFEST_BYTES)
         require_readable(directory / MANIFEST, manifest["sfumato"])
         declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
         place = directory.absolute()  # `public:/line` would be an address to Arrow

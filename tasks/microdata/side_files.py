@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.files import read_text, unreadable
 
 
 def read_side_file(path: Path, file: str) -> list[list[str]]:
@@ -22,7 +22,7 @@ def read_side_file(path: Path, file: str) -> list[list[str]]:
     if reason := unreadable(path):
         raise input_error(file, reason)
     try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+        lines = read_text(path, encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError:
         raise input_error(file, "not UTF-8") from None
     except (OSError, ValueError) as error:

@@ -13,6 +13,7 @@ from sfumato.expectations.groups.counting import Coded, pack
 from sfumato.expectations.groups.ranks import categories, rank, sensitive_codes
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.schema.files import read_json
 
 _PERSONS = "persons.parquet"
 
@@ -164,13 +165,13 @@ def save(microdata: Microdata, directory: Path) -> None:
 
 def count_rows(directory: Path) -> int:
     """The number of rows that `save` wrote."""
-    described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))
+    described = read_json(directory / "microdata.json", None)
     return int(described["rows"])
 
 
 def load(directory: Path) -> Microdata:
     """Read what `save` wrote."""
-    described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))
+    described = read_json(directory / "microdata.json", None)
     codes = read_stage_table(directory / "codes.parquet")
     values = read_stage_table(directory / "values.parquet")
     columns = tuple(

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.cuts import PartsOfTable, Share, text_of_where
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import encode
@@ -25,6 +25,7 @@ from sfumato.tasks.parts.grids import Grid, Histogram, grids
 from sfumato.tasks.parts.strata import StratumOnDisk, read_columns
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.files import read_json
 
 _CUTS = "cuts.json"
 _SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
@@ -147,18 +148,18 @@ def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
     """The cuts that a line made before under the same terms.
 
     Raises:
-        Fault: where they cannot be read.
+        PromiseError: where they cannot be read.
     """
     place = line / _CUTS
     try:
-        document = json.loads(place.read_bytes())
+        document = read_json(place, None)
         if document["parts"] != parts.model_dump(mode="json"):
             return {}
         return cuts_of_document(document["cuts"])
     except FileNotFoundError:
         return {}
     except (ValueError, ValidationError, LookupError, TypeError, AttributeError):
-        raise Fault(f"{place}: cannot be read as the cuts of a line") from None
+        raise PromiseError(f"{place}: cannot be read as the cuts of a line") from None
 
 
 def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:

@@ -23,6 +23,7 @@ from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.source_rows import ROWS
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
@@ -57,7 +58,7 @@ def state_files(line: Path) -> dict[str, bytes]:
     single = [line / KEY, *(path for names in _DOCUMENTS for path in line.glob(names))]
     many = [path for folder in _FOLDERS for path in (line / folder).glob("*")]
     return {
-        path.relative_to(line).as_posix(): path.read_bytes()
+        path.relative_to(line).as_posix(): read_bytes(path)
         for path in sorted([*single, *many])
         if path.is_file()
     }
@@ -86,7 +87,7 @@ def _people_key(line: Path) -> dict[str, bytes]:
     """The secret of the names of people and of rows, where the line has any."""
     path = line.parent / PEOPLE / KEY
     named = any((line / kept).exists() for kept in (MAP, ROWS, CODINGS))
-    return {PEOPLE_KEY: path.read_bytes()} if named and path.exists() else {}
+    return {PEOPLE_KEY: read_bytes(path)} if named and path.exists() else {}
 
 
 def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
@@ -212,7 +213,7 @@ def _follow_journal(line: Path) -> None:
     journal = line / _JOURNAL
     if not journal.exists():
         return
-    files = unpack(journal, journal.read_bytes(), line.name)
+    files = unpack(journal, read_bytes(journal), line.name)
     for path in state_files(line).keys() - files.keys():
         (line / path).unlink()
     for path, content in files.items():

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.schema.files import open_file
 
 _PIECE = 1 << 20  # bytes that are copied at once
 
@@ -34,12 +35,8 @@ def write_atomically(
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
     """The same with the bytes of another file, however large it is; a link is not followed."""
-    with _open_plain(source) as content, _replacement(path, path.parent, mode) as file:
+    with open_file(source, links=False) as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
-
-
-def _open_plain(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
 @contextmanager
@@ -113,7 +110,7 @@ def sync_tree(directory: Path) -> None:
     """Make every file and every name below a directory durable."""
     for folder, _, names in os.walk(directory):
         for name in names:
-            with (Path(folder) / name).open("rb") as file, name_in_errors(Path(file.name)):
+            with open_file(Path(folder) / name) as file, name_in_errors(Path(folder) / name):
                 os.fsync(file.fileno())
         sync_directory(Path(folder))
 

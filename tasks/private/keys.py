@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
+from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.nesting import parse_json
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
         PromiseError: where it is lost: with another one, nobody would be recognised.
-        Fault: where the file is no key.
+        PromiseError: where the file is no key.
     """
     path = line / KEY
     with locked(line / ".lock"):
@@ -119,9 +120,9 @@ def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -
 
     Raises:
         InputError: where it is wrapped, and that is not its passphrase.
-        Fault: where the file is no key.
+        PromiseError: where the file is no key.
     """
-    return secret_in(path, path.read_bytes(), passphrase, variable)
+    return secret_in(path, read_bytes(path), passphrase, variable)
 
 
 def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str) -> bytes:
@@ -129,12 +130,12 @@ def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str
 
     Raises:
         InputError: where it is wrapped, and that is not its passphrase.
-        Fault: where it is no key.
+        PromiseError: where it is no key.
     """
     if len(content) == _BYTES:
         return content
     try:
         document = parse_json(content)
     except ValueError:
-        raise Fault(f"{place}: cannot be read as a line's key") from None
+        raise PromiseError(f"{place}: cannot be read as a line's key") from None
     return unwrap(place, document, passphrase, variable)

@@ -22,6 +22,7 @@ from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_bytes
 
 if TYPE_CHECKING:
     from sfumato.tasks.private.coded.frozen import FrozenCodings
@@ -103,7 +104,7 @@ def write_units(line: Path, version: str, units: np.ndarray) -> None:
 
 def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
     """The hashes of the units of these versions (S32, one per unit and version)."""
-    content = b"".join((line / "units" / version).read_bytes() for version in versions)
+    content = b"".join(read_bytes(line / "units" / version) for version in versions)
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
 
 
@@ -150,7 +151,7 @@ def suppressed_rows(line: Path, version: str, rows: int) -> np.ndarray | None:
     path = line / "left-out" / version
     if not path.exists():
         return None
-    bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=rows)
+    bits = np.unpackbits(np.frombuffer(read_bytes(path), np.uint8), count=rows)
     return bits.astype(bool)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
+from sfumato.tasks.schema.files import read_json
 
 _ALIVE = "alive"
 _LOCK = ".lock"
@@ -144,7 +145,7 @@ def _is_marked(directory: Path) -> bool:
 
 def _retained(directory: Path) -> bool:
     try:
-        until = json.loads((directory / _RETAIN).read_text(encoding="utf-8"))["until"]
+        until = read_json(directory / _RETAIN, None)["until"]
         return time.time() < float(until)
     except (OSError, ValueError, KeyError, TypeError):
         return False

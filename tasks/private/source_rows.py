@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.keys import hashes_of, keyed_hashes
@@ -87,7 +87,7 @@ def read_rows(line: Path, version: str) -> RowsInFile | None:
     """The rows of a version, None where they were not kept.
 
     Raises:
-        Fault: where they cannot be read.
+        PromiseError: where they cannot be read.
     """
     rows = RowsInFile(line / ROWS / version)
     try:
@@ -95,7 +95,7 @@ def read_rows(line: Path, version: str) -> RowsInFile | None:
     except FileNotFoundError:
         return None
     except pa.ArrowException:
-        raise Fault(f"{rows.path}: cannot be read as rows of a source") from None
+        raise PromiseError(f"{rows.path}: cannot be read as rows of a source") from None
 
 
 def rows_in_common(one: pa.Table | RowsInFile, other: pa.Table | RowsInFile) -> int:

@@ -18,9 +18,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.formats import read_content, require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 STATE = "state.json"
@@ -68,16 +69,11 @@ def read_state(line: Path) -> LineState:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is no line's state.
+        PromiseError: where it is no line's state.
     """
     place = line / STATE
-    try:
-        content = place.read_bytes()
-    except FileNotFoundError:
-        return LineState()
-    except OSError:
-        raise Fault(f"{place}: cannot be read as a line's state") from None
-    return parse_state(place, content)
+    content = read_content(place, "a line's state")
+    return LineState() if content is None else parse_state(place, content)
 
 
 def parse_state(place: Path, content: bytes) -> LineState:
@@ -85,7 +81,7 @@ def parse_state(place: Path, content: bytes) -> LineState:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is no line's state.
+        PromiseError: where it is no line's state.
     """
     try:
         document = parse_json(content)
@@ -94,7 +90,7 @@ def parse_state(place: Path, content: bytes) -> LineState:
             document = {**document, "format": _FORMAT}
         return LineState.model_validate(document)
     except (ValidationError, ValueError):
-        raise Fault(f"{place}: cannot be read as a line's state") from None
+        raise PromiseError(f"{place}: cannot be read as a line's state") from None
 
 
 def write_state(line: Path, state: LineState) -> None:
@@ -106,7 +102,7 @@ def write_state(line: Path, state: LineState) -> None:
 def _keep_older_format(line: Path) -> None:
     place = line / STATE
     if place.exists():
-        content = place.read_bytes()
+        content = read_bytes(place)
         written = json.loads(content).get("format", 0)
         if written != _FORMAT:
             write_atomically(line / f"state.format-{written}.json", content)

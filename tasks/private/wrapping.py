@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.schema.formats import require_readable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
 
     Raises:
         InputError: where the passphrase is missing or wrong.
-        Fault: where nothing is wrapped in the document.
+        PromiseError: where nothing is wrapped in the document.
     """
     from cryptography.exceptions import InvalidTag
 
@@ -86,7 +86,7 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
     except InvalidTag:
         raise InputError(f"{place}: {variable} is not its passphrase") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Fault(f"{place}: cannot be read as a wrapped key") from None
+        raise PromiseError(f"{place}: cannot be read as a wrapped key") from None
 
 
 def _cipher(passphrase: str, salt: bytes, cost: int) -> "AESGCM":

@@ -20,9 +20,9 @@ from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.people.store import keep_map, write_map
 from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
-from sfumato.tasks.verification.integrity import sha256_of
 
 LOCK, UNFINISHED = ".lock", ".unfinished"
 """Beside a line's versions: the file of its lock, and the mark of a change that is not finished."""

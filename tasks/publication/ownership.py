@@ -13,6 +13,7 @@ from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.state import LineState, read_state, write_state
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import RECORD, Record, read_record, write_record
+from sfumato.tasks.schema.files import read_bytes
 
 _RESTORE = "put back the line's private state (sfumato line restore)"
 
@@ -45,7 +46,7 @@ def replace_record(line: Line, record: Record) -> None:
     if place.exists():
         older = read_record(line.public).format
         if older != record.lowest_format:
-            write_atomically(line.private / f"releases.format-{older}.json", place.read_bytes())
+            write_atomically(line.private / f"releases.format-{older}.json", read_bytes(place))
     write_record(line.public, record)
 
 

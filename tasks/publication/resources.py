@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import FORMULA, schemas
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.stated.words import CodeLabels
-from sfumato.tasks.verification.integrity import sha256_of
 
 MEDIA = {
     ".csv": "text/csv",

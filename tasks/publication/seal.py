@@ -6,7 +6,8 @@ from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.verification.integrity import listed_files, sha256_of
+from sfumato.tasks.schema.files import sha256_of
+from sfumato.tasks.verification.integrity import listed_files
 
 
 def seal(directory: Path) -> dict[str, str]:

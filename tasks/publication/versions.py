@@ -160,7 +160,7 @@ def read_record(line: Path) -> Record:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is no record.
+        PromiseError: where it is no record.
     """
     found = read_document(line / RECORD, Record, _NEWEST, "a record of versions")
     return found or Record(name=line.name)
@@ -171,7 +171,7 @@ def parse_record(place: Path | str, content: bytes) -> Record:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is no record.
+        PromiseError: where it is no record.
     """
     return parse_document(place, content, Record, _NEWEST, "a record of versions")
 

@@ -8,6 +8,7 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, FunctionLoader
 
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".html.j2"
@@ -30,4 +31,4 @@ def _beside_the_part(name: str) -> str | None:
     if kind is None:
         return None
     path = Path(inspect.getfile(kind)).with_name(file)
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    return read_text(path) if path.is_file() else None

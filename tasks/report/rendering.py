@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from sfumato.tasks.report.part_templates import template_loader
 from sfumato.tasks.report.plots.axes import thousands
+from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -34,7 +35,7 @@ class Stylesheet:
 def stylesheet(*more: str) -> Stylesheet:
     """The rules that stand in every page, so that none needs another file, and `more` of them."""
     files = [_TEMPLATES / name for name in ("page.css", *more)]
-    css = "".join(path.read_text(encoding="utf-8") for path in files)
+    css = "".join(read_text(path) for path in files)
     digest = hashlib.sha256(css.encode()).digest()
     return Stylesheet(
         Markup(css),  # noqa: S704 -- a file of ours, not of the release

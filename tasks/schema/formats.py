@@ -43,8 +43,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.formats import SINCE
+from sfumato.tasks.schema.files import DOCUMENT, read_bytes
 from sfumato.tasks.schema.nesting import parse_json
 
 NEWEST = 9
@@ -98,15 +99,24 @@ def read_document(place: Path, kind: type[Document], newest: int, what: str) -> 
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
+    """
+    content = read_content(place, what)
+    return None if content is None else parse_document(place, content, kind, newest, what)
+
+
+def read_content(place: Path, what: str, most: int | None = DOCUMENT) -> bytes | None:
+    """The bytes of a file of ours, None where nothing is there; see `open_file`.
+
+    Raises:
+        PromiseError: where something is there and cannot be read: nobody knows what it says.
     """
     try:
-        content = place.read_bytes()
-    except FileNotFoundError:
+        return read_bytes(place, most)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError:
-        raise Fault(f"{place}: cannot be read as {what}") from None
-    return parse_document(place, content, kind, newest, what)
+    except OSError as error:
+        raise PromiseError(f"{place}: cannot be read as {what} ({error.strerror})") from None
 
 
 def parse_document(
@@ -116,7 +126,7 @@ def parse_document(
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is none.
+        PromiseError: where it is none.
     """
     try:
         document = parse_json(content)
@@ -124,7 +134,7 @@ def parse_document(
             require_readable(place, document, newest)
         return kind.model_validate(document)
     except (ValidationError, ValueError):
-        raise Fault(f"{place}: cannot be read as {what}") from None
+        raise PromiseError(f"{place}: cannot be read as {what}") from None
 
 
 def require_readable(place: Path | str, document: Mapping[str, Any], newest: int = NEWEST) -> None:

@@ -41,6 +41,7 @@ from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
@@ -207,7 +208,7 @@ def _write(
 
 def keep_private_diagnostics(candidate: Path, private: Path) -> None:
     """Leave what only the steward may know of a partition among a version's private reports."""
-    write_atomically(private / "partition.json", (candidate / "facts.json").read_bytes())
+    write_atomically(private / "partition.json", read_bytes(candidate / "facts.json"))
 
 
 def declaration(candidate: Path) -> Declared:

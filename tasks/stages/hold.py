@@ -30,6 +30,7 @@ from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity
 from sfumato.tasks.stages.documents import move_documents
@@ -90,11 +91,11 @@ def hold_candidate(
 
 def read_measured(held: HeldCandidate) -> MeasuredBounds | None:
     """What may be known of the accuracy of a candidate, None where it was not measured."""
-    public = json.loads((held.report / _ACCURACY).read_bytes())
+    public = read_json(held.report / _ACCURACY, None)
     if public is None:
         return None
     place = held.report / _USEFUL
-    told = json.loads(place.read_bytes()) if place.exists() else {}
+    told = read_json(place, None) if place.exists() else {}
     useful = Usefulness(**{**told, "warnings": tuple(told.get("warnings", ()))})
     return MeasuredBounds(public, useful)
 
@@ -132,7 +133,7 @@ def _report(
 
 def _bars(place: Path) -> list[dict[str, Any]]:
     """The bars on attacks that a candidate was judged by, none where the spec has none."""
-    found: list[dict[str, Any]] = json.loads(place.read_bytes())["bars"] if place.exists() else []
+    found: list[dict[str, Any]] = read_json(place, None)["bars"] if place.exists() else []
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_json
 
 CHOICE = "choice"
 """What was chosen for the line, with the scores of all candidates, in the stage that it was of."""
@@ -26,7 +27,7 @@ def write_note(stage: Path, name: str, document: Any) -> None:
 
 def read_note(stage: Path, name: str) -> Any:
     """What a stage left."""
-    return json.loads((stage / f"{name}.json").read_text(encoding="utf-8"))
+    return read_json(stage / f"{name}.json", None)
 
 
 def write_private_list(place: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

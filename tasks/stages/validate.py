@@ -24,9 +24,9 @@ from sfumato.tasks.publication.checked.agreement import require_agreement
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate, CandidateMap
 from sfumato.tasks.publication.seal import require_sealed, seal, seal_of
+from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
-from sfumato.tasks.verification.integrity import sha256_of
 
 _ASSESSMENT = "assessment"
 _JUDGED = "judged"  # the SHA-256 of the data files, from before they were read

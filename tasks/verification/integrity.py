@@ -11,12 +11,7 @@ from typing import Any
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.canonical import canonical_json, read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+from sfumato.tasks.schema.files import sha256_of
 
 
 def digest(document: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sfumato.tasks.schema.files import open_file
+
 _HEADER = 1 << 16  # bytes of the longest header of a page that is read; statistics are in it
 _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
 
@@ -19,7 +21,7 @@ def require_pages_as_stated(path: Path, footer: Any) -> None:
     Raises:
         ValueError: where they do not, or are no pages.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         for group in range(footer.num_row_groups):
             for number in range(footer.num_columns):
                 _require_as_stated(file, footer.row_group(group).column(number))

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.verification.limits import Extent
 
 _TICK_NS = 50_000_000  # within a clock's tick a file may change twice, and its time once
@@ -102,7 +102,7 @@ def recall(directory: Path, standing: Standing, environ: Mapping[str, str]) -> R
     try:
         if not (_ours(place.parent, stat.S_ISDIR, 0o700) and _ours(place, stat.S_ISREG, 0o600)):
             return None
-        found = _REMEMBERED.validate_python(parse_json(place.read_bytes()))
+        found = _REMEMBERED.validate_python(read_json(place))
     except (OSError, ValueError, ValidationError):
         return None
     return found if (found.key, found.software) == (standing.key, this_software()) else None

@@ -24,7 +24,7 @@ from sfumato.tasks.verification.record import (
     remember,
     this_software,
 )
-from sfumato.tasks.verification.withdrawn import refuse_tombstone, require_unmarked
+from sfumato.tasks.verification.withdrawn import look_beside, refuse_tombstone
 
 Check = Callable[[Path, str | None, ReadLimits], object]
 """Checks a release from its files alone; raises where it cannot be verified."""
@@ -53,15 +53,17 @@ class WayIn:
             InputError: where there is no release, or it is larger than the limits.
             PromiseError: where its files are not those that its manifest lists, its digest is not
                 the announced one, it does not pass the check, it is not signed as the reader's
-                trust file demands, or it was withdrawn.
+                trust file demands, or it was withdrawn; with a check, also where a file beside it
+                cannot be read.
         """
         refuse_tombstone(directory, self.environ)
         require_release(directory)
         standing = files_as_they_stand(directory)
-        if self.check is not None:
-            self.check(directory, self.announced, self.limits)
         release = open_release(directory)
-        require_unmarked(release)
+        beside = look_beside(release.directory, release.manifest["sfumato"].get("digest"))
+        if self.check is not None:
+            beside.require_readable()
+            self.check(directory, self.announced, self.limits)
         known = self._known(release, standing)
         if self.announced is not None and self.announced != known.digest:
             raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
@@ -69,7 +71,13 @@ class WayIn:
             known = replace(known, vouched=True)
             self._keep(release, known, standing)
         author = author_of(directory, release.declared.name, known.digest, self.environ)
-        return replace(release, verified=known.vouched or author.trusted, author=author.words)
+        return replace(
+            release,
+            verified=(known.vouched or author.trusted) and not beside.doubts,
+            author=author.words,
+            doubts=beside.doubts,
+            remarks=beside.remarks,
+        )
 
     def _known(self, release: Release, standing: Standing) -> Remembered:
         """What is remembered of the release, or found by reading every file of it."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.software import software
+from sfumato.tasks.schema.files import read_text
 
 _SEEN = "seen-by-workers"
 
@@ -45,6 +46,6 @@ def require_alike(client: Any, run: Path) -> None:
 def _answer(path: str) -> tuple[dict[str, str], str | None]:
     """What a worker has installed, and what it reads at a path."""
     try:
-        return software(), Path(path).read_text(encoding="ascii")
+        return software(), read_text(Path(path), encoding="ascii")
     except OSError:
         return software(), None

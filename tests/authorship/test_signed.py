@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.authorship.signature import sign_release
@@ -266,6 +266,18 @@ def _exported(call, name):
 
 class TestRevocation:
     @pytest.mark.parametrize("trusting", [True, False])
+    def test_a_revocation_is_found_from_inside_the_release(
+        self, call, signed, trusting, monkeypatch
+    ):
+        """The parent of `.` is `.`, where no keys lie."""
+        if trusting:
+            call("keys", "trust", signed.line)
+        assert call("keys", "revoke", "town", signed.line)[0] == 0
+        monkeypatch.chdir(signed.directory)
+        code, _, said = call("query", ".", AVERAGE)
+        assert (code, "was revoked" in said) == (3, True)
+
+    @pytest.mark.parametrize("trusting", [True, False])
     def test_what_a_revoked_key_signed_is_refused(self, call, signed, trusting):
         call("check", signed.directory)
         if trusting:
@@ -437,7 +449,7 @@ class TestKeys:
         call("keys", "generate", "town")
         path = tmp_path / "work" / "keys" / "town"
         path.write_text(json.dumps({**json.loads(path.read_bytes()), field: value}))
-        with pytest.raises(Fault):
+        with pytest.raises(PromiseError):
             open_signer(path)
 
     @pytest.mark.parametrize("content", ["", "{}", "[" * 10_000, '{"name": "a", "public": 1}'])

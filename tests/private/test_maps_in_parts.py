@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.forget import with_forgotten
 from sfumato.tasks.private.people.in_parts import maps
@@ -135,10 +135,10 @@ def test_a_longer_scale_holds_the_values_of_a_shorter_one(tmp_path):
 def test_what_is_no_map_is_a_fault_and_a_newer_one_is_told(tmp_path):
     place = tmp_path / "map"
     pq.write_table(pa.table({"a": [1]}), place)
-    with pytest.raises(Fault, match="cannot be read as a map of people"):
+    with pytest.raises(PromiseError, match="cannot be read as a map of people"):
         MapInParts.of(place)
     place.write_bytes(b"no Parquet")
-    with pytest.raises(Fault, match="cannot be read as a map of people"):
+    with pytest.raises(PromiseError, match="cannot be read as a map of people"):
         MapInParts.of(place)
     assert not maps.is_in_parts(place)
     place = joined(tmp_path, [a_map(np.random.default_rng(1), 3, 0)])

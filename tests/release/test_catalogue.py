@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.lines.words import WORDS, read_words
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.state import read_state
@@ -149,7 +149,7 @@ def test_a_number_that_is_none_makes_no_record(two, number):
     document = json.loads((two.public / RECORD).read_bytes())
     document["versions"][number] = document["versions"]["0001"]
     (two.public / RECORD).write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(Fault, match="cannot be read as a record of versions"):
+    with pytest.raises(PromiseError, match="cannot be read as a record of versions"):
         read_record(two.public)
 
 
@@ -224,9 +224,9 @@ class TestDescribe:
         code, _, said = call("describe", two.public, "--title", "Other")
         assert (code, "no line wages in" in said) == (3, True)
 
-    def test_words_that_cannot_be_read_are_a_fault(self, two):
+    def test_words_that_cannot_be_read_are_refused(self, two):
         (two.public / WORDS).write_text('{"format": 1}')
-        with pytest.raises(Fault, match="cannot be read as the words of a line"):
+        with pytest.raises(PromiseError, match="cannot be read as the words of a line"):
             read_words(two.public)
 
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.life import lines
 from sfumato.tasks.private import backup as backups
@@ -92,10 +92,12 @@ def test_what_newer_software_wrote_is_refused_in_one_line(small, line, place):
     assert files_of(line.public) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"17", b"{", b'{"versions": 3}', b"[" * 100_000])
-def test_a_damaged_state_is_a_fault(small, line, content):
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"17", b"{", b'{"versions": 3}', b"[" * 100_000, b"\xff\xfe\x00\xd8"]
+)
+def test_a_damaged_state_is_refused(small, line, content):
     (line.private / STATE).write_bytes(content)
-    with pytest.raises(Fault, match=r"state\.json: cannot be read"):
+    with pytest.raises(PromiseError, match=r"state\.json: cannot be read"):
         small.publish("two")
 
 
@@ -278,7 +280,7 @@ def test_a_damaged_wrapped_key_is_refused(small, monkeypatch, field):
     path = small.plan().line.private / "key"
     document = json.loads(path.read_bytes())
     path.write_text(json.dumps({**document, field: "AAAA"}), encoding="utf-8")
-    with pytest.raises((InputError, Fault)) as refused:
+    with pytest.raises((InputError, PromiseError)) as refused:
         small.publish("two")
     assert "key" in str(refused.value)
 

@@ -14,11 +14,11 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.publication import check, staging
 from sfumato.tasks.publication.publish import publish
+from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.stage import read_note, write_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
-from sfumato.tasks.verification.integrity import sha256_of
 from tests.lines import TIME
 
 

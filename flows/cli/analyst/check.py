@@ -85,6 +85,8 @@ def check(
     for line in checked_lines(directory, found[0]):
         echo(line)
     echo(f"{directory}: {release.author}")
+    for remark in release.remarks:
+        echo(f"{directory}: {remark}")
     echo("What these files cannot show, whoever made them:")
     for one in _unseen(found[0], references):
         echo(f"  - {one}")
@@ -130,6 +132,7 @@ def _document(
         "directory": str(release.directory),
         "digest": release.manifest["sfumato"]["digest"],
         "author": release.author,
+        "beside": list(release.remarks),
         "promises": promises,
         "derived": checked.derived,
         "made_with": list(checked.made_with),

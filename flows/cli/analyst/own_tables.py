@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.options import pairs
+from sfumato.tasks.schema.files import regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +27,8 @@ def _read(path: Path) -> "pa.Table":
 
     try:
         if path.suffix.casefold() == ".parquet":
-            return pyarrow.parquet.read_table(path)
-        return pyarrow.csv.read_csv(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = type(error).__name__
+            return pyarrow.parquet.read_table(regular(path))
+        return pyarrow.csv.read_csv(regular(path))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(f"--table: {path}: not a CSV or Parquet file ({reason})") from None

@@ -11,6 +11,7 @@ from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.answers import RefusedQuery, answer_as, place_of, refusal_as
 from sfumato.flows.cli.options import with_json
 from sfumato.flows.cli.terminal import echo
+from sfumato.tasks.schema.files import read_text
 
 if TYPE_CHECKING:
     from sfumato.tasks.declaration.opened import Release
@@ -186,6 +187,6 @@ def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
     if file is None:
         return [Statement(str(sql), 1)]
     try:
-        return statements(file.read_text(encoding="utf-8"))
+        return statements(read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{file}: cannot be read ({type(error).__name__})") from None

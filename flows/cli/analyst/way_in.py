@@ -71,10 +71,14 @@ def way_in_by(
 
 def tell(release: "Release") -> None:
     """Say who signed a release that was read, and whether anything vouches for it."""
+    for doubt in release.doubts:
+        show.say(f"warning: {doubt}")
+    for remark in release.remarks:
+        show.say(f"note: {remark}")
     if release.verified:
         show.say(f"verified; {release.author}")
     else:
-        show.say(f"not verified; {release.author}: {_HINT}")
+        show.say(f"not verified; {release.author}{'' if release.doubts else f': {_HINT}'}")
 
 
 def _the_check() -> "Check":

@@ -9,6 +9,7 @@ import click
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, overrides, with_settings
 from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.tasks.schema.files import read_text
 
 if TYPE_CHECKING:
     from sfumato.flows.choice.compare import Compared
@@ -49,7 +50,7 @@ def compare(
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
     from sfumato.tasks.report.steward.comparison import name_of
 
-    own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
+    own = () if queries is None else statements(read_text(queries))
     asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
     found = compare_alternatives(spec, overrides(settings), asked, tell)
     if as_json:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.terms import LineName
+from sfumato.tasks.schema.files import is_there, open_file, read_json
 from sfumato.tasks.schema.nesting import parse_json
 
 WITHDRAWAL = "withdrawal.json"
@@ -72,7 +73,7 @@ def read_tombstone(directory: Path) -> Tombstone | None:
     if not is_tombstone(directory):
         return None
     try:
-        with (directory / WITHDRAWAL).open("rb") as file:
+        with open_file(directory / WITHDRAWAL) as file:
             return Tombstone.model_validate(parse_json(file.read(_MOST)))
     except (ValidationError, ValueError, OSError):
         raise PromiseError(f"{directory}: was withdrawn; {WITHDRAWAL} cannot be read") from None
@@ -96,25 +97,60 @@ def require_not_withdrawn(directory: Path, author: str = "") -> None:
 def is_marked_beside(directory: Path, digest: Any) -> bool:
     """True where the record beside a release says that the version of this digest was withdrawn.
 
-    Whatever else stands beside a release is nobody's word on it.
+    A record of other versions is nobody's word on this one.
+
+    Raises:
+        PromiseError: where a record lies there and cannot be read: a withdrawal may stand in it.
     """
-    told = _told_beside(directory)
-    return told is not None and told.get("digest") == digest
+    version = _version_beside(directory)
+    return version is not None and (version.status, version.digest) == ("withdrawn", digest)
 
 
 def is_missing_and_marked(directory: Path) -> bool:
     """True where nothing is there, and the record beside it says that a version was withdrawn.
 
     It may be about to be replaced by its tombstone, in two renames.
+
+    Raises:
+        PromiseError: where a record lies there and cannot be read.
     """
-    return not os.path.lexists(directory) and _told_beside(directory) is not None
+    if is_there(directory):
+        return False
+    version = _version_beside(directory)
+    return version is not None and version.status == "withdrawn"
 
 
-def _told_beside(directory: Path) -> dict[str, Any] | None:
-    """What the record beside a release says of a version of this name that was withdrawn."""
-    release = directory.resolve()
+def record_beside(directory: Path) -> Path:
+    """Return the place of the record beside a release."""
+    return directory.resolve().parent / _RECORD
+
+
+class _ListedVersion(BaseModel):
+    """The keys of a version that records of every format have."""
+
+    status: str
+    digest: str
+
+
+class _AnyRecord(BaseModel):
+    """The keys that records of every format have: newer ones tell of withdrawals, too."""
+
+    versions: dict[str, _ListedVersion]
+
+
+def _version_beside(directory: Path) -> _ListedVersion | None:
+    """Return what the record beside a release says of a version of this name; None for nothing."""
     try:
-        told = parse_json((release.parent / _RECORD).read_bytes())["versions"][release.name]
-        return told if told["status"] == "withdrawn" else None
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        place = record_beside(directory)
+    except (OSError, RuntimeError):  # a circle of links, or a path that no system has
         return None
+    if not is_there(place):
+        return None
+    try:
+        listed = _AnyRecord.model_validate(read_json(place), strict=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "is no record of versions"
+        raise PromiseError(
+            f"{place}: cannot be read ({reason}), and a withdrawal may stand in it"
+        ) from None
+    return listed.versions.get(directory.resolve().name)

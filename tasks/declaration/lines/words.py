@@ -77,7 +77,7 @@ def read_words(line: Path) -> WordsOfLine:
 
     Raises:
         InputError: where newer software wrote them.
-        Fault: where they cannot be read.
+        PromiseError: where they cannot be read.
     """
     found = read_document(line / WORDS, WordsOfLine, _FORMAT, "the words of a line")
     return found or WordsOfLine(line=line.name)

@@ -13,7 +13,7 @@ from sfumato.tasks.microdata.places.folders import folder_values
 from sfumato.tasks.microdata.places.store import fetch
 from sfumato.tasks.microdata.readers.declared import QUERY, Source
 from sfumato.tasks.microdata.readers.registry import READERS
-from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.files import open_file, sha256_of, unreadable
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class SourceFiles:
             OSError: where a file cannot be read.
         """
         if self.below is None:
-            return _digest(self.paths[0])
-        lines = [f"{_digest(path)}  {path.relative_to(self.below)}\n" for path in self.paths]
+            return sha256_of(self.paths[0])
+        lines = [f"{sha256_of(path)}  {path.relative_to(self.below)}\n" for path in self.paths]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
@@ -139,9 +139,4 @@ def _touch(files: SourceFiles) -> None:
         OSError: where one may not.
     """
     for path in files.paths:
-        path.open("rb").close()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        open_file(path).close()

@@ -24,6 +24,7 @@ from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct,
 from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.csv_dialect import CsvDialect
+from sfumato.tasks.schema.files import open_file
 
 ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
 IS_TEXT = True
@@ -89,7 +90,7 @@ def _opened(content: Path | bytes) -> pa.NativeFile:
 
 def _records(content: Path | bytes, dialect: CsvDialect, *, strict: bool) -> Iterator[list[str]]:
     """The records as Python reads them, slowly; a blank line is an empty one."""
-    stream = content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
+    stream = open_file(content) if isinstance(content, Path) else io.BytesIO(content)
     with io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as lines:
         yield from csv.reader(lines, delimiter=dialect.delimiter, strict=strict)
 

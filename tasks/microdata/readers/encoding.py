@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.schema.files import read_bytes
 
 PACKED: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """The ways in which a text file may be packed, by the ending of its name."""
@@ -51,7 +52,7 @@ def content_of(path: Path, file: str) -> bytes:
         InputError: where it is packed and cannot be unpacked to its end.
     """
     packed = PACKED.get(path.suffix.lower())
-    return path.read_bytes() if packed is None else _unpacked(path, packed, file)
+    return read_bytes(path) if packed is None else _unpacked(path, packed, file)
 
 
 def _unpacked(path: Path, codec: str, file: str) -> bytes:

@@ -43,7 +43,7 @@ def read_factors(line: Path) -> FrozenFactors:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     found = read_document(line / FACTORS, FrozenFactors, _FORMAT, "the factors of a line")
     return found or FrozenFactors()

@@ -34,7 +34,7 @@ def read_choice(line: Path, wish: str) -> Mapping[str, Any] | None:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     return _read(line).chosen.get(wish)
 

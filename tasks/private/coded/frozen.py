@@ -62,7 +62,7 @@ def read_frozen(line: Path) -> FrozenCodings:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     found = read_document(line / CODINGS, FrozenCodings, _FORMAT, "the codings of a line")
     return found or FrozenCodings()

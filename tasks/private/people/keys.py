@@ -29,6 +29,7 @@ from sfumato.tasks.private.keys import (
 )
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in
+from sfumato.tasks.schema.files import read_bytes
 
 PEOPLE = "people"
 PASSPHRASE = "SFUMATO_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
@@ -49,7 +50,7 @@ def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
         PromiseError: where it is lost: with another one, nobody would be recognised.
-        Fault: where the file is no key.
+        PromiseError: where the file is no key.
     """
     place = people_directory(work)
     path = place / KEY
@@ -88,7 +89,7 @@ def restore_people_key(
         if not path.exists():
             write_atomically(path, saved)
             write_atomically(directory / _IN_USE, b"")
-        elif path.read_bytes() != saved and not _are_the_same(path, place, saved, environ):
+        elif read_bytes(path) != saved and not _are_the_same(path, place, saved, environ):
             raise InputError(
                 f"{place}: names people by another key than {path}: restore it into a work "
                 "directory of its own (SFUMATO_WORK)"

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.sorting import distinct, in_common
 from sfumato.tasks.microdata.table import Column
@@ -26,7 +26,7 @@ from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import read_map, since_composed
 from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_json
 
 _LINES, _COMPARING = "lines", ".comparing"
 
@@ -99,15 +99,15 @@ def read_line(work: Path, name: str) -> KnownLine | None:
     """What a line told of itself, None where it has not yet.
 
     Raises:
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     place = people_directory(work) / _LINES / name
     try:
-        return KnownLine.model_validate(parse_json(place.read_bytes()))
+        return KnownLine.model_validate(read_json(place))
     except FileNotFoundError:
         return None
     except (ValidationError, ValueError):
-        raise Fault(f"{place}: cannot be read as what a line told of itself") from None
+        raise PromiseError(f"{place}: cannot be read as what a line told of itself") from None
 
 
 def line_of_groups(work: Path, name: str, groups: str | None) -> str:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
@@ -165,7 +165,7 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it is none.
+        PromiseError: where it is none.
     """
     try:
         told = json.loads((table.schema.metadata or {})[META])
@@ -186,7 +186,7 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
             past=past,
         )
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
-        raise Fault(f"{place}: cannot be read as a map of people") from None
+        raise PromiseError(f"{place}: cannot be read as a map of people") from None
 
 
 def _without_former(table: pa.Table) -> tuple[pa.Table, FormerHolders]:

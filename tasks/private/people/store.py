@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
@@ -30,6 +30,7 @@ from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, from_table
 from sfumato.tasks.private.state import LineState, PublishedVersion
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_bytes, sha256_of
 
 _KEPT = 2
 
@@ -46,7 +47,7 @@ def keep_map(line: Path, version: str, file: Path) -> str:
     """Keep the map of a version that is in a file, which may be large; its SHA-256."""
     place = private_directory(line / MAP) / version
     copy_atomically(file, place)
-    return _sha256(place)
+    return sha256_of(place)
 
 
 def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
@@ -54,11 +55,11 @@ def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
 
     Raises:
         PromiseError: where it is gone, or is not the one that the state knows.
-        Fault: where it is no map.
+        PromiseError: where it is no map.
     """
     place = line / MAP / version
     try:
-        found = _sha256(place)
+        found = sha256_of(place)
     except OSError:
         raise _not_known(version, "its map is gone") from None
     if found != sha256:
@@ -101,21 +102,16 @@ def require_one_table(line: Path, state: LineState) -> None:
         )
 
 
-def _sha256(place: Path) -> str:
-    with place.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def read_map(line: Path, version: str, sha256: str) -> SlotMap:
     """The map of a version, all of it also where that is in parts.
 
     Raises:
         PromiseError: where it is gone, or is not the one that the state knows.
-        Fault: where it is no map.
+        PromiseError: where it is no map.
     """
     place = line / MAP / version
     try:
-        content = place.read_bytes()
+        content = read_bytes(place)
     except OSError:
         raise _not_known(version, "its map is gone") from None
     if hashlib.sha256(content).hexdigest() != sha256:
@@ -124,7 +120,7 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
         table = pq.read_table(pa.BufferReader(content))
         return from_table(with_numbers_of_all(table), place)
     except (pa.ArrowException, KeyError, ValueError):
-        raise Fault(f"{place}: cannot be read as a map of people") from None
+        raise PromiseError(f"{place}: cannot be read as a map of people") from None
 
 
 def since_composed(state: LineState) -> list[tuple[str, PublishedVersion]]:
@@ -170,7 +166,7 @@ def slots_so_far(line: Path, state: LineState) -> SlotMap | None:
 def erased_names(line: Path) -> np.ndarray:
     """The names of people whose slots were forgotten (S16, sorted)."""
     place = line / MAP / ERASED
-    return np.frombuffer(place.read_bytes() if place.exists() else b"", dtype=NAME)
+    return np.frombuffer(read_bytes(place) if place.exists() else b"", dtype=NAME)
 
 
 def _not_known(version: str, why: str) -> PromiseError:

@@ -4,7 +4,6 @@ A release calls one by a keyed digest of its file, an HMAC-SHA256 under the line
 equal files, and no help in finding out which file it is. Where a table is, nobody else is told.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.keys import keyed_hashes
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.files import sha256_of
 
 _PREFIX = "hmac-sha256:"
 KEYED_DIGEST = rf"^{_PREFIX}[0-9a-f]{{64}}$"
@@ -112,7 +112,6 @@ def _sha256(path: Path) -> str:
         InputError: where it is no file, or cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read as a reference ({error.strerror})") from None

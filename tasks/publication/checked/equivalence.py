@@ -17,7 +17,7 @@ import sqlglot
 
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.software import LAYOUT
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import read_bytes, read_json, read_text
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
 _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
@@ -31,7 +31,7 @@ def equivalent(found: Path, made: Path, other: Collection[str]) -> bool:
         made: the file made here.
         other: names of the packages of which other versions run here.
     """
-    if found.read_bytes() == made.read_bytes():
+    if read_bytes(found) == read_bytes(made):
         return True
     makers, compare = _COMPARED[found.suffix]
     try:
@@ -69,17 +69,17 @@ _AS_WRITTEN = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=Fa
 
 
 def _same_sql(found: Path, made: Path) -> bool:
-    trees = [sqlglot.parse(path.read_text(encoding="utf-8"), "duckdb") for path in (found, made)]
+    trees = [sqlglot.parse(read_text(path), "duckdb") for path in (found, made)]
     return trees[0] == trees[1]
 
 
 def _same_json(found: Path, made: Path) -> bool:
-    documents = [parse_json(path.read_bytes()) for path in (found, made)]
+    documents = [read_json(path) for path in (found, made)]
     return bool(documents[0] == documents[1])
 
 
 def _same_numbers(found: Path, made: Path) -> bool:
-    numbers = [_numbers(path.read_text(encoding="utf-8")) for path in (found, made)]
+    numbers = [_numbers(read_text(path)) for path in (found, made)]
     return numbers[0] == numbers[1]
 
 

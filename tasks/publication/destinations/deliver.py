@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.expectations.errors import PromiseError, SfumatoError
 from sfumato.tasks.private.durable import locked
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
@@ -99,7 +99,7 @@ def deliver(line: Line, environ: Mapping[str, str], secrets: Secrets) -> list[De
         secrets: has variables whose blocks the environment names.
 
     Raises:
-        Fault: where it cannot be read what the line remembers.
+        PromiseError: where it cannot be read what the line remembers.
     """
     with locked(line.private / ".delivering"):
         known = read_destinations(line.private).destinations
@@ -147,7 +147,9 @@ def _declared(known: KnownDestination) -> Any:
     try:
         return DESTINATIONS[known.kind].declared.model_validate(known.declared)
     except (KeyError, ValidationError):
-        raise Fault(f"{known.place}: cannot be read as a destination: release once more") from None
+        raise PromiseError(
+            f"{known.place}: cannot be read as a destination: release once more"
+        ) from None
 
 
 def _known(

@@ -30,7 +30,7 @@ def description(line: Line) -> DescribedLine:
     """The words of a line as they are.
 
     Raises:
-        Fault: where they cannot be read.
+        PromiseError: where they cannot be read.
     """
     return DescribedLine(read_words(line.public))
 

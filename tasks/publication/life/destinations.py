@@ -83,7 +83,7 @@ def read_destinations(line: Path) -> KnownDestinations:
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
     place = line / DESTINATIONS
     found = read_document(place, KnownDestinations, _FORMAT, "a line's destinations")

@@ -20,6 +20,7 @@ from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import LineState
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.schema.files import read_bytes
 
 
 def keep_release(line: Line, number: str, state: LineState) -> bool:
@@ -34,7 +35,7 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
         return needed and _place(line, number).is_file()
     kept = (MANIFEST, "data/*.parquet", f"{PARTS}/*/{MANIFEST}", f"{PARTS}/*/data/*.parquet")
     paths = sorted(path for names in kept for path in release.glob(names))
-    files = {path.relative_to(release).as_posix(): path.read_bytes() for path in paths}
+    files = {path.relative_to(release).as_posix(): read_bytes(path) for path in paths}
     private_directory(line.private / WITHDRAWN)
     write_atomically(_place(line, number), pack(number, files))
     return True
@@ -67,7 +68,7 @@ def release_before(line: Line, number: str) -> Iterator[Release]:
 def _kept_files(line: Line, number: str) -> dict[str, bytes]:
     place = _place(line, number)
     try:
-        return unpack_files(place, place.read_bytes(), number)
+        return unpack_files(place, read_bytes(place), number)
     except (OSError, InputError):
         raise PromiseError(
             f"version {number}, which this one continues, was withdrawn, and what was kept of it "

@@ -97,7 +97,7 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
 
     Raises:
         InputError: where newer software wrote either.
-        Fault: where either cannot be read.
+        PromiseError: where either cannot be read.
     """
     entry = None if public is None else read_line_entry(public)
     versions = {}

@@ -20,6 +20,7 @@ from sfumato.tasks.publication.line import LOCK, Line, end_change
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated.words import SaidOfLine
 
 _LOCK = ".catalogue.lock"
@@ -86,7 +87,7 @@ def _is_behind(place: Path, text: str) -> bool:
 def public_place_of(private: Path) -> Path | None:
     """The directory where a line was last published, None where that is not known."""
     try:
-        return Path(os.fsdecode((private / _PLACE).read_bytes()))
+        return Path(os.fsdecode(read_bytes(private / _PLACE)))
     except OSError:
         return None
 
@@ -189,13 +190,13 @@ def _unwritten(place: Path, error: OSError) -> PageNotice:
 
 
 def _is_written(place: Path, content: bytes) -> bool:
-    return place.exists() and place.read_bytes() == content
+    return place.exists() and read_bytes(place) == content
 
 
 def _is_ours(place: Path) -> bool:
     """True where there is no file, or one that says what made it."""
     try:
-        with place.open("rb") as file:
+        with open_file(place) as file:
             return GENERATOR.encode() in file.read(_HEAD)
     except FileNotFoundError:
         return True

@@ -17,7 +17,7 @@ from sfumato.tasks.publication.versions import RECORD, Record, Version, read_rec
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
 
 _STATES = {"published": "current"}
 _BELOW = "its answers are less accurate than its publisher asked for (below-goal)"
@@ -32,9 +32,9 @@ def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | 
 
     Raises:
         InputError: where newer software wrote it.
-        Fault: where it cannot be read.
+        PromiseError: where it cannot be read.
     """
-    if not (line / RECORD).is_file():
+    if not is_there(line / RECORD):
         return None
     entry = entry_of(line, read_record(line))
     return _described(line, entry) if entry is not None and with_manifests else entry
@@ -52,7 +52,7 @@ def entry_of(line: Path, record: Record) -> LineEntry | None:
 
 def lines_in(place: Path) -> Iterator[Path]:
     """The public directories of the lines of a public place, by name."""
-    yield from sorted(record.parent for record in place.glob(f"[!.]*/{RECORD}"))
+    yield from sorted(line for line in place.glob("[!.]*/") if is_there(line / RECORD))
 
 
 def _version(line: Path, number: str, version: Version) -> VersionEntry:
@@ -81,7 +81,7 @@ def _described(line: Path, entry: LineEntry) -> LineEntry:
 def _of_manifest(directory: Path, digest: str) -> DescribedVersion | None:
     """What the manifest of a version that stands tells, None where it is not the announced one."""
     try:
-        manifest = parse_json((directory / MANIFEST).read_bytes())
+        manifest = read_json(directory / MANIFEST, MANIFEST_BYTES)
         return describe_version(manifest) if manifest["sfumato"]["digest"] == digest else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -13,6 +13,8 @@ from sfumato.tasks.declaration.lines.words import WORDS
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.publication.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.lines.pages import CITATION, FEED, GENERATOR, METADATA, PAGE
+from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.formats import read_content
 
 _PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
 
@@ -42,12 +44,12 @@ class VersionSnapshot:
             raise PromiseError(f"version {self.number} is gone from {self.directory}: put it back")
         if read_canonical(place)["sfumato"]["digest"] != self.digest:
             raise PromiseError(f"{self.directory}: is not what the line's record says of it")
-        return place.read_bytes()
+        return read_bytes(place)
 
     def signature(self) -> bytes | None:
         """Who signed the manifest's digest, None where nobody did."""
         place = self.directory / SIGNATURE
-        return place.read_bytes() if place.is_file() else None
+        return read_bytes(place) if place.is_file() else None
 
     def tombstone(self) -> dict[str, bytes]:
         """The files in the place of a version that was withdrawn, what makes it one last.
@@ -57,7 +59,7 @@ class VersionSnapshot:
         if not has_replaced(self.directory):
             return {}
         paths = sorted(self.directory.iterdir(), key=lambda path: path.name == WITHDRAWAL)
-        return {path.name: path.read_bytes() for path in paths if path.is_file()}
+        return {path.name: read_bytes(path) for path in paths if path.is_file()}
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,10 @@ def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
     """A line as it stands now.
 
     Raises:
-        Fault: where its record cannot be read.
+        PromiseError: where its record cannot be read.
     """
     place = public / RECORD
-    content = place.read_bytes() if place.is_file() else b""
+    content = read_content(place, "a record of versions") or b""
     record = parse_record(place, content) if content else Record(name=public.name)
     versions = tuple(
         VersionSnapshot(number, one.digest, public / number)
@@ -130,5 +132,5 @@ def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
 def _beside(public: Path) -> dict[str, bytes]:
     """The files of the line itself but its record; a page that is not ours is nobody's copy."""
     there = [name for name in (*_PAGES, *_DOCUMENTS) if (public / name).is_file()]
-    found = {name: (public / name).read_bytes() for name in there}
+    found = {name: read_bytes(public / name) for name in there}
     return {n: text for n, text in found.items() if n in _DOCUMENTS or GENERATOR.encode() in text}

@@ -23,6 +23,7 @@ from sfumato.tasks.report.steward.tables import (
     row_counts,
     table_of,
 )
+from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.stated.dossier import DossierStatements
 
 DOSSIER, PAGE = "dossier.json", "dossier.html"
@@ -103,7 +104,7 @@ def dossier_of_withdrawn(
     """
     if not (place / DOSSIER).exists():
         return None
-    kept: dict[str, Any] = json.loads((place / DOSSIER).read_bytes())
+    kept: dict[str, Any] = read_json(place / DOSSIER, None)
     withdrawn = {"time": tombstone.time, "reason": tombstone.reason}
     now = {} if stated is None else _stated(stated)
     return {**kept, **now, "state": "withdrawn", "withdrawn": withdrawn}

@@ -24,6 +24,7 @@ from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.microdata.notation.address import local_path, scheme_of
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
 from sfumato.tasks.verification.elsewhere.registry import PLACES
 from sfumato.tasks.verification.integrity import listed_files
@@ -202,7 +203,7 @@ def _any(pieces: Iterator[bytes] | None) -> Iterator[bytes]:
 
 
 def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    return read_bytes(path) if path.is_file() else None
 
 
 def _keep(path: Path, content: bytes | None) -> None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.people.kinds import FORMER
 from sfumato.tasks.private.people.slots import (
     FORMAT_IN_PARTS,
@@ -71,7 +71,7 @@ class MapInParts:
         """The map in a file, None where it is that of one table.
 
         Raises:
-            Fault: where it is none.
+            PromiseError: where it is none.
         """
         try:
             told = json.loads((pq.read_schema(path).metadata or {})[META])
@@ -80,7 +80,7 @@ class MapInParts:
             parts = tuple(MappedPart(**part) for part in told[_PARTS])
             return cls(path, parts, dict(told[_CUTS]))
         except (KeyError, ValueError, TypeError, pa.ArrowException):
-            raise Fault(f"{path}: cannot be read as a map of people") from None
+            raise PromiseError(f"{path}: cannot be read as a map of people") from None
 
     def number_of(self, where: str) -> int | None:
         """The place of the part with that cut, None where there is none."""
@@ -120,7 +120,7 @@ def is_in_parts(path: Path) -> bool:
     """Decide whether a file is a map in parts; what cannot be read is none."""
     try:
         return MapInParts.of(path) is not None
-    except Fault:
+    except PromiseError:
         return False
 
 
