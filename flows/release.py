@@ -130,8 +130,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     read = (spec.source, spec.columns, spec.nulls, resolved.base)
     tells_people = spec.version > 1
     ingested = ingest(*read, run, line.name, raw, owned.source, tells_people=tells_people)
-    kept = (line, run, spec.remember, spec.columns)
-    deidentified = deidentify(ingested, terms, resolved.identifiers, *kept)
+    whose, remember = resolved.identifiers, spec.remember
+    deidentified = deidentify(ingested, terms, whose, line, run, remember, spec.columns)
     if isinstance(terms, WishedTerms):
         terms = choose(deidentified, terms, spec.choosing, line)
     version = verify(deidentified, terms, line, resolved.references, raw)

@@ -46,7 +46,7 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
-from sfumato.tasks.stages.sensitive_texts import judge_texts
+from sfumato.tasks.stages.sensitive_texts import judge_texts, said_of_texts
 from sfumato.tasks.stages.validate import (
     assess_candidate,
     seal_candidate,
@@ -141,7 +141,9 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     refuses, bars = spec.evaluate.refuses, spec.attacks.below(resolved.base).root
     content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
-    return Draft(place, page, {"stands": stands, **content.document()})
+    told = content.document()
+    told["warnings"] = [*said_of_texts(kept), *told["warnings"]]
+    return Draft(place, page, {"stands": stands, **told})
 
 
 def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:

@@ -26,6 +26,7 @@ from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.evaluate import evaluate_candidate
+from sfumato.tasks.stages.sensitive_texts import said_of_texts
 from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.workers.workers import InTurn
 
@@ -75,7 +76,9 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
     )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     page = write_draft_page(report, open_release(place / RELEASE), content)
-    return page, {"stands": stands, **content.document()}
+    told = content.document()
+    told["warnings"] = [*said_of_texts(divided), *told["warnings"]]
+    return page, {"stands": stands, **told}
 
 
 def _judged(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:

@@ -57,7 +57,8 @@ class WrittenSpec:
         profile: the private page.
         undecided: what the draft needs besides the confirmation, None where it needs nothing.
         guess: the encoding of the source, where it is only likely.
-        unnumbered: what is to be said of rows that lack the number of a person, None if none does.
+        unnumbered: how many rows lack the number of a person, and what becomes of them; None for
+            none.
     """
 
     spec: Path
@@ -135,13 +136,20 @@ def _rows_of_people(microdata: Microdata, unit: FoundUnit) -> Microdata:
 
 
 def _unnumbered(draft: SpecDraft) -> str | None:
+    """Return how many rows lack the number of a person, and what becomes of them."""
     if draft.unit is not None and draft.unit.missing:
-        left_out = "they are nobody's, and left out (nulls: drop-row)"
-        return f"rows without {draft.unit.name!r}: {draft.unit.missing:,}: {left_out}"
+        rows, name = _number_of_rows(draft.unit.missing), draft.unit.name
+        return f"{rows} no {name!r}, and would be left out (nulls: drop-row)"
     if draft.gaps is not None:
-        counted = "too many for it to say who is who: rows are counted as people (unit: row)"
-        return f"rows without {draft.gaps.name!r}: {draft.gaps.missing:,}: {counted}"
+        rows, name = _number_of_rows(draft.gaps.missing), draft.gaps.name
+        return (
+            f"{rows} no {name!r}, too many to tell people by it: rows count as people (unit: row)"
+        )
     return None
+
+
+def _number_of_rows(number: int) -> str:
+    return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
 def _undecided(text: str) -> str | None:

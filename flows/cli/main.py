@@ -69,14 +69,15 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     with suppress(SfumatoError, OSError):
         scratch.sweep()
-    if arguments[:1] in [[name] for name in MENDING]:
-        _mend()
     as_json(os.environ)  # how messages are wanted has to be known
+    if arguments and arguments[0] in MENDING:
+        _mend()
     code: int | None = cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
     return code or 0  # of a command that ended itself
 
 
 def _mend() -> None:
+    """Mend what stopped commands left in public directories of the work directory's lines."""
     if not any(work_directory(os.environ).glob("*/published-in")):
         return  # nothing was published from here, and nothing has to be imported
     from sfumato.flows.life.mending import mend_lines

@@ -1,7 +1,7 @@
 """Mending what stopped commands left in the public directories of lines."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class LeftOver:
         )
 
 
-def find_left_over_in(publics: Iterator[Path]) -> list[LeftOver]:
+def find_left_over_in(publics: Iterable[Path]) -> list[LeftOver]:
     """Return what is left over in public directories of lines, without writing anything."""
     found = (LeftOver(public, find_left_over(public)) for public in dict.fromkeys(publics))
     return [one for one in found if one.traces]

@@ -23,7 +23,7 @@ def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
         PromiseError: where the work directory has no such line.
     """
     place, work = public.resolve(), private_work_directory(environ)
-    if not (_is_file(place / RECORD) or is_there(place / RECORD)):
+    if not is_there(place / RECORD):
         raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
     private = work / place.name
     if not _is_file(private / STATE):

@@ -17,6 +17,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
 _MANY = 20  # values, below which any text may be everybody's own
+_COUNTED = pa.schema([("value", pa.string()), ("rows", pa.int64())])
 _PERCENT = 90  # of the values, which one row alone has
 
 
@@ -66,7 +67,7 @@ class SensitiveTexts:
             for name, column in columns.items()
             if column.role == "sensitive" and column.type == "string"
         }
-        self._counted = {name: _counted([], []) for name in self._columns}
+        self._counted = {name: _COUNTED.empty_table() for name in self._columns}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,7 +79,8 @@ class SensitiveTexts:
         for name, before in self._counted.items():
             column = microdata[name]
             rows = rows_of_values(column)
-            more = _counted(column.values.filter(pa.array(rows > 0)), rows[rows > 0])
+            there = column.values.filter(pa.array(rows > 0))
+            more = pa.table([there, pa.array(rows[rows > 0])], schema=_COUNTED)
             self._counted[name] = _summed(pa.concat_tables([before, more]))
 
     def faults(self) -> list[TextFault]:
@@ -88,10 +90,6 @@ class SensitiveTexts:
             for name, table in self._counted.items()
             for fault in _faults(self._columns[name], name, table)
         ]
-
-
-def _counted(values: object, rows: object) -> pa.Table:
-    return pa.table({"value": pa.array(values, pa.string()), "rows": pa.array(rows, pa.int64())})
 
 
 def _summed(counted: pa.Table) -> pa.Table:

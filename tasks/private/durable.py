@@ -151,11 +151,7 @@ def share_lock(path: Path) -> Iterator[bool]:
         yield not _is_locked_by_another(path)
         return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
+        yield _take(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
@@ -174,12 +170,16 @@ def _is_locked_by_another(path: Path) -> bool:
 def locked_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock if nobody else does, and say whether that is so."""
     with _open_lock(path) as descriptor:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield _take(descriptor, fcntl.LOCK_EX)
+
+
+def _take(descriptor: int, kind: int) -> bool:
+    """Take a lock of a kind unless somebody is in the way; return True if it was taken."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

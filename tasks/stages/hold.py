@@ -34,6 +34,7 @@ from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity
 from sfumato.tasks.stages.documents import move_documents
+from sfumato.tasks.stages.sensitive_texts import keep_texts
 from sfumato.tasks.stages.stage import read_note
 
 RISK = "risk-rows"
@@ -126,6 +127,7 @@ def _report(
         (place / _USEFUL).write_text(json.dumps(vars(measured.useful)), encoding="utf-8")
     risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
     keep_risk(deidentified, place)
+    keep_texts(deidentified, place)
     before = _before(line)
     changes = None if before is None else _difference(before, release)
     write_review_page(place, release, risk, told, changes, _bars(place / ATTACKED))

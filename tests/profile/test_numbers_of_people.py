@@ -44,7 +44,7 @@ def test_rows_without_a_number_are_said_and_left_out(tmp_path):
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "rows without one are nobody's, and are left out (nulls: drop-row)" in text
     assert "No column tells people apart" not in text
-    assert made.unnumbered.startswith("rows without 'patient_id': 2: ")
+    assert made.unnumbered.startswith("2 rows have no 'patient_id'")
     confirm(made)
     assert open_release(release_of(made, tmp_path)).declared.rows.dropped_for_nulls == 2
 
@@ -54,7 +54,7 @@ def test_where_many_have_no_number_rows_are_people_and_why_is_said(tmp_path):
     assert (roles(made)["patient_id"], document(made)["unit"]) == ("identifier", "row")
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "Many rows have no patient_id" in text
-    assert made.unnumbered.startswith("rows without 'patient_id': 40: ")
+    assert made.unnumbered.startswith("40 rows have no 'patient_id'")
 
 
 @pytest.mark.parametrize("name", ["code", "x1", "diagnosis"])

@@ -95,10 +95,10 @@ def check(
 
 
 def _left_over_beside(directory: Path) -> list[str]:
-    """What stopped commands left in the line's directory of a release; it is said at once."""
+    """Return what stopped commands left beside a release, and say it."""
     from sfumato.flows.life.mending import find_left_over_in
 
-    found = find_left_over_in(iter([directory.resolve().parent]))
+    found = find_left_over_in([directory.resolve().parent])
     for one in found:
         show.say(one.warning)
     return [trace for one in found for trace in one.traces]

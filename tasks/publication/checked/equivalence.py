@@ -74,7 +74,7 @@ def _same_sql(found: Path, made: Path) -> bool:
 
 
 def _same_json(found: Path, made: Path) -> bool:
-    documents = [read_json(path) for path in (found, made)]
+    documents = [read_json(path, None) for path in (found, made)]
     return bool(documents[0] == documents[1])
 
 
