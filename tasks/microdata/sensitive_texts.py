@@ -4,6 +4,7 @@ A promise of different values counts two spellings of one illness as two. And a 
 every row has one of its own tells whose row it is, whatever group it stands in.
 """
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.codings.recode import rows_of_values
-from sfumato.tasks.microdata.notation.normal_form import spelling_form
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
 _MANY = 20  # values, below which any text may be everybody's own
+_BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
 _COUNTED = pa.schema([("value", pa.string()), ("rows", pa.int64())])
 _PERCENT = 90  # of the values, which one row alone has
 
@@ -29,6 +30,25 @@ def nearly_all_differ(rows: np.ndarray) -> bool:
     """
     alone = int((rows == 1).sum())
     return len(rows) >= _MANY and 100 * alone >= _PERCENT * len(rows)
+
+
+def spelling_form(texts: pa.Array) -> pa.Array:
+    """Return each text (string, one per value) without spaces, case and Unicode form.
+
+    >>> spelling_form(pa.array(["HIV ", "hiv", "E01", "e1"])).to_pylist()
+    ['hiv', 'hiv', 'e01', 'e1']
+    """
+    plain = pc.ascii_lower(pc.replace_substring_regex(texts, _BLANK, ""))
+    other = pc.invert(pc.string_is_ascii(plain))
+    folded = [_folded(text) for text in plain.filter(other).to_pylist()]
+    return pc.replace_with_mask(plain, other, pa.array(folded, pa.string()))
+
+
+def _folded(text: str) -> str:
+    """The text without case; folding may undo the Unicode form, and that form bring back case."""
+    while (folded := unicodedata.normalize("NFKC", text).casefold()) != text:
+        text = folded
+    return "".join(text.split())
 
 
 def spellings(values: pa.Array) -> np.ndarray:
