@@ -12,6 +12,7 @@ from tests.fuzz.kinds import CORPUS, KINDS, SPECS, Case
 CPU_SECONDS, MEGABYTES = 5.0, 512
 _PROGRESS = re.compile(
     r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember|household): .*"
+    r"|note: no releases\.json beside it: .*"  # as of any release that is copied alone
     r"|warning: (all rows are in one group|half of the answers).*"
     r"|warning: columns\.\w+: several rows have the same value, .*"
     r"|(ingest|anonymize|validate|attack|evaluate): [\d,]+ [a-z0-9, ]+"
