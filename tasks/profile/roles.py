@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.sensitive_texts import nearly_all_differ
+from sfumato.tasks.microdata.sensitive_texts import nearly_all_differ, spellings
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import Meaning, is_household, is_weight
@@ -32,6 +32,10 @@ _WEIGHT = (
 _DIFFERENT = (
     "nearly all its values differ, as numbers of people do. Can nobody be known by them? Then give "
     "it role sensitive, and say why (all-different: <reason>)"
+)
+_SPELLED = (
+    "some values differ in spaces, case or Unicode form alone, and would count as different ones: "
+    "spell them in one way in the source, or say that they are different (spelling: as-written)"
 )
 _ONE_VALUE = "all rows have one value, which no table can hide: say drop, or insensitive"
 
@@ -79,21 +83,24 @@ def propose_roles(
 
 
 def _said(one: ColumnFacts, role: Role) -> str:
-    words = "said when this was drafted"
-    if role == "sensitive" and _is_text_of_its_own(one):
-        return f"{words}; {_DIFFERENT}"
-    return words
+    words = ["said when this was drafted"]
+    return "; ".join([*words, *_questions(one)] if role == "sensitive" else words)
 
 
 def _asked(one: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
-    """A proposal, but no sensitive text that is nearly everybody's own: that is a question."""
-    if proposed.role == "sensitive" and _is_text_of_its_own(one):
-        return ProposedRole("drop", f"{proposed.reason}, but {_DIFFERENT}")
-    return proposed
+    """A proposal with its questions; a text that is nearly everybody's own is not yet sensitive."""
+    if proposed.role != "sensitive" or not (questions := _questions(one)):
+        return proposed
+    role: Role = "drop" if _DIFFERENT in questions else "sensitive"
+    return ProposedRole(role, "; ".join([proposed.reason, *questions]))
 
 
-def _is_text_of_its_own(one: ColumnFacts) -> bool:
-    return one.type == "string" and nearly_all_differ(one.rows)
+def _questions(one: ColumnFacts) -> list[str]:
+    """What a release refuses of a sensitive column until its spec answers it."""
+    if one.type != "string":
+        return []
+    asked = {_DIFFERENT: nearly_all_differ(one.rows), _SPELLED: spellings(one.column.values).any()}
+    return [question for question, applies in asked.items() if applies]
 
 
 def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:

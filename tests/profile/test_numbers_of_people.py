@@ -96,3 +96,13 @@ def test_a_missing_number_is_refused_with_the_way_out(tmp_path):
     confirm(made)
     with pytest.raises(InputError, match="missing value, of a unit: nulls: drop-row"):
         release_of(made, tmp_path)
+
+
+def test_spellings_of_one_illness_are_asked_about(tmp_path):
+    names, rows = stays()
+    rows = [[*row[:3], draw] for row, draw in zip(rows, ("HIV", "hiv ", "flu") * 50, strict=True)]
+    made = draft(tmp_path, written([*names[:3], "diagnosis"], rows))
+    assert roles(made)["diagnosis"] == "sensitive"
+    text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
+    assert "some values differ in spaces, case or Unicode form alone" in text
+    assert "HIV" not in text
