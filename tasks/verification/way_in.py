@@ -59,11 +59,12 @@ class WayIn:
         refuse_tombstone(directory, self.environ)
         require_release(directory)
         standing = files_as_they_stand(directory)
+        if self.check is not None:
+            self.check(directory, self.announced, self.limits)
         release = open_release(directory)
         beside = look_beside(release.directory, release.manifest["sfumato"].get("digest"))
         if self.check is not None:
             beside.require_readable()
-            self.check(directory, self.announced, self.limits)
         known = self._known(release, standing)
         if self.announced is not None and self.announced != known.digest:
             raise PromiseError(f"{MANIFEST}: its digest is not the announced one")

@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.life.lines import restore
 from sfumato.tasks.attacks.refusals import is_looser, read_refusals, with_refusals
@@ -135,7 +135,8 @@ def _contents(content):
 
 
 @pytest.mark.parametrize(
-    ("content", "error"), [('{"format": 2}', InputError), ('{"past": []}', Fault), ("?", Fault)]
+    ("content", "error"),
+    [('{"format": 2}', InputError), ('{"past": []}', PromiseError), ("?", PromiseError)],
 )
 def test_what_cannot_be_read_refuses(content, error, tmp_path):
     (tmp_path / REFUSED).write_text(content, encoding="utf-8")
@@ -145,7 +146,7 @@ def test_what_cannot_be_read_refuses(content, error, tmp_path):
 
 def test_a_record_that_cannot_be_read_refuses(tmp_path):
     (tmp_path / ATTACKED).write_text('{"of": {}}', encoding="utf-8")
-    with pytest.raises(Fault):
+    with pytest.raises(PromiseError):
         read_refusals(tmp_path)
 
 

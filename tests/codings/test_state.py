@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, unpack_files
@@ -151,9 +151,9 @@ def test_another_key_moves_no_dates(line, published):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"columns": 3}', b"[" * 100_000])
-def test_what_cannot_be_read_is_a_fault(line, published, content):
+def test_what_cannot_be_read_is_refused(line, published, content):
     (published / CODINGS).write_bytes(content)
-    with pytest.raises(Fault, match=r"codings\.json: cannot be read"):
+    with pytest.raises(PromiseError, match=r"codings\.json: cannot be read"):
         line.write(LATER).publish("two")
 
 

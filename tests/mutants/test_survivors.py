@@ -90,14 +90,15 @@ def test_what_is_staged_is_the_stewards_alone_from_the_first(small, monkeypatch)
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
     plan.line.public.mkdir(parents=True)
-    copytree, modes = publication.shutil.copytree, []
+    copyfile, modes = publication.shutil.copyfile, []
 
-    def copied(source, staging, *options, **named):
+    def copied(source, place):
         if not modes:
+            (staging,) = plan.line.public.glob(".staging-*")
             modes.append(staging.stat().st_mode & 0o777)
-        return copytree(source, staging, *options, **named)
+        return copyfile(source, place)
 
-    monkeypatch.setattr(publication.shutil, "copytree", copied)
+    monkeypatch.setattr(publication.shutil, "copyfile", copied)
     before = os.umask(0)
     try:
         staging = publication.stage(plan.line, sealed_candidate(candidate))

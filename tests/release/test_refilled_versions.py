@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.flows.cli.analyst.previous import tell_succession
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.tasks.declaration.opened import open_release
@@ -113,7 +113,7 @@ def test_a_map_with_former_holders_is_of_a_later_format(tmp_path):
     assert again.rows["s"].array().to_pylist() == values
     assert (again.past.key.tolist(), again.past.group.tolist()) == ([b"3" * 16, b""], [0, 0])
     assert again.names.tolist() == sorted([*keys, b"3" * 16])
-    with pytest.raises(Fault):
+    with pytest.raises(PromiseError, match="cannot be read"):
         from_table(as_table(both).drop_columns(["group"]), "here")
 
 

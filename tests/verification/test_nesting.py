@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.documents import parse_yaml
 from sfumato.tasks.declaration.opened import MANIFEST
@@ -103,9 +103,9 @@ def test_records_and_states(small, depth):
     plan = small.plan()
     small.publish("one")
     (plan.line.public / "releases.json").write_text(lists(depth))
-    with pytest.raises(Fault, match="cannot be read"):
+    with pytest.raises(PromiseError, match="cannot be read"):
         read_record(plan.line.public)
-    with pytest.raises(Fault, match="cannot be read"):
+    with pytest.raises(PromiseError, match="cannot be read"):
         parse_state(plan.line.private, lists(depth).encode())
 
 
