@@ -4,9 +4,9 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
-import time
 from importlib import import_module
 
 import click
@@ -282,20 +282,27 @@ def _hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_an_interrupt_ends_with_130_and_one_line(tmp_path):
-    queries = tmp_path / "queries.sql"
-    os.mkfifo(queries)
-    command = [*COMMAND, "query", str(RELEASE), "--file", str(queries)]
-    with (
-        subprocess.Popen(
+def test_an_interrupt_ends_with_130_and_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        command = [*COMMAND, "check", f"http://127.0.0.1:{server.getsockname()[1]}/line/0001"]
+        with subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_interrupts
-        ) as process,
-        queries.open("w"),  # is open once the command waits for queries
-    ):
-        time.sleep(0.5)  # until it reads: while it opens, an interrupt may be swallowed
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        ) as process:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1)  # it asks for a file, and waits for an answer
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "sfumato: interrupted\n")
+
+
+def test_a_pipe_is_no_file_of_queries(tmp_path):
+    os.mkfifo(tmp_path / "queries.sql")
+    command = [*COMMAND, "query", str(RELEASE), "--file", str(tmp_path / "queries.sql")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("queries.sql: cannot be read (is not a regular file)\n")
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("1", False), ("", True)])

@@ -1,8 +1,5 @@
 """Versions of a line in parts: the same source, other people, and people who were there."""
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,6 +7,7 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication import check as checking
 from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.seal import seal
 from sfumato.tasks.publication.versions import read_record
@@ -105,14 +103,14 @@ def test_public_files_have_no_other_name_in_private(divided):
 
 def test_a_candidate_changed_after_its_judgement_is_refused(divided, monkeypatch):
     divided.write(visits(200))
-    real = shutil.copytree
+    real = staging._copy
 
-    def altered(source, *arguments, **named):
-        for path in Path(source).glob("parts/0001/data/*.parquet"):
+    def altered(source, place):
+        for path in source.glob("parts/0001/data/*.parquet"):
             path.write_bytes(path.read_bytes()[:-1])
-        return real(source, *arguments, **named)
+        return real(source, place)
 
-    monkeypatch.setattr(shutil, "copytree", altered)
+    monkeypatch.setattr(staging, "_copy", altered)
     with pytest.raises(PromiseError, match=r"parts/0001/data/microdata.parquet: was changed"):
         divided.publish("one")
     assert not list((divided.folder / "public" / "visits").glob("[0-9]*"))

@@ -188,5 +188,7 @@ def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
         return [Statement(str(sql), 1)]
     try:
         return statements(read_text(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{file}: cannot be read ({type(error).__name__})") from None
+    except OSError as error:
+        raise SpecError(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{file}: is not UTF-8") from None
