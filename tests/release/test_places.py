@@ -216,19 +216,21 @@ def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
 
 
 def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
+    """A record that lies there unread may hold a withdrawal: nothing is decided without it."""
     version = small.write(people()).publish("one").directory
-    for closed, place in (
-        (version.parent, version.parent),
-        (small.plan().line.private, small.plan().line.private),
+    private = small.plan().line.private
+    record = "releases.json: cannot be read as a record of versions"
+    for closed, said, code in (
+        (version.parent, f"{version.parent}/{record} (Permission denied)", 3),
+        (private, f"{private}: cannot be read (Permission denied)", 2),
     ):
 
-        def is_file(path, closed=closed):
+        def stat(path, *, follow_symlinks=True, closed=closed):
             if closed == path.parent:
                 raise PermissionError(errno.EACCES, "Permission denied", str(path))
-            return True
+            return os.stat(path, follow_symlinks=follow_symlinks)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "is_file", is_file)
-            assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == 2
-        said = capsys.readouterr().err.splitlines()[-1]
-        assert said == f"sfumato: {place}: cannot be read (Permission denied)"
+            patch.setattr(Path, "stat", stat)
+            assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == code
+        assert capsys.readouterr().err.splitlines()[-1] == f"sfumato: {said}"
