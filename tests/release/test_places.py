@@ -225,10 +225,10 @@ def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
         (private, f"{private}: cannot be read (Permission denied)", 2),
     ):
 
-        def stat(path, *, follow_symlinks=True, closed=closed):
+        def stat(path, *, follow_symlinks=True, closed=closed, real=Path.stat):
             if closed == path.parent:
                 raise PermissionError(errno.EACCES, "Permission denied", str(path))
-            return os.stat(path, follow_symlinks=follow_symlinks)
+            return real(path, follow_symlinks=follow_symlinks)
 
         with monkeypatch.context() as patch:
             patch.setattr(Path, "stat", stat)
