@@ -126,6 +126,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         window=spec.attacks.window,
         words=spec.words,
         rows_apart=spec.rows_apart,
+        others=run.others,
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)

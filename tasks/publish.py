@@ -147,6 +147,8 @@ def _show(published: Published, line: Line, page_of: Callable[[Path], str], *, s
     """Show what a run published, and how it goes on from the versions before."""
     for notice in published.notices:
         say_in_run(notice)
+    for notice in published.private_notices:
+        say_in_run(notice, logged=False)
     if published.together is not None:
         _show_composition(line, published.together, shown=shown)
     page = page_of(published.directory)

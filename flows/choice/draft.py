@@ -32,7 +32,7 @@ from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.combined.composition import require_combinable
-from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.combined.lines.same_people import Compared, require_other_people
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
@@ -122,7 +122,9 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         measure_risks(kept, terms)
         measure_feasibility(kept, terms, resolved.references)
         stands = standing_version(line, known, rule_of(terms.versions))
-        require_other_rows(line, known)
+        compared = Compared()
+        if stands is None:
+            compared = require_other_people(line, known, rule_of(terms.versions))
     with stage("anonymize"):
         draw, go_on = operating_system, resolved.continuing
         wanted = spec.evaluate.intervals is not None
@@ -142,7 +144,11 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     told = content.document()
-    told["warnings"] = [*said_of_texts(kept), *told["warnings"]]
+    told["warnings"] = [
+        *said_of_texts(kept),
+        *compared.notices,
+        *told["warnings"],
+    ]
     return Draft(place, page, {"stands": stands, **told})
 
 

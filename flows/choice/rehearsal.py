@@ -16,7 +16,7 @@ from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.scratch import run_directory
-from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.combined.lines.same_people import require_other_people
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
 from sfumato.tasks.stages.choice.choose import choose_terms
@@ -60,7 +60,7 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         stands = standing_version(resolved.line, known, rule_of(resolved.terms.versions))
         if stands is not None:
             return {"stands": stands}
-        require_other_rows(resolved.line, known)
+        require_other_people(resolved.line, known, rule_of(resolved.terms.versions))
         candidate = write_candidate(
             kept, terms, run, operating_system, resolved.continuing, resolved.line
         )

@@ -41,6 +41,7 @@ from sfumato.tasks.private.people.keys import (
     people_key,
     rewrap_people_key,
 )
+from sfumato.tasks.private.people.spelled import spelled_unit
 from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory, private_work_directory
@@ -209,7 +210,8 @@ def rename(spec: Path, file: Path) -> int:
         names = {name_of(old, secret): name_of(new, secret) for old, new in rows}
         key = line_key(line.private)
         hashes = {unit_hash(old, key): unit_hash(new, key) for old, new in rows}
-        files = rename_units(file, state_files(line.private), names, hashes)
+        spelled = {name_of(old, secret): spelled_unit(new, secret) for old, new in rows}
+        files = rename_units(file, state_files(line.private), names, hashes, spelled)
         replace_state(line.private, files)
         take_ownership(line)
     return len(names)

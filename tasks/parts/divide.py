@@ -34,13 +34,19 @@ from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
 from sfumato.tasks.private.coded.coder import Coder
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.people.keys import names_of, people_key
-from sfumato.tasks.private.people.lines import other_lines
+from sfumato.tasks.private.people.keys import names_of_values, people_key
+from sfumato.tasks.private.people.lines import rows_as_written
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.deidentify import STREAMED, UNITS, write_codings
+from sfumato.tasks.stages.deidentify import (
+    ROWS_AS_WRITTEN,
+    ROWS_NORMAL,
+    SPELLED_UNITS,
+    UNITS,
+    write_codings,
+)
 from sfumato.tasks.stages.ingest import place_of_objects
 from sfumato.tasks.stages.sensitive_texts import require_texts
 from sfumato.tasks.stages.stage import new_stage, write_note
@@ -133,10 +139,9 @@ class _Passing:
     def __init__(self, rows: DeclaredRows, terms: Terms, line: Line, stage: Path) -> None:
         secret, people = line_key(line.private), people_key(line.work)
         self._people = people
-        others = other_lines(line.work, line.name)
-        kept = stage / STREAMED if rows.unit is None or others else None
+        written = stage / ROWS_AS_WRITTEN if rows_as_written(line.work, line.name) else None
         self._rows, self._terms, self._line, self._stage = rows, terms, line, stage
-        self._seen = RowsSeen(secret, people, kept)
+        self._seen = RowsSeen(secret, people, stage / ROWS_NORMAL, written)
         self._units = UnitsSeen(stage, line.private, secret, people) if rows.unit else None
         self._coder = Coder(terms.columns, terms.digest(), rows.unit, line.private)
         self._used = FrozenCodings()
@@ -163,20 +168,26 @@ class _Passing:
         kept = ingested.microdata
         if not kept.rows:
             return
-        names = self._names(kept)
+        of_values, names = self._names(kept)
         coded = self._coder.code(kept)
         shown, self._used = coded.microdata, coded.used
         self._texts.add(shown)
-        self._seen.add(shown, kept.keep(kept[name] for name in self._terms.columns), names)
-        if self._units is not None and rows.unit is not None:
-            self._units.add(kept[rows.unit])
-        self._strata.add(shown, names)
+        as_read, goes_on = (
+            kept.keep(kept[name] for name in self._terms.columns),
+            self._terms.composed,
+        )
+        self._seen.add(shown, as_read, names, tells_whose=goes_on)
+        if self._units is not None and rows.unit is not None and of_values is not None:
+            self._units.add(kept[rows.unit], of_values)
+        self._strata.add(shown, names if goes_on else None)
 
-    def _names(self, kept: Microdata) -> np.ndarray | None:
-        """The name of each row's person (S16), where the line goes on with the same people."""
-        if not self._terms.composed or self._rows.unit is None:
-            return None
-        return names_of(kept[self._rows.unit], self._people)
+    def _names(self, kept: Microdata) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The names of distinct units, and of each row's (S16 each); None where rows are people."""
+        if self._rows.unit is None:
+            return None, None
+        unit = kept[self._rows.unit]
+        found = names_of_values(unit.values, self._people)
+        return found, found[unit.codes]
 
     @property
     def rows(self) -> int:
@@ -191,10 +202,12 @@ class _Passing:
         """
         met = dict[str, int]()
         if self._units is not None:
-            self._units.write(self._stage / UNITS)
+            self._units.write(self._stage / UNITS, self._stage / SPELLED_UNITS)
             met = self._units.met
         write_note(self._stage, "counts", dict(self._counts))
-        identity = {"rows": self._seen.fingerprint(), "spec": self._terms.digest(), "met": met}
+        keeps_rows = self._rows.unit is None or self._terms.composed
+        rows, spec = self._seen.fingerprint(), self._terms.digest()
+        identity = {"rows": rows, "spec": spec, "met": met, "keeps_rows": keeps_rows}
         write_note(self._stage, "identity", identity)
         write_codings(self._stage, self._used)
         require_texts(self._texts, self._stage, self._line)

@@ -10,57 +10,94 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.line import unit_hashes
-from sfumato.tasks.private.people.keys import NAME, names_of
+from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.lines import other_lines, units_met
-from sfumato.tasks.private.source_rows import hashed_rows, row_hashes
+from sfumato.tasks.private.people.spelled import SPELLED, spelled_units
+from sfumato.tasks.private.source_rows import hashed_rows, normal_rows, row_hashes
 
 _BUCKETS = 16
-_HASH = np.dtype(f"S{HASH_BYTES}")
 
 
 class RowsSeen:
-    """The rows of a source as a keyed fingerprint, and each as keyed hashes in a file."""
+    """The rows of a source as a keyed fingerprint, and each as keyed hashes in files."""
 
-    def __init__(self, secret: bytes, people: bytes, file: Path | None) -> None:
-        """Write hashes under the key `people` to `file`, where there is one."""
-        self._secret, self._people, self._file = secret, people, file
+    def __init__(self, secret: bytes, people: bytes, normal: Path, written: Path | None) -> None:
+        """Write hashes under the key `people` of what is in each row to files.
+
+        Args:
+            secret: of the line.
+            people: the secret of the work directory.
+            normal: the file of normal forms.
+            written: the file of the same as it was written, None for none.
+        """
+        self._secret, self._people = secret, people
+        self._normal, self._written = _Rows(normal), None if written is None else _Rows(written)
         self._keys = [hmac.digest(secret, f"rows in parts {n}".encode(), "sha256") for n in (0, 1)]
         self._sums = [0, 0]
         self._columns: list[list[str]] = []
         self._rows = 0
-        self._writer: pq.ParquetWriter | None = None
 
-    def add(self, rows: Microdata, as_read: Microdata, names: np.ndarray | None = None) -> None:
-        """See more rows, with the columns that are published: coded, and as they were read.
+    def add(
+        self,
+        rows: Microdata,
+        as_read: Microdata,
+        names: np.ndarray | None = None,
+        *,
+        tells_whose: bool = False,
+    ) -> None:
+        """See more rows, with the columns that are published.
 
-        And the names of their people (S16), where other people's rows make another version.
+        Args:
+            rows: as they are published.
+            as_read: before they were coded.
+            names: of their people (S16), None where rows are people.
+            tells_whose: whether other people's rows make another version.
         """
         self._columns = [[column.name, str(column.values.type)] for column in rows.columns]
         self._rows += rows.rows
         for place, secret in enumerate(self._keys):
             hashes = row_hashes(rows, secret)
-            if names is not None:
+            if names is not None and tells_whose:
                 hashes = hashes * (_words(names)[:, place] | np.uint64(1))
             found = hashes.sum(dtype=np.uint64)
             self._sums[place] = (self._sums[place] + int(found)) % 2**64
-        if self._file is not None:
-            table = hashed_rows(as_read, self._people)
-            if self._writer is None:
-                self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
-            self._writer.write_table(table)
+        self._normal.add(normal_rows(as_read, self._people, names))
+        if self._written is not None:
+            self._written.add(hashed_rows(as_read, self._people))
 
     def fingerprint(self) -> str:
         """The keyed digest of all rows."""
-        if self._writer is not None:
-            self._writer.close()
+        for file in (self._normal, self._written):
+            if file is not None:
+                file.close()
         seen = json.dumps([self._columns, self._rows, self._sums]).encode()
         return hmac.digest(self._secret, seen, hashlib.sha256).hex()
+
+
+class _Rows:
+    """A file of hashed rows, written as they pass by; none where there are none."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._writer: pq.ParquetWriter | None = None
+
+    def add(self, table: pa.Table) -> None:
+        """Write more of them."""
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._place, table.schema, compression="zstd")
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def _words(names: np.ndarray) -> np.ndarray:
@@ -73,40 +110,74 @@ class UnitsSeen:
 
     def __init__(self, directory: Path, line: Path, secret: bytes, people: bytes) -> None:
         """Keep hashes in `directory`, by their first bits."""
-        self._directory, self._line = directory, line
-        self._secret, self._people = secret, people
+        self._line, self._secret, self._people = line, secret, people
+        self._hashes = _Sorted(directory / "units", np.dtype(f"S{HASH_BYTES}"))
+        self._spelled = _Sorted(directory / "units-normal", SPELLED, "normal")
         self._others = bool(other_lines(line.parent, line.name))
         self.met: dict[str, int] = {}
-        self._number = 0
 
-    def add(self, unit: Column) -> None:
-        """See the unit of more rows."""
-        hashes = unit_hashes(unit, self._secret)
-        self._number += len(hashes)
-        edges = [bytes([256 // _BUCKETS * bucket]) for bucket in range(1, _BUCKETS)]
-        bounds = [0, *np.searchsorted(hashes, np.array(edges, dtype=_HASH)).tolist(), len(hashes)]
-        for bucket in range(_BUCKETS):
-            with (self._directory / f"units-{bucket}").open("ab") as file:
-                file.write(hashes[bounds[bucket] : bounds[bucket + 1]].tobytes())
+    def add(self, unit: Column, names: np.ndarray) -> None:
+        """See the unit of more rows, and the names of the column's values (S16)."""
+        self._hashes.add(unit_hashes(unit, self._secret))
+        self._spelled.add(spelled_units(unit, names, self._people))
         if self._others:
-            names = names_of(unit, self._people)
-            for other, known in units_met(self._line.parent, self._line.name, unit, names).items():
+            of_rows = names[unit.codes]
+            for other, known in units_met(
+                self._line.parent, self._line.name, unit, of_rows
+            ).items():
                 self.met[other] = self.met.get(other, 0) + known
 
-    def write(self, path: Path) -> None:
-        """Write all hashes, sorted, as an array (S32).
+    def write(self, hashes: Path, spelled: Path) -> None:
+        """Write all hashes (S32), and the units by their normal forms (SPELLED), as sorted arrays.
 
         Raises:
             InputError: where a unit occurs twice.
         """
-        whole = np.lib.format.open_memmap(path, mode="w+", dtype=_HASH, shape=(self._number,))
-        written = 0
+        if self._hashes.write(hashes):
+            raise InputError("a unit occurs in two rows: each person must be there once")
+        self._spelled.write(spelled)
+
+
+class _Sorted:
+    """Records that are sorted on disk, some at a time, by the first bits of what they begin with.
+
+    Args:
+        place: how the names of its files begin.
+        dtype: of the records.
+        by: the field that they are sorted by; the whole of each, unless it is given.
+    """
+
+    def __init__(self, place: Path, dtype: np.dtype, by: str | None = None) -> None:
+        self._place, self._dtype, self._by = place, dtype, by
+        self._number = 0
+
+    def _sorted_by(self, records: np.ndarray) -> np.ndarray:
+        return records if self._by is None else records[self._by]
+
+    def add(self, records: np.ndarray) -> None:
+        """Keep more of them, each time sorted."""
+        self._number += len(records)
+        by = self._sorted_by(records)
+        edges = [bytes([256 // _BUCKETS * bucket]) for bucket in range(1, _BUCKETS)]
+        bounds = [0, *np.searchsorted(by, np.array(edges, dtype=by.dtype)).tolist(), len(records)]
         for bucket in range(_BUCKETS):
-            place = self._directory / f"units-{bucket}"
-            hashes = np.sort(np.fromfile(place, dtype=_HASH)) if place.exists() else np.array([])
+            with self._file(bucket).open("ab") as file:
+                file.write(records[bounds[bucket] : bounds[bucket + 1]].tobytes())
+
+    def write(self, path: Path) -> bool:
+        """Write all, sorted, as an array; whether any occurs twice."""
+        whole = np.lib.format.open_memmap(path, mode="w+", dtype=self._dtype, shape=(self._number,))
+        written, twice = 0, False
+        for bucket in range(_BUCKETS):
+            place = self._file(bucket)
+            found = np.fromfile(place, dtype=self._dtype) if place.exists() else whole[:0]
             place.unlink(missing_ok=True)
-            if (hashes[1:] == hashes[:-1]).any():
-                raise InputError("a unit occurs in two rows: each person must be there once")
-            whole[written : written + len(hashes)] = hashes
-            written += len(hashes)
+            found = found[np.argsort(self._sorted_by(found), kind="stable")]
+            twice |= bool((found[1:] == found[:-1]).any())
+            whole[written : written + len(found)] = found
+            written += len(found)
         whole.flush()
+        return twice
+
+    def _file(self, bucket: int) -> Path:
+        return self._place.with_name(f"{self._place.name}-{bucket}")

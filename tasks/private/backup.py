@@ -20,14 +20,15 @@ from sfumato.tasks.private.durable import sync_directory, write_atomically
 from sfumato.tasks.private.keys import KEY
 from sfumato.tasks.private.people.keys import PEOPLE, restore_people_key
 from sfumato.tasks.private.people.names import ERASED, MAP
-from sfumato.tasks.private.source_rows import ROWS
+from sfumato.tasks.private.people.spelled import UNITS_NORMAL
+from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 7
+_FORMAT = 8
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
@@ -39,7 +40,9 @@ ATTACKED = "attacks.json"
 """What attackers guessed of the last candidate that bars refused; since format 6."""
 REFUSED = "refusals.json"
 """Which candidates were refused by bars on attacks, and by which; since format 7."""
-_FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
+_NORMAL = (UNITS_NORMAL, ROWS_NORMAL)
+"""The folders of units and rows in their normal forms, which backups have since format 8."""
+_FOLDERS = ("units", "left-out", MAP, ROWS, *_NORMAL, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
@@ -86,7 +89,7 @@ def kept_files(line: Path) -> dict[str, bytes]:
 def _people_key(line: Path) -> dict[str, bytes]:
     """The secret of the names of people and of rows, where the line has any."""
     path = line.parent / PEOPLE / KEY
-    named = any((line / kept).exists() for kept in (MAP, ROWS, CODINGS))
+    named = any((line / kept).exists() for kept in (MAP, ROWS, *_NORMAL, CODINGS))
     return {PEOPLE_KEY: read_bytes(path)} if named and path.exists() else {}
 
 
@@ -125,6 +128,8 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
+    if any(path.startswith(tuple(f"{folder}/" for folder in _NORMAL)) for path in files):
+        return 8
     if REFUSED in files:
         return 7
     if ATTACKED in files:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.sorting import stable_order
@@ -26,7 +25,7 @@ from sfumato.tasks.schema.files import read_bytes
 
 if TYPE_CHECKING:
     from sfumato.tasks.private.coded.frozen import FrozenCodings
-    from sfumato.tasks.private.source_rows import RowsInFile
+    from sfumato.tasks.private.source_rows import Rows
 
 _AT_ONCE = 1 << 20  # units
 
@@ -41,7 +40,11 @@ class Identity:
         units: as keyed hashes (S32, sorted), None where rows are people.
         codings: what its columns were coded by beside their declaration.
         met: how many of them other lines know, by the lines' names.
-        hashed: the rows themselves, as keyed hashes (see `source_rows`), where they are known.
+        spelled: the same units by their normal forms (see `people.spelled`).
+        normal: the rows as keyed hashes of their normal forms (see `source_rows`), None of what
+            earlier software read.
+        hashed: the same of what was written, where versions of before are to be compared.
+        keeps_rows: whether the line is to keep its rows' hashes.
     """
 
     rows: str
@@ -49,7 +52,10 @@ class Identity:
     units: np.ndarray | None
     codings: "FrozenCodings"
     met: Mapping[str, int] = field(default_factory=dict)
-    hashed: "pa.Table | RowsInFile | None" = None
+    spelled: np.ndarray | None = None
+    normal: "Rows | None" = None
+    hashed: "Rows | None" = None
+    keeps_rows: bool = True
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:

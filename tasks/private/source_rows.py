@@ -1,38 +1,62 @@
-"""The rows of a source by keyed hashes, so that lines whose rows are people can be compared.
+"""The rows of a source by keyed hashes, so that versions and lines can be compared by them.
 
-<line>/rows/<version>   the represented rows of a version whose line knows nobody (Parquet, 0600)
+<line>/rows-normal/<version>   the represented rows of a version (Parquet, 0600), unless its line is
+                               to remember units alone: 8-byte hashes of the normal form of each
+                               published column's values, and of whose row it is
+<line>/rows/<version>          the same of what was written, of versions before state format 3 whose
+                               line knew nobody
 
-A column of 8-byte hashes for each published column, in an order that is the hashes' own: rows are
-compared over the columns that two lines have in common, whichever these are. Whoever has the file
-and the key of the work directory can test whether a row was among them.
+Rows are in an order that is the hashes' own, and are compared over the columns that two tables have
+in common, whichever these are. Whoever has the file and the key of the work directory can test
+whether a row was among them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.microdata.notation.normal_form import normal_form
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.keys import hashes_of, keyed_hashes
-from sfumato.tasks.private.people.keys import text_of
+from sfumato.tasks.private.people.keys import text_of, values_as_texts
+from sfumato.tasks.private.people.spelled import half_of
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import regular
 
-ROWS = "rows"
+ROWS, ROWS_NORMAL = "rows", "rows-normal"
+WHOSE = "/unit"
+"""The column that tells rows of one person (see `half_of`); 0 is nobody's."""
 _BYTES, _NULL = 8, b"\0null"
 _ODD, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
-def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
-    """The keyed hash of each value (uint64), row by row in an order that tells nothing."""
-    columns = {column.name: _hashed(column, secret) for column in rows.columns}
-    hashes = {name: values[codes] for name, (values, codes) in columns.items()}
-    order = np.argsort(_combined(list(hashes.values()), rows.rows))  # equal hashes are equal rows
+def normal_rows(rows: Microdata, secret: bytes, names: np.ndarray | None = None) -> pa.Table:
+    """The keyed hash of each value's normal form (uint64), row by row in an order of the hashes'.
+
+    Args:
+        rows: the columns that are published, as they were read.
+        secret: of the work directory.
+        names: of each row's person (S16), None where rows are people.
+    """
+    found = {column.name: _normal(column, secret) for column in rows.columns}
+    if names is None:
+        return _as_table(found, rows.rows)
+    whose, codes = np.unique(half_of(names), return_inverse=True)
+    return _as_table({**found, WHOSE: (whose, codes)}, rows.rows)
+
+
+def _as_table(columns: Mapping[str, tuple[np.ndarray, np.ndarray]], rows: int) -> pa.Table:
+    """Hashed columns (hashes, and the place there of each row) in an order that tells nothing."""
+    hashes = [values[codes] for values, codes in columns.values()]
+    order = np.argsort(_combined(hashes, rows))  # equal hashes are equal rows
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(
@@ -41,6 +65,11 @@ def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
             for name, (values, codes) in columns.items()
         }
     )
+
+
+def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
+    """The same of each value as it was written: versions before state format 3 have no other."""
+    return _as_table({column.name: _hashed(column, secret) for column in rows.columns}, rows.rows)
 
 
 def row_hashes(rows: Microdata, secret: bytes) -> np.ndarray:
@@ -72,54 +101,105 @@ class RowsInFile:
                 yield pa.Table.from_batches([batch])
 
 
-def write_rows(line: Path, version: str, rows: pa.Table | RowsInFile) -> None:
-    """Keep the rows of a version."""
-    place = private_directory(line / ROWS) / version
+Rows: TypeAlias = pa.Table | RowsInFile
+"""Hashed rows, read or in a file."""
+
+
+def write_rows(line: Path, version: str, rows: Rows, folder: str = ROWS_NORMAL) -> None:
+    """Keep the rows of a version (see `normal_rows`)."""
+    place = private_directory(line / folder) / version
     if isinstance(rows, RowsInFile):
         copy_atomically(rows.path, place)
         return
-    content = pa.BufferOutputStream()
-    pq.write_table(rows, content, compression="zstd")
-    write_atomically(place, content.getvalue().to_pybytes())
+    write_atomically(place, _written(rows))
 
 
-def read_rows(line: Path, version: str) -> RowsInFile | None:
+def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile | None:
     """The rows of a version, None where they were not kept.
 
     Raises:
         PromiseError: where they cannot be read.
     """
-    rows = RowsInFile(line / ROWS / version)
+    rows = RowsInFile(line / folder / version)
     try:
+        regular(rows.path)
         return rows if rows.num_rows >= 0 else None
     except FileNotFoundError:
         return None
-    except pa.ArrowException:
+    except (OSError, pa.ArrowException):
         raise PromiseError(f"{rows.path}: cannot be read as rows of a source") from None
 
 
-def rows_in_common(one: pa.Table | RowsInFile, other: pa.Table | RowsInFile) -> int:
-    """How many rows two tables share, as multisets over the columns of both; 0 where none is."""
-    names = sorted(set(one.column_names) & set(other.column_names))
-    if not names:
-        return 0
-    (of_one, times), (of_other, others) = (
-        np.unique(_hashes(rows, names), return_counts=True) for rows in (one, other)
+def with_other_units(content: bytes, units: Mapping[int, int | None]) -> bytes:
+    """The bytes of a file of rows in which units have other names (halves), or None: no rows."""
+    table = pq.read_table(pa.BufferReader(content))
+    if WHOSE not in table.column_names:
+        return content
+    gone = np.array([unit for unit, new in units.items() if new is None], dtype=np.uint64)
+    table = table.filter(pa.array(~np.isin(_values(table[WHOSE]), gone)))
+    whose = _values(table[WHOSE]).copy()
+    for unit in np.intersect1d(whose, np.array(list(units), dtype=np.uint64)).tolist():
+        whose[_values(table[WHOSE]) == unit] = units[unit]
+    column = pa.array(whose, pa.uint64()).dictionary_encode()
+    return _written(table.set_column(table.column_names.index(WHOSE), WHOSE, column))
+
+
+def _written(rows: pa.Table) -> bytes:
+    content = pa.BufferOutputStream()
+    pq.write_table(rows, content, compression="zstd")
+    return bytes(content.getvalue().to_pybytes())
+
+
+def columns_of_both(one: Rows, other: Rows) -> list[str]:
+    """The columns whose values two tables have, in order."""
+    return sorted((set(one.column_names) & set(other.column_names)) - {WHOSE})
+
+
+def compared_rows(one: Rows, other: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """One hash (uint64) of each row over the columns of both, without those of units in both."""
+    names = columns_of_both(one, other)
+    hashes, whose = [_hashes(rows, names) for rows in (one, other)], [_whose(one), _whose(other)]
+    if whose[0] is None or whose[1] is None:
+        return hashes[0], hashes[1]
+    return (
+        hashes[0][~_are_among(whose[0], whose[1])],
+        hashes[1][~_are_among(whose[1], whose[0])],
     )
-    _, left, right = np.intersect1d(of_one, of_other, assume_unique=True, return_indices=True)
-    return int(np.minimum(times[left], others[right]).sum())
 
 
-def _hashes(rows: pa.Table | RowsInFile, names: Sequence[str]) -> np.ndarray:
-    """One hash of each row (uint64) over these columns."""
+def _are_among(units: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return np.asarray(np.isin(units, others) & (units != 0))
+
+
+def _whose(rows: Rows) -> np.ndarray | None:
+    """Whose each row is (uint64), None where rows are people."""
+    return _hashes(rows, [WHOSE], mixed=False) if WHOSE in rows.column_names else None
+
+
+def _hashes(rows: Rows, names: Sequence[str], *, mixed: bool = True) -> np.ndarray:
+    """One hash of each row (uint64) over these columns; that of a single one where not mixed."""
     batches = [rows] if isinstance(rows, pa.Table) else rows.batches(names)
-    found = (_combined([_values(of[n]) for n in names], of.num_rows) for of in batches)
+    found = (
+        _combined(map(_values, columns), of.num_rows) if mixed else _values(columns[0])
+        for of, columns in ((of, [of[name] for name in names]) for of in batches)
+    )
     return np.concatenate([np.array([], dtype=np.uint64), *found])
 
 
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
-    of_values = hashes_of(column.values, text_of, secret)
+    return _with_null(hashes_of(column.values, text_of, secret), column, secret)
+
+
+def _normal(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """The same of the normal forms of the column's values."""
+    texts = normal_form(values_as_texts(column.values))
+    return _with_null(hashes_of(texts, str, secret), column, secret)
+
+
+def _with_null(
+    of_values: np.ndarray, column: Column, secret: bytes
+) -> tuple[np.ndarray, np.ndarray]:
     whole = np.concatenate([of_values, keyed_hashes([_NULL], secret)])
     hashes = np.ascontiguousarray(whole[:, :_BYTES]).view("<u8").ravel()
     codes = np.where(column.codes < 0, len(column.values), column.codes)

@@ -5,6 +5,7 @@
         backup put back is noticed; the mark by which the public record knew the line before its
         key was changed
     2   of each version the SHA-256 of its private map, and whether it continues the one before
+    3   of each version whether its units and rows are kept in their normal forms, too
 
 Older formats are read as the newest. What was written in one stays beside the state, in a file such
 as `state.format-0.json`, when the line is first continued, so that older software can be given back
@@ -25,12 +26,13 @@ from sfumato.tasks.schema.formats import read_content, require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 STATE = "state.json"
-_FORMAT = 2
+_FORMAT = 3
 
 
 class PublishedVersion(BaseModel):
     """A version as the line remembers it: its rows and spec as digests, its map by its SHA-256.
 
+    `units_normal` and `rows_normal` say that its units and rows are kept in their normal forms.
     `unmeasured` is known of a version that is about to be published alone: its accuracy is to be
     measured before it is current.
     """
@@ -44,6 +46,8 @@ class PublishedVersion(BaseModel):
     map: str | None = None
     composed: bool = False
     as_of: date | None = None
+    units_normal: bool = Field(default=False, exclude_if=lambda kept: not kept)
+    rows_normal: bool = Field(default=False, exclude_if=lambda kept: not kept)
     unmeasured: bool = Field(default=False, exclude_if=lambda told: not told)
 
 
@@ -52,7 +56,7 @@ class LineState(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[2] = 2
+    format: Literal[3] = 3
     counter: int = 0
     former_mark: str | None = None
     versions: dict[str, PublishedVersion] = {}

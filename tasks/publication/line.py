@@ -47,6 +47,7 @@ class Line:
         reviewers: how many have to approve a version before it appears.
         bars: on attacks, beyond which no version of it appears, None for none.
         window: the width of a small range, in which guesses count; None where none is said.
+        others: whether people who come are said not to be those who left, under other names.
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
         words: what its spec says of it and of its columns, None where no spec is at hand.
     """
@@ -66,6 +67,7 @@ class Line:
     window: Decimal | None = None
     words: PublishedWords | None = None
     rows_apart: str | None = None
+    others: bool = False
 
     @property
     def said(self) -> PublishedWords:

@@ -29,8 +29,9 @@ from sfumato.tasks.private.line import (
     write_units,
 )
 from sfumato.tasks.private.people.lines import forget_line, write_line
+from sfumato.tasks.private.people.spelled import write_spelled
 from sfumato.tasks.private.people.store import prune_maps
-from sfumato.tasks.private.source_rows import write_rows
+from sfumato.tasks.private.source_rows import ROWS, write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.combined.composition import (
     HeldTogether,
@@ -38,7 +39,10 @@ from sfumato.tasks.publication.combined.composition import (
     write_composition,
 )
 from sfumato.tasks.publication.combined.in_parts.gate import require_combined
-from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.combined.lines.same_people import (
+    require_other_people,
+    write_compared,
+)
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
 from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY
@@ -69,12 +73,14 @@ class Published:
         existed: whether it was there before.
         together: what was found of it beside other versions, None where its line knows nobody.
         notices: what a run says of lines that are said to be about other people.
+        private_notices: what it says at the terminal alone, of whether others are.
     """
 
     directory: Path
     existed: bool
     together: HeldTogether | None = None
     notices: tuple[str, ...] = ()
+    private_notices: tuple[str, ...] = ()
 
 
 def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
@@ -93,7 +99,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
         if number is not None:
             name_people(line, number)
             return line.public / number
-        require_other_rows(line, identity)
+        require_other_people(line, identity, versions)
     if not line.reviewers:
         open_signer_of(line)
     return None
@@ -146,7 +152,7 @@ def publish(
         _require_approved(line, require_approved)
         with suppress(OSError):  # before anything is there: whoever mends it has to find it
             note_place(line)
-        number, notices = _next(line), require_other_rows(line, identity)
+        number, compared = _next(line), require_other_people(line, identity, candidate.versions)
         try:
             staging = stage(line, candidate)
             held = require_combined(line, candidate, staging, judge)
@@ -155,13 +161,20 @@ def publish(
             write_line(line.work, line.name, description_of(line, declared))
             if held is not None:
                 write_composition(line.reports(number), held.composition)
+            write_compared(line.reports(number), compared)
             begin_change(line.public)
             offer_key(line)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
-        said = (*notices, *(held.notices if held else ()), *_finish(line, number, known, time))
-        return Published(line.public / number, existed=False, together=held, notices=said)
+        said = (*(held.notices if held else ()), *_finish(line, number, known, time))
+        return Published(
+            line.public / number,
+            existed=False,
+            together=held,
+            notices=said,
+            private_notices=compared.notices,
+        )
 
 
 def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:
@@ -190,10 +203,7 @@ def _intend(
     pending: bool,
 ) -> PublishedVersion:
     freeze(line.private, identity.codings)
-    if identity.units is not None:
-        write_units(line.private, number, identity.units)
-    elif identity.hashed is not None:
-        write_rows(line.private, number, identity.hashed)
+    _keep_identity(line.private, number, identity)
     write_suppressed_rows(line.private, number, candidate.suppressed)
     stated = open_release(staging).declared.intervals
     if stated is not None:
@@ -206,11 +216,25 @@ def _intend(
         map=None if candidate.map is None else candidate.map.keep(line.private, number),
         composed=candidate.versions == "composed",
         as_of=line.as_of,
+        units_normal=identity.spelled is not None,
+        rows_normal=identity.normal is not None and identity.keeps_rows,
         unmeasured=pending,
     )
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
     return known
+
+
+def _keep_identity(private: Path, number: str, identity: Identity) -> None:
+    """Keep whom a version is about, and its rows, by their hashes."""
+    if identity.units is not None:
+        write_units(private, number, identity.units)
+    if identity.spelled is not None:
+        write_spelled(private, number, identity.spelled)
+    if identity.normal is not None and identity.keeps_rows:
+        write_rows(private, number, identity.normal)
+    elif identity.units is None and identity.hashed is not None:
+        write_rows(private, number, identity.hashed, ROWS)
 
 
 def appear(staging: Path, place: Path) -> None:

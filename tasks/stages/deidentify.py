@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
@@ -19,13 +18,17 @@ from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
-from sfumato.tasks.private.people.keys import names_of, people_key
-from sfumato.tasks.private.people.lines import other_lines, units_met
-from sfumato.tasks.private.source_rows import RowsInFile, hashed_rows
+from sfumato.tasks.private.people.keys import names_of, names_of_values, people_key
+from sfumato.tasks.private.people.lines import rows_as_written, units_met
+from sfumato.tasks.private.people.spelled import spelled_units
+from sfumato.tasks.private.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
-UNITS, STREAMED = "units.npy", "rows-in-parts.parquet"
-_ROWS, _CODINGS = "hashed.parquet", "codings"
+UNITS, SPELLED_UNITS = "units.npy", "units-normal.npy"
+ROWS_NORMAL, ROWS_AS_WRITTEN = "rows-normal.parquet", "hashed.parquet"
+"""The files of a stage with whom it is of: units and rows as keyed hashes."""
+_ROWS_IN_PARTS = "rows-in-parts.parquet"  # as written, of what earlier software read
+_CODINGS = "codings"
 _LARGE = 1 << 28  # bytes
 
 
@@ -59,18 +62,23 @@ def write_deidentified(
     shown = replace(shown, person=persons_counted(microdata, terms, identifiers))
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
-    names, met = None, dict[str, int]()
-    if unit is None or other_lines(line.parent, line.name):
-        as_read = microdata.keep(microdata[name] for name in terms.columns)
-        write_stage_table(hashed_rows(as_read, people_key(line.parent)), stage / _ROWS)
+    names, met, people = None, dict[str, int](), people_key(line.parent)
     if unit is not None:
         np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
-        names = names_of(microdata[unit], people_key(line.parent))
+        of_values = names_of_values(microdata[unit].values, people)
+        np.save(stage / SPELLED_UNITS, spelled_units(microdata[unit], of_values, people))
+        names = of_values[microdata[unit].codes]
         met = units_met(line.parent, line.name, microdata[unit], names)
         if remember == "map" and not terms.over_people:
             write_names(stage, names)
+    as_read = microdata.keep(microdata[name] for name in terms.columns)
+    write_stage_table(normal_rows(as_read, people, names), stage / ROWS_NORMAL)
+    if rows_as_written(line.parent, line.name):
+        write_stage_table(hashed_rows(as_read, people), stage / ROWS_AS_WRITTEN)
     rows = fingerprint(shown, secret, names_told(microdata, terms, identifiers, line))
-    write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
+    keeps_rows = unit is None or remember == "map"
+    told = {"rows": rows, "spec": terms.digest(), "met": met, "keeps_rows": keeps_rows}
+    write_note(stage, "identity", told)
     write_codings(stage, coded.used)
     return stage
 
@@ -98,30 +106,30 @@ def write_codings(stage: Path, used: FrozenCodings) -> None:
 
 def keep_identity(deidentified: Path, place: Path) -> None:
     """Move what tells of whom a stage is to another place, without its table."""
-    for name in ("identity.json", f"{_CODINGS}.json", UNITS, STREAMED, _ROWS):
+    files = (UNITS, SPELLED_UNITS, ROWS_NORMAL, ROWS_AS_WRITTEN, _ROWS_IN_PARTS)
+    for name in ("identity.json", f"{_CODINGS}.json", *files):
         if (deidentified / name).exists():
             (deidentified / name).rename(place / name)
 
 
 def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
-    units = deidentified / UNITS
+    units, spelled = deidentified / UNITS, deidentified / SPELLED_UNITS
     return Identity(
         **read_note(deidentified, "identity"),
         units=_read_array(units) if units.exists() else None,
-        hashed=_hashed(deidentified),
+        spelled=_read_array(spelled) if spelled.exists() else None,
+        normal=_hashed(deidentified / ROWS_NORMAL),
+        hashed=_hashed(deidentified / ROWS_AS_WRITTEN) or _hashed(deidentified / _ROWS_IN_PARTS),
         codings=FrozenCodings.model_validate(read_note(deidentified, _CODINGS)),
     )
 
 
-def _hashed(deidentified: Path) -> pa.Table | RowsInFile | None:
-    """The hashed rows, in their file unless it is encrypted; None where none compare them."""
-    streamed, whole = deidentified / STREAMED, deidentified / _ROWS
-    if streamed.exists():
-        return RowsInFile(streamed)
-    if not whole.exists():
+def _hashed(place: Path) -> Rows | None:
+    """Hashed rows, in their file unless it is encrypted; None where there are none."""
+    if not place.exists():
         return None
-    return read_stage_table(whole) if is_encrypted(whole) else RowsInFile(whole)
+    return read_stage_table(place) if is_encrypted(place) else RowsInFile(place)
 
 
 def _read_array(path: Path) -> np.ndarray:

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sfumato.tasks.stages.deidentify import STREAMED
+from sfumato.tasks.stages.deidentify import ROWS_NORMAL
 
 CHUNK = 1_000_000
 STRATA = 40
@@ -235,7 +235,7 @@ def _bytes_below(folder: Path, *, kept: bool = False) -> int:
     seen: dict[int, int] = {}
     for place, _, names in os.walk(folder):
         for name in names:
-            if kept != (Path(place).name == "rows" or name == STREAMED):
+            if kept != (Path(place).name == "rows" or name == ROWS_NORMAL):
                 continue
             with suppress(OSError):
                 of = os.lstat(Path(place) / name)

@@ -271,7 +271,7 @@ def test_rows_are_compared_with_other_lines_as_they_were_read(line, tmp_path):
     line.write(rows, unit="row", columns=plain)
     _, run = line.prepared("plain")
     other = identity(run / "deidentified")
-    assert coded.hashed.path.read_bytes() == other.hashed.path.read_bytes()
+    assert coded.normal.path.read_bytes() == other.normal.path.read_bytes()
     assert coded.rows != other.rows
     assert SPEC["columns"] == COLUMNS
 

@@ -19,6 +19,8 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
+from sfumato.tasks.private.people.spelled import UNITS_NORMAL, half_of, sorted_units, units_in
+from sfumato.tasks.private.source_rows import ROWS_NORMAL, with_other_units
 from sfumato.tasks.private.state import STATE, parse_state
 
 _KEY = "key"
@@ -51,6 +53,7 @@ def with_forgotten(files: Mapping[str, bytes], names: np.ndarray) -> dict[str, b
         return dict(files)
     gone = {name.ljust(NAME.itemsize, b"\0") for name in names.tolist()}
     found = _rewritten(files, lambda name: None if name in gone else name)
+    found |= _with_other_units(files, dict.fromkeys(half_of(names).tolist()))
     before = np.frombuffer(files.get(_ERASED, b""), dtype=NAME)
     found[_ERASED] = np.union1d(before, names).astype(NAME).tobytes()
     return found
@@ -72,6 +75,30 @@ def _rewritten(files: Mapping[str, bytes], rename: Rename) -> dict[str, bytes]:
 
 
 _ERASED = f"{MAP}/{ERASED}"
+
+
+def _with_other_units(
+    files: Mapping[str, bytes], units: Mapping[int, np.ndarray | None]
+) -> dict[str, bytes]:
+    """The files of normal forms in which units are others (SPELLED, one each), or gone."""
+    found = {}
+    for path, content in files.items():
+        if path.startswith(f"{UNITS_NORMAL}/"):
+            kept = units_in(content)
+            there = [units[half] for half in kept["name"].tolist() if half in units]
+            others = [one for one in there if one is not None]
+            kept = kept[~np.isin(kept["name"], np.array(list(units), dtype=np.uint64))]
+            found[path] = sorted_units(np.concatenate([kept, *others])).tobytes()
+        elif path.startswith(f"{ROWS_NORMAL}/"):
+            halves = {
+                half: one if one is None else int(one["name"][0]) for half, one in units.items()
+            }
+            found[path] = with_other_units(content, halves)
+    return found
+
+
+def _half(unit: np.ndarray | None) -> int | None:
+    return None if unit is None else int(unit["name"][0])
 
 
 def _maps(files: Mapping[str, bytes]) -> list[str]:
@@ -101,6 +128,7 @@ def rename_units(
     files: Mapping[str, bytes],
     names: Mapping[bytes, bytes],
     hashes: Mapping[bytes, bytes],
+    spelled: Mapping[bytes, np.ndarray],
 ) -> dict[str, bytes]:
     """The files of a line's state in which people have other names.
 
@@ -109,6 +137,7 @@ def rename_units(
         files: of the state, by their paths.
         names: the new name of each, in the order of the file.
         hashes: the same for the hashes by which versions know their units.
+        spelled: the new unit of each by its normal form (SPELLED, one).
 
     Raises:
         InputError: where somebody has no slot, or the new name is somebody's already.
@@ -128,6 +157,8 @@ def rename_units(
                 "cannot be one"
             )
     renamed = _rewritten(files, lambda name: names.get(name, name))
+    halves = half_of(np.array(list(spelled), dtype=NAME)).tolist()
+    renamed |= _with_other_units(files, dict(zip(halves, spelled.values(), strict=True)))
     for path in (path for path in renamed if path.startswith("units/")):
         units = [
             renamed[path][at : at + HASH_BYTES] for at in range(0, len(renamed[path]), HASH_BYTES)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Column
@@ -119,8 +120,19 @@ def text_of(value: Any) -> str:
     return format(number.normalize(), "f") if isinstance(number, Decimal) else str(number)
 
 
+def values_as_texts(values: pa.Array) -> pa.Array:
+    """Values as the texts (string) by which they are known."""
+    if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
+        return values.cast(pa.string())
+    return pa.array([text_of(value) for value in values.to_pylist()], pa.string())
+
+
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
     """The name of each row's unit (S16, one per row)."""
-    hashes = hashes_of(unit.values, text_of, secret)
-    names = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
-    return np.asarray(names[unit.codes])
+    return np.asarray(names_of_values(unit.values, secret)[unit.codes])
+
+
+def names_of_values(values: pa.Array, secret: bytes) -> np.ndarray:
+    """The name of each of some units (S16, one per value)."""
+    hashes = hashes_of(values, text_of, secret)
+    return np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()

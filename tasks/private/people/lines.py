@@ -153,6 +153,15 @@ def maps_of(line: Path) -> list[SlotMap]:
     ]
 
 
+def rows_as_written(work: Path, name: str) -> bool:
+    """Decide whether other lines have versions whose rows are known as they were written alone."""
+    return any(
+        not (known.units or known.rows_normal)
+        for other in other_lines(work, name)
+        for known in state_of(other).versions.values()
+    )
+
+
 def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[str, int]:
     """How many of a table's people other lines know, by the lines' names.
 

@@ -1,0 +1,120 @@
+"""Whether two tables are about the same people, told by their rows alone.
+
+Of all combinations of values, take those that exactly two rows have, of both tables together: one
+row of each, or two of one. Where rows are independent, such a pair of rows with a certain
+combination has both of its rows in the first table with probability p², one in each with 2p(1 - p)
+and both in the second with (1 - p)², whatever the combination: p is the share of rows with it that
+are the first table's. So
+
+- one in each has at most probability ½: of n pairs, at most as many as of n tosses of a coin;
+- given how many of the 2n rows are in the first table, pairs with one row in each are at most as
+  many as Hardy-Weinberg's distribution has them, which is that of equal p: the ratio of the two
+  likelihoods is a mean of products of r² and r, with r = p / (1 - p), over the ways to choose the
+  pairs, and by Muirhead's inequality such means fall with the number that are one in each.
+
+Tables about the same people have more of them. Rows of two samples without replacement of few
+people, such as the halves of one table, stay below both limits up to 1 / (4n) of a pair.
+
+Sources: S. W. Guo, E. A. Thompson, "Performing the exact test of Hardy-Weinberg proportion for
+multiple alleles" (1992), for the conditional distribution of two alleles.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+LEVEL = Fraction(1, 10**6)
+"""How often unrelated tables may be taken for related ones."""
+_FEWEST = 20  # rows, of which two equal tables are one
+_SHARE = 5  # a fifth of the people in common is to be found
+
+
+@dataclass(frozen=True)
+class RowsOfTwo:
+    """Combinations of values that two rows of two tables have, and those that one has.
+
+    Attributes:
+        both: in one row of each.
+        first: in two rows of the first, and none of the second.
+        second: in two rows of the second, and none of the first.
+        alone: in one row of the first and none of the second, and the other way round.
+        equal: the rows of each table, where both have the same; else 0.
+    """
+
+    both: int
+    first: int
+    second: int
+    alone: tuple[int, int] = (0, 0)
+    equal: int = 0
+
+    @property
+    def chance(self) -> float:
+        """How often unrelated tables have so many in both (the smaller of two upper limits)."""
+        pairs = self.both + self.first + self.second
+        return min(_of_coins(pairs, self.both), _of_equal_shares(pairs, self.both, self.first))
+
+    @property
+    def are_related(self) -> bool:
+        """Decide whether these are rows of the same people."""
+        return self.equal >= _FEWEST or self.chance <= LEVEL
+
+    @property
+    def can_tell(self) -> bool:
+        """Decide whether a fifth of the smaller table's people in the other one would be found."""
+        more = self.both + min(self.alone) // _SHARE
+        return RowsOfTwo(more, self.first, self.second).chance <= LEVEL
+
+
+def rows_of_two(one: np.ndarray, other: np.ndarray) -> RowsOfTwo:
+    """Count combinations of values of two tables.
+
+    Args:
+        one: a hash of each row's values (uint64); its last bit is not looked at.
+        other: the same of the other table.
+    """
+    side = np.uint64(1)
+    rows = np.concatenate([one | side, other & ~side])
+    rows.sort()
+    begins = np.concatenate([[True], (rows[1:] | side) != (rows[:-1] | side), [True]])
+    first = np.flatnonzero(begins[:-1])  # of each combination
+    times = np.diff(np.append(first, len(rows)))
+    of_one = (rows & side).astype(np.int64)
+    pairs = first[times == 2]
+    in_one = np.bincount(of_one[pairs] + of_one[pairs + 1], minlength=3) if len(pairs) else (0,) * 3
+    alone = np.bincount(of_one[first[times == 1]], minlength=2)
+    return RowsOfTwo(
+        both=int(in_one[1]),
+        first=int(in_one[2]),
+        second=int(in_one[0]),
+        alone=(int(alone[1]), int(alone[0])),
+        equal=len(one) if _have_the_same(rows, of_one) else 0,
+    )
+
+
+def _have_the_same(rows: np.ndarray, of_one: np.ndarray) -> bool:
+    sides = [rows[of_one == side] | np.uint64(1) for side in (0, 1)]
+    return np.array_equal(*sides)
+
+
+def _of_coins(pairs: int, both: int) -> float:
+    """The probability of at least so many heads of so many coins."""
+    # SciPy takes time to import, and most commands compare nobody.
+    from scipy.special import bdtrc
+
+    return 1.0 if both == 0 else float(bdtrc(both - 1, pairs, 0.5))
+
+
+def _of_equal_shares(pairs: int, both: int, first: int) -> float:
+    """The probability of at least so many pairs with one in each, given the rows of the first."""
+    from scipy.special import gammaln, logsumexp
+
+    if both == 0:
+        return 1.0
+    of_one = 2 * first + both
+    of_other = 2 * pairs - of_one
+    possible = np.arange(of_one % 2, min(of_one, of_other) + 1, 2)
+    weights = possible * np.log(2) - sum(
+        gammaln(of + 1) for of in (possible, (of_one - possible) / 2, (of_other - possible) / 2)
+    )
+    return float(min(1.0, np.exp(logsumexp(weights[possible >= both]) - logsumexp(weights))))

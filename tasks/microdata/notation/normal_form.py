@@ -1,0 +1,170 @@
+"""Texts without the marks of how they were typed: spellings of one value have one normal form.
+
+Left out are, in this order: spaces and invisible characters, the Unicode form (NFKC; digits of
+other scripts and all dashes as ASCII has them), case, the format of numbers (signs, thousands,
+decimals, exponents), and zeros before whole numbers.
+
+    >>> import pyarrow as pa
+    >>> normal_form(pa.array(["HIV ", "hiv", "P00017", "p 17", "1,200.50", None])).to_pylist()
+    ['hiv', 'hiv', 'p17', 'p17', '1200.5', None]
+
+Two values can have the same normal form and mean different things, such as the code `01` and the
+number `1`: it says what may be the same, not what is.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
+_ZEROS = r"(^|[^0-9.,'])0+([0-9])"
+_NUMBER = r"^[+-]?[0-9.,']*[0-9][.]?(e[+-]0*[0-9]{1,2})?$"
+_WHOLE_NUMBER = r"^[0-9]+$"
+_THOUSANDS: Mapping[str, re.Pattern[str]] = {
+    ",": re.compile(r"[+-]?0*[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
+    "'": re.compile(r"[+-]?0*[1-9]\d{0,2}('\d{3})+(\.\d*)?"),
+    ".": re.compile(r"[+-]?0*[1-9]\d{0,2}(\.\d{3})+,\d+|[+-]?0*[1-9]\d{0,2}(\.\d{3}){2,}"),
+}
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]0*\d{1,2})?")
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d"), "-")
+
+
+def normal_form(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the normal form of each text (string, one per value); nulls stay null."""
+    texts = _texts(values)
+    if not pa.types.is_integer(values.type):
+        for step in _STEPS.values():
+            texts = step(texts)
+    return texts
+
+
+def normal_steps(values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """Return the normal form of each text, and which steps changed it (uint8, a bit for each).
+
+    Bits are those of `kinds_of`: two spellings of one value are told apart by them.
+    """
+    texts = _texts(values)
+    steps = np.zeros(len(texts), dtype=np.uint8)
+    if pa.types.is_integer(values.type):
+        return texts, steps
+    for bit, step in enumerate(_STEPS.values()):
+        before, texts = texts, step(texts)
+        changed = pc.fill_null(pc.not_equal(before, texts), fill_value=False)
+        steps |= np.asarray(changed.to_numpy(zero_copy_only=False), dtype=np.uint8) << bit
+    return texts, steps
+
+
+def kind_of_difference(one: str, other: str) -> str:
+    """Name the kind of difference between two spellings of the same normal form.
+
+    >>> kind_of_difference("HIV", "HIV ")
+    'a space at the end'
+    >>> kind_of_difference("hiv", "HIV")
+    'case'
+    >>> kind_of_difference("P00017", "p17")
+    'case and leading zeros'
+    """
+    steps = normal_steps(pa.array([one, other]))[1]
+    return kinds_of(int(steps[0]), int(steps[1]))
+
+
+def kinds_of(one: int, other: int) -> str:
+    """Name the kinds of difference between two spellings, by the steps that changed each.
+
+    >>> kinds_of(0b1, 0b0), kinds_of(0b10000, 0b10000)
+    ('a space at the end', 'case')
+    """
+    differing = (one ^ other) or (one | other)
+    kinds = [kind for bit, kind in enumerate(_STEPS) if differing >> bit & 1]
+    return " and ".join(kinds) or "nothing that the normal form leaves out"
+
+
+def _texts(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return whole.cast(pa.string())
+
+
+def _replaced(pattern: str, by: str) -> Callable[[pa.Array], pa.Array]:
+    def replace(texts: pa.Array) -> pa.Array:
+        return pc.replace_substring_regex(texts, pattern=pattern, replacement=by)
+
+    return replace
+
+
+def _changed_where(
+    chosen: Callable[[pa.Array], pa.Array], change: Callable[[str], str]
+) -> Callable[[pa.Array], pa.Array]:
+    """Return a step that changes the chosen texts one by one: they are few as a rule."""
+
+    def changed(texts: pa.Array) -> pa.Array:
+        mask = pc.fill_null(chosen(texts), fill_value=False)
+        some = [change(text) for text in texts.filter(mask).to_pylist()]
+        return pc.replace_with_mask(texts, mask, pa.array(some, pa.string())) if some else texts
+
+    return changed
+
+
+def _not_ascii(texts: pa.Array) -> pa.Array:
+    return pc.invert(pc.string_is_ascii(texts))
+
+
+def _is_written_as_number(texts: pa.Array) -> pa.Array:
+    number = pc.match_substring_regex(texts, _NUMBER)
+    return pc.and_not(number, pc.match_substring_regex(texts, _WHOLE_NUMBER))
+
+
+def _composed(text: str) -> str:
+    """The NFKC of a text without blanks, its digits and dashes those of ASCII."""
+    folded = unicodedata.normalize("NFKC", text).translate(_DASHES)
+    return "".join(_character(c) for c in folded if not _is_blank(c))
+
+
+def _character(character: str) -> str:
+    number = unicodedata.decimal(character, None)
+    return character if number is None else str(number)
+
+
+def _is_blank(character: str) -> bool:
+    return unicodedata.category(character) in {"Zs", "Zl", "Zp", "Cc", "Cf"}
+
+
+def _folded(text: str) -> str:
+    """The text without case; folding may undo the Unicode form, and that form bring back case."""
+    while (folded := _composed(text.casefold())) != text:
+        text = folded
+    return text
+
+
+def _lower(texts: pa.Array) -> pa.Array:
+    return _fold(pc.ascii_lower(texts))
+
+
+def _plain_number(text: str) -> str:
+    """A number without sign, thousands, exponent or zeros that say nothing; else the text."""
+    for mark, pattern in _THOUSANDS.items():
+        if pattern.fullmatch(text):
+            text = text.replace(mark, "")
+    point = text.replace(",", ".") if text.count(",") == 1 else text
+    if not _DECIMAL.fullmatch(point):
+        return text
+    digits = format(Decimal(point), "f").lstrip("+")
+    plain = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if plain == "-0" else plain
+
+
+_fold = _changed_where(_not_ascii, _folded)
+
+_STEPS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
+    "a space at the end": _replaced(f"{_BLANK}$", ""),
+    "a space at the beginning": _replaced(f"^{_BLANK}", ""),
+    "spaces": _replaced(_BLANK, ""),
+    "the Unicode form": _changed_where(_not_ascii, _composed),
+    "case": _lower,
+    "the format of numbers": _changed_where(_is_written_as_number, _plain_number),
+    "leading zeros": _replaced(_ZEROS, r"\1\2"),
+}

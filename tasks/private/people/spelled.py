@@ -1,0 +1,127 @@
+"""Units by their normal form, so that people are known whose units are spelled in another way.
+
+<line>/units-normal/<version>   of each unit of a version, sorted (0600): 16 bytes of the name of
+                                its normal form, 8 of its own name, and what that form changed
+
+Names are those under the work directory's key (see `people.keys`): they tell nothing without it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.microdata.notation.normal_form import kinds_of, normal_steps
+from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.keys import keyed_hashes
+from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, values_as_texts
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.files import open_file
+
+UNITS_NORMAL = "units-normal"
+SPELLED = np.dtype([("normal", NAME), ("name", "<u8"), ("steps", "u1")])
+"""A unit: the name of its normal form, the first half of its own, and the steps of the form."""
+
+
+@dataclass(frozen=True)
+class OtherSpelling:
+    """Units of one table that are in another one, spelled in another way.
+
+    Attributes:
+        units: how many.
+        kinds: how many of each kind of difference, the most frequent first.
+    """
+
+    units: int
+    kinds: tuple[tuple[str, int], ...]
+
+    @property
+    def in_words(self) -> str:
+        """The kinds of difference with their counts."""
+        return ", ".join(f"{kind}: {count:,}" for kind, count in self.kinds)
+
+
+def spelled_units(unit: Column, names: np.ndarray, secret: bytes) -> np.ndarray:
+    """Every distinct unit of a table by its normal form (SPELLED, sorted).
+
+    Args:
+        unit: of each row.
+        names: the names of the column's distinct values (S16).
+        secret: of the work directory.
+    """
+    normal = names.copy()
+    texts, steps = normal_steps(values_as_texts(unit.values))
+    changed = np.flatnonzero(steps)
+    hashes = keyed_hashes(texts.take(pa.array(changed)).cast(pa.binary()).to_pylist(), secret)
+    normal[changed] = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
+    return sorted_units(_records(normal, names, steps))
+
+
+def spelled_unit(text: str, secret: bytes) -> np.ndarray:
+    """A unit, given as text, by its normal form (SPELLED, one)."""
+    texts, steps = normal_steps(pa.array([text]))
+    names = np.array([name_of(one, secret) for one in (texts[0].as_py(), text)], dtype=NAME)
+    return _records(names[:1], names[1:], steps)
+
+
+def _records(normal: np.ndarray, names: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    found = np.empty(len(names), dtype=SPELLED)
+    found["normal"], found["name"], found["steps"] = normal, half_of(names), steps
+    return found
+
+
+def half_of(names: np.ndarray) -> np.ndarray:
+    """The first half of each name (uint64), by which the people of a work directory differ."""
+    return np.ascontiguousarray(names, dtype=NAME).view("<u8")[::2].copy()
+
+
+def sorted_units(units: np.ndarray) -> np.ndarray:
+    """The same units (SPELLED) in ascending order of their normal forms."""
+    return units[np.argsort(units["normal"], kind="stable")]
+
+
+def write_spelled(line: Path, version: str, units: np.ndarray) -> None:
+    """Remember the units of a version by their normal forms (SPELLED, sorted)."""
+    content = np.ascontiguousarray(units).view(np.uint8).data
+    write_atomically(private_directory(line / UNITS_NORMAL) / version, content)
+
+
+def read_spelled(line: Path, version: str) -> np.ndarray:
+    """The units of a version by their normal forms (SPELLED, sorted).
+
+    Raises:
+        PromiseError: where they are gone, though the state knows of them.
+    """
+    place = line / UNITS_NORMAL / version
+    try:
+        with open_file(place) as file:
+            return units_in(file.read())
+    except (OSError, ValueError):
+        raise PromiseError(f"{place}: cannot be read as the units of a version") from None
+
+
+def units_in(content: bytes) -> np.ndarray:
+    """The units (SPELLED) in the bytes that `write_spelled` wrote."""
+    return np.frombuffer(content, dtype=SPELLED)
+
+
+def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
+    """Which units of one table are in another in their normal form, and not as they are written.
+
+    Args:
+        ours: of one (SPELLED, sorted).
+        theirs: of the other (SPELLED, sorted).
+    """
+    first = np.searchsorted(theirs["normal"], ours["normal"], "left")
+    times = np.searchsorted(theirs["normal"], ours["normal"], "right") - first
+    met = np.flatnonzero(times)
+    met = met[~np.isin(ours["name"][met], theirs["name"])]
+    pairs = np.stack([ours["steps"][met], theirs["steps"][first[met]]], axis=1)
+    kinds = Counter[str]()
+    for (one, other), count in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
+        kinds[kinds_of(int(one), int(other))] += int(count)
+    return OtherSpelling(len(met), tuple(kinds.most_common()))

@@ -1,0 +1,228 @@
+"""People are known under other names: by the normal form of their units, and by their rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.overrides import Overrides
+from sfumato.flows.resolved import resolve_run
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.private.backup import state_files
+from sfumato.tasks.private.people.spelled import UNITS_NORMAL
+from sfumato.tasks.private.source_rows import ROWS_NORMAL
+from sfumato.tasks.publication.publish import existing_version
+from sfumato.tasks.stages.deidentify import identity
+from tests.lines import prepare, publish_prepared
+from tests.release.evolving import Evolving, spec
+
+ALONE = {"versions": "disjoint", "unit": "row", "people": None}
+KNOWN = {"versions": "disjoint", "people": None}
+ABOUT = spec("split", "any", Path())["columns"]
+ROW = {"id": {"role": "drop", "type": "integer"}, **{n: c for n, c in ABOUT.items() if n != "id"}}
+CODE = {"id": {"role": "identifier", "type": "string", "unit": True}}
+CODED = {"columns": {**ABOUT, **CODE}}
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    place = tmp_path / "work"
+    monkeypatch.setenv("SFUMATO_WORK", str(place))
+    return place
+
+
+@pytest.fixture
+def first(tmp_path):
+    return Evolving(tmp_path / "first", "split", "first")
+
+
+def other(first, name="second", others=0, kind="split"):
+    """A line about the first line's people, save some."""
+    line = Evolving(first.folder.parent / name, kind, name, seed=8)
+    line.people = {n: line.people[n] if n < others else p for n, p in first.people.items()}
+    return line
+
+
+def as_rows(line, **changes):
+    return line.publish(**ALONE | {"columns": ROW} | changes)
+
+
+def with_ids(line, write):
+    line.people = {n: {**p, "id": write(p["id"])} for n, p in line.people.items()}
+    return line
+
+
+def one_changed(line):
+    """Another version: one value is another one."""
+    line.people[0] = {**line.people[0], "age": 1 + line.people[0]["age"]}
+    return line
+
+
+def said_by(run, line):
+    return [notice for notice in run.private_notices if line in notice]
+
+
+@pytest.mark.parametrize(
+    ("write", "kind"),
+    [
+        (lambda unit: f"P{unit:03} ", "a space at the end: 72"),
+        (lambda unit: f"p{unit:03}", "case: 72"),
+        (lambda unit: f"P{unit}", "leading zeros: 72"),
+    ],
+)
+def test_units_of_an_earlier_version_are_known_in_another_spelling(first, write, kind):
+    with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
+    first.people = {n: {**p, "id": write(n)} for n, p in first.people.items()}
+    with pytest.raises(PromiseError, match=rf"disjoint is broken: 72 units \({kind}\)") as refused:
+        one_changed(first).publish(**KNOWN | CODED)
+    assert refused.value.exit_code == 3
+    assert str(refused.value).count("\n  - ") == 3
+    assert "P0" not in str(refused.value)
+
+
+def test_the_same_rows_under_a_prefix_are_an_earlier_versions_people(first):
+    with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
+    with_ids(first, lambda unit: f"north-{unit}")
+    with pytest.raises(PromiseError, match=r"rows are those of version 0001, too: .*\b71 comb"):
+        one_changed(first).publish(**KNOWN | CODED)
+
+
+def test_the_same_rows_under_a_prefix_are_another_lines_people(first):
+    with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
+    second = with_ids(other(first), lambda unit: f"north-{unit}")
+    said = r"all 72 rows are those of line first, version 0001, too, over .*\(age, edu, job, zip\)"
+    with pytest.raises(PromiseError, match=said):
+        second.publish(**KNOWN | CODED)
+
+
+def test_units_of_another_line_are_known_in_another_spelling(first):
+    with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
+    second = with_ids(other(first, others=72), lambda unit: f"p{unit:03}\u00a0")
+    said = r"72 units \(a space at the end and case: 72\) are in line first, version 0001"
+    with pytest.raises(PromiseError, match=said):
+        second.publish(**KNOWN | CODED)
+
+
+def test_people_who_left_and_came_again_under_other_names_are_the_same(first):
+    first.publish()
+    first.people = {
+        **{n: p for n, p in first.people.items() if n >= 30},
+        **{n + 500: {**p, "id": n + 500} for n, p in first.people.items() if n < 30},
+    }
+    with pytest.raises(
+        PromiseError,
+        match=r"composed is broken: all 30 rows are those of version 0001, too, .*under other",
+    ):
+        first.publish()
+    path, run = first.write(), first.folder / "others"
+    published = publish_prepared(prepare(path, run, seeded_keys(3), Overrides(others=True)), run)
+    assert published.directory.name == "0002"
+
+
+def test_people_who_come_and_go_are_others(first):
+    first.publish()
+    first.move(join=24, leave=24)
+    assert first.publish().name == "0002"
+
+
+def test_a_second_line_of_the_same_rows_is_refused(first):
+    as_rows(first)
+    with pytest.raises(PromiseError, match="all 72 rows are those of line first") as refused:
+        as_rows(other(first))
+    assert refused.value.exit_code == 3
+
+
+def test_the_same_rows_are_refused_before_anything_is_made(first):
+    as_rows(first)
+    second = other(first)
+    with pytest.raises(PromiseError, match="72 rows"):
+        as_rows(second)
+    resolved = resolve_run(second.folder / "spec.yaml")
+    known = identity(second.folder / "run-0" / "deidentified")
+    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+        existing_version(resolved.line, known, "disjoint")
+
+
+def test_rows_of_a_line_are_found_in_another_spelling(first):
+    as_rows(first)
+    second = other(first, others=20)
+    for person in second.people.values():
+        person["job"] = f"{person['job'].upper()} "
+    with pytest.raises(PromiseError, match=r"rows are those of line first, version 0001, too: .*5"):
+        as_rows(second)
+
+
+def test_rows_that_chance_may_have_made_alike_are_others(first, work):
+    as_rows(first)
+    as_rows(other(first, others=60))
+    kept = work / "second" / ROWS_NORMAL / "0001"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert f"{ROWS_NORMAL}/0001" in state_files(work / "second")
+
+
+def test_what_is_kept_of_units_is_backed_up(first, work):
+    first.publish(**KNOWN)
+    files = state_files(work / "first")
+    assert {f"{UNITS_NORMAL}/0001", f"{ROWS_NORMAL}/0001"} <= files.keys()
+
+
+def test_rows_of_a_line_that_knows_its_people(first):
+    first.publish(people=None)
+    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+        as_rows(other(first))
+
+
+def test_a_line_that_knows_its_people_beside_rows(first):
+    as_rows(first)
+    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+        other(first).publish()
+
+
+def test_an_unrelated_table_with_a_column_in_common_is_published(first):
+    """Few columns prove nothing, which the owner is told, and nobody else."""
+    as_rows(first)
+    second = Evolving(first.folder.parent / "second", "split", "second", seed=8)
+    second.people = {
+        n: {"id": n, "age": p["age"], "zip": p["zip"], "edu": p["edu"], "job": p["job"], "hours": 5}
+        for n, p in second.people.items()
+    }
+    columns = {n: c if n in ("age", "job") else {**c, "role": "drop"} for n, c in ROW.items()}
+    path = second.write(**ALONE | {"columns": columns})
+    run = second.folder / "run"
+    published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
+    assert said_by(published, "line first") == [
+        "line first: these columns cannot tell whether people are the same: age, job"
+    ]
+    assert published.notices == ()
+    report = json.loads((resolve_run(path).line.reports("0001") / "same-people.json").read_text())
+    assert [one["judged"]["can_tell"] for one in report] == [False]
+
+
+def test_a_line_that_keeps_no_rows_is_compared_by_its_units_alone(first, work):
+    first.publish(**KNOWN | {"remember": "units"})
+    assert not (work / "first" / ROWS_NORMAL).exists()
+    second = with_ids(other(first), lambda unit: unit + 1_000)
+    path, run = second.write(**KNOWN), second.folder / "run"
+    published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
+    assert said_by(published, "line first") == [
+        "line first: no rows are kept (remember: units), so units alone are compared"
+    ]
+
+
+def test_rows_that_are_gone_are_missed(first, work):
+    as_rows(first)
+    (work / "first" / ROWS_NORMAL / "0001").unlink()
+    with pytest.raises(PromiseError, match=r"line first: the rows of version 0001 are gone"):
+        as_rows(other(first))
+
+
+def test_the_risk_may_be_accepted_or_the_people_be_others(first):
+    as_rows(first, people="town")
+    with pytest.raises(PromiseError, match="72 rows"):
+        as_rows(other(first), people="town")
+    second = other(first, "others")
+    path, run = second.write(**ALONE | {"columns": ROW, "people": "village"}), second.folder / "run"
+    published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
+    assert "about other people" in said_by(published, "line first")[0]
+    as_rows(other(first, "third"), **{"across-lines": "accepted-risk"})
