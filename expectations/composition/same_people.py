@@ -40,6 +40,7 @@ class RowsOfTwo:
         second: in two rows of the second, and none of the first.
         alone: in one row of the first and none of the second, and the other way round.
         equal: the rows of each table, where both have the same; else 0.
+        rows: of the first table, and of the second.
     """
 
     both: int
@@ -47,6 +48,7 @@ class RowsOfTwo:
     second: int
     alone: tuple[int, int] = (0, 0)
     equal: int = 0
+    rows: tuple[int, int] = (0, 0)
 
     @property
     def chance(self) -> float:
@@ -58,6 +60,11 @@ class RowsOfTwo:
     def are_related(self) -> bool:
         """Decide whether these are rows of the same people."""
         return self.equal >= _FEWEST or self.chance <= LEVEL
+
+    @property
+    def are_few(self) -> bool:
+        """Decide whether a fifth of the smaller table is too few, whatever the columns."""
+        return min(self.rows) < _SHARE * _FEWEST
 
     @property
     def can_tell(self) -> bool:
@@ -89,6 +96,7 @@ def rows_of_two(one: np.ndarray, other: np.ndarray) -> RowsOfTwo:
         second=int(in_one[0]),
         alone=(int(alone[1]), int(alone[0])),
         equal=len(one) if _have_the_same(rows, of_one) else 0,
+        rows=(len(one), len(other)),
     )
 
 

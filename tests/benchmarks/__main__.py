@@ -22,6 +22,7 @@ from tests.benchmarks import (
     redistribution,
     rereleases,
     rewriting,
+    same_people,
     stages,
     startup,
     strangers,
@@ -50,6 +51,7 @@ if __name__ == "__main__":
     redistribution.main()
     composition.main()
     rereleases.main(["--versions", "3", "--people", "4000", "--queries", "20"])
+    same_people.main([])
     million.main(people=200_000, versions=2)
     attackers.main()
     attacked.main()

@@ -31,6 +31,7 @@ FORMS = {  # of each format the line with the most state
     "format-7": "redistributed",  # in parts, with targets
     "format-8": "permuted",  # with factors of spreads, medians and quantiles
     "format-9": "permuted",  # composed in parts, with one map of all
+    "format-9-names": "permuted",  # with units and rows in their normal forms
 }
 LINES = [
     line

@@ -59,6 +59,12 @@ def one_changed(line):
     return line
 
 
+def with_many(line):
+    """A line of 144 people: of fewer than 100 no columns could tell."""
+    line.people |= {number: line._person(number) for number in range(100, 172)}
+    return line
+
+
 def said_by(run, line):
     return [notice for notice in run.private_notices if line in notice]
 
@@ -123,7 +129,12 @@ def test_people_who_left_and_came_again_under_other_names_are_the_same(first):
 def test_people_who_come_and_go_are_others(first):
     first.publish()
     first.move(join=24, leave=24)
-    assert first.publish().name == "0002"
+    path, run = first.write(), first.folder / "next"
+    published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
+    assert published.directory.name == "0002"
+    assert said_by(published, "earlier versions") == [
+        "earlier versions: too few rows are compared to tell whether people are the same"
+    ]
 
 
 def test_a_second_line_of_the_same_rows_is_refused(first):
@@ -181,12 +192,8 @@ def test_a_line_that_knows_its_people_beside_rows(first):
 
 def test_an_unrelated_table_with_a_column_in_common_is_published(first):
     """Few columns prove nothing, which the owner is told, and nobody else."""
-    as_rows(first)
-    second = Evolving(first.folder.parent / "second", "split", "second", seed=8)
-    second.people = {
-        n: {"id": n, "age": p["age"], "zip": p["zip"], "edu": p["edu"], "job": p["job"], "hours": 5}
-        for n, p in second.people.items()
-    }
+    as_rows(with_many(first))
+    second = with_many(Evolving(first.folder.parent / "second", "split", "second", seed=8))
     columns = {n: c if n in ("age", "job") else {**c, "role": "drop"} for n, c in ROW.items()}
     path = second.write(**ALONE | {"columns": columns})
     run = second.folder / "run"
@@ -195,6 +202,7 @@ def test_an_unrelated_table_with_a_column_in_common_is_published(first):
         "line first: these columns cannot tell whether people are the same: age, job"
     ]
     assert published.notices == ()
+    assert not said_by(published, "too few")
     report = json.loads((resolve_run(path).line.reports("0001") / "same-people.json").read_text())
     assert [one["judged"]["can_tell"] for one in report] == [False]
 

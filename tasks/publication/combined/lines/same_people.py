@@ -32,6 +32,8 @@ from sfumato.tasks.private.source_rows import (
 from sfumato.tasks.private.state import PublishedVersion
 from sfumato.tasks.publication.line import Line
 
+_FEW = "too few rows are compared to tell whether people are the same"
+_BLIND = "these columns cannot tell whether people are the same"
 _REMARKABLE = 1e-3
 """How seldom unrelated tables have so many rows in common that their owner is told."""
 
@@ -246,26 +248,29 @@ def _untold(line: Line, found: Sequence[ComparedVersion]) -> list[str]:
     """What an owner is told of versions that nobody can tell, or hardly, to be of other people."""
     said = []
     for name in dict.fromkeys(one.line for one in found):
-        ours = [one for one in found if one.line == name]
         whose = "earlier versions" if name == line.name else f"line {name}"
-        if any(one.keeps_none for one in ours):
-            said.append(f"{whose}: no rows are kept (remember: units), so units alone are compared")
-        blind = [one for one in ours if one.rows is not None and not one.rows.can_tell]
-        if blind:
-            columns = ", ".join(blind[0].columns)
-            said.append(
-                f"{whose}: these columns cannot tell whether people are the same: {columns}"
-            )
-        if any(one.as_written for one in ours):
+        theirs = [one for one in found if one.line == name]
+        said += [f"{whose}: {one}" for one in dict.fromkeys(map(_remark, theirs)) if one]
+        if any(one.as_written for one in theirs):
             said.append(
                 f"{whose}: versions of before are compared as they were written, so people whose "
                 "values are spelled in another way are not found"
             )
-        for one in ours:
-            rows = one.rows
-            if rows is not None and not rows.are_related and rows.chance <= _REMARKABLE:
-                said.append(
-                    f"{whose}, version {one.version}: {rows.both:,} combinations of values are in "
-                    "one row of each, more than most unrelated tables have, and too few to tell"
-                )
     return said
+
+
+def _remark(one: ComparedVersion) -> str | None:
+    """What an owner is told of one version that was compared."""
+    rows = one.rows
+    if one.keeps_none:
+        return "no rows are kept (remember: units), so units alone are compared"
+    if rows is None or rows.are_related:
+        return None
+    if rows.chance <= _REMARKABLE:
+        return (
+            f"{rows.both:,} combinations of values are in one row of version {one.version} and of "
+            "this source, more than most unrelated tables have, and too few to tell"
+        )
+    if rows.can_tell or not min(rows.rows):
+        return None
+    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(one.columns)}"

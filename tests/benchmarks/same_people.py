@@ -1,0 +1,180 @@
+"""How well rows tell whether two tables are about the same people: tables that are, and are not.
+
+Unrelated pairs are samples without a person in common of Adult and of two years of ACS: halves,
+people of two kinds (by one column), and the two surveys beside each other. Related pairs share a
+fifth of the smaller table's people or more, sizes are within a factor of 3, and one value was
+changed in up to 30 % of the rows.
+
+    python -m tests.benchmarks.same_people [--pairs 1000] [--seed 1]
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.composition.same_people import RowsOfTwo, rows_of_two
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private.source_rows import compared_rows, normal_rows, read_rows, write_rows
+from tests.benchmarks.comers import acs, acs_is_here, adult
+
+_SECRET = b"k" * 32
+_SIZES = ((100, 1_000), (1_000, 12_000))
+_MOST = 10
+
+
+def populations(rng: np.random.Generator) -> dict[str, pa.Table]:
+    """Tables about people of whom none is in two of them."""
+    found = {"adult": adult(rng)}
+    if acs_is_here():
+        people, first = acs(rng)
+        found |= {"acs 2018": people[:first], "acs 2019": people[first:]}
+    return found
+
+
+def compare(one: pa.Table, other: pa.Table) -> RowsOfTwo:
+    """What the rows of two tables have in common, as a release finds it."""
+    return rows_of_two(*compared_rows(*(normal_rows(_coded(of), _SECRET) for of in (one, other))))
+
+
+def _coded(table: pa.Table) -> Microdata:
+    columns = [encode(name, "insensitive", table[name]) for name in table.column_names]
+    return Microdata(tuple(columns), table.num_rows)
+
+
+def _some(rng: np.random.Generator, names: list[str], number: int) -> list[str]:
+    return sorted(rng.choice(names, min(number, len(names)), replace=False).tolist())
+
+
+def _size(rng: np.random.Generator, low: int, high: int) -> int:
+    return int(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def unrelated(rng: np.random.Generator, known: Mapping[str, pa.Table]) -> Iterator[RowsOfTwo]:
+    """Pairs of tables without a person in common."""
+    while True:
+        names = list(known)
+        people = known[names[int(rng.integers(len(names)))]]
+        kind = rng.integers(4)
+        columns = _some(rng, people.column_names, int(rng.integers(1, _MOST + 1)))
+        size, other = _size(rng, 100, 12_000), _size(rng, 100, 12_000)
+        order = rng.permutation(len(people))
+        if kind == 0:  # halves
+            half = min(size, len(people) // 2)
+            rows = order[:half], order[half : 2 * half]
+        elif kind == 1:  # samples
+            rows = order[:size], order[size : size + other]
+        elif kind == 2:  # people of two kinds
+            by = people[people.column_names[int(rng.integers(len(people.column_names)))]]
+            codes = by.dictionary_encode().combine_chunks().indices.to_numpy()
+            mine = codes[order] <= rng.integers(codes.max() + 1)
+            rows = order[mine][:size], order[~mine][:other]
+        else:  # two surveys, under the same names
+            yield from _surveys(rng, known, size, other)
+            continue
+        if min(map(len, rows)) < 20:
+            continue
+        yield compare(*(people.select(columns).take(pa.array(of)) for of in rows))
+
+
+def _surveys(
+    rng: np.random.Generator, known: Mapping[str, pa.Table], size: int, other: int
+) -> Iterator[RowsOfTwo]:
+    if len(known) < 3:
+        return
+    years = [
+        known[year].take(pa.array(rng.permutation(len(known[year])))) for year in list(known)[1:]
+    ]
+    columns = _some(rng, years[0].column_names, int(rng.integers(1, 7)))
+    yield compare(years[0].select(columns)[:size], years[1].select(columns)[:other])
+
+
+def related(
+    rng: np.random.Generator, known: Mapping[str, pa.Table], columns: int, sizes: tuple[int, int]
+) -> tuple[RowsOfTwo, float, float]:
+    """A pair of tables about some of the same people; their share, and that of changed rows."""
+    fit = [name for name in known if len(known[name].column_names) >= columns]
+    people = known[fit[int(rng.integers(len(fit)))]]
+    names = _some(rng, people.column_names, columns)
+    size = _size(rng, *sizes)
+    second = int(np.clip(size * np.exp(rng.uniform(-np.log(3), np.log(3))), *sizes))
+    share, changed = rng.uniform(0.2, 1), rng.uniform(0, 0.3)
+    both = int(share * min(size, second))
+    order = rng.permutation(len(people))[: size + second - both]
+    one, other = people.select(names), people.select(names)
+    second_rows = np.append(order[:both], order[size:])
+    other = _with_changes(rng, other.take(pa.array(second_rows)), changed)
+    return compare(one.take(pa.array(order[:size])), other), share, changed
+
+
+def _with_changes(rng: np.random.Generator, table: pa.Table, share: float) -> pa.Table:
+    """The table with another row's value in one column of some rows."""
+    rows = rng.permutation(len(table))[: int(share * len(table))]
+    column = rng.integers(len(table.column_names), size=len(rows))
+    for at, name in enumerate(table.column_names):
+        place = np.arange(len(table))
+        place[rows[column == at]] = rng.integers(len(table), size=int((column == at).sum()))
+        table = table.set_column(at, name, table[name].take(pa.array(place)))
+    return table
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print both sides, and what a comparison takes beside reading its rows."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(argv)
+    rng = np.random.default_rng(asked.seed)
+    known = populations(rng)
+    pairs = unrelated(rng, known)
+    found = [next(pairs) for _ in range(asked.pairs)]
+    refused, blind = sum(one.are_related for one in found), sum(not one.can_tell for one in found)
+    print(f"unrelated pairs: {refused} of {len(found)} refused, of {blind} the columns cannot tell")
+    print("related pairs that are found, in % (and where the columns are said to tell)")
+    print(f"{'rows':>15} {'columns':>9}" + "".join(f"{n:>6}" for n in range(1, _MOST + 1)))
+    for sizes in _SIZES:
+        rates, told = [], []
+        for columns in range(1, _MOST + 1):
+            some = [related(rng, known, columns, sizes)[0] for _ in range(asked.pairs // 10)]
+            can = [one for one in some if one.can_tell]
+            rates.append(100 * sum(one.are_related for one in some) / len(some))
+            told.append(100 * sum(one.are_related for one in can) / max(len(can), 1))
+        rows = f"{sizes[0]:,}–{sizes[1]:,}"
+        print(f"{rows:>15} {'all':>9}" + "".join(f"{rate:>6.0f}" for rate in rates))
+        print(f"{'':>15} {'can tell':>9}" + "".join(f"{rate:>6.0f}" for rate in told))
+    _print_cost(rng)
+
+
+def _print_cost(rng: np.random.Generator, rows: int = 1_000_000) -> None:
+    """CPU seconds of comparing two files of hashed rows, beside counting the rows of each."""
+    columns = {f"c{n}": pa.array(rng.integers(0, 50, rows)) for n in range(9)}
+    with tempfile.TemporaryDirectory() as place:
+        for version in ("0001", "0002"):
+            write_rows(Path(place), version, normal_rows(_coded(pa.table(columns)), _SECRET))
+        one, other = (read_rows(Path(place), version) for version in ("0001", "0002"))
+        floor = _seconds(
+            lambda: [np.unique(of, return_counts=True) for of in compared_rows(one, other)]
+        )
+        compared = _seconds(lambda: rows_of_two(*compared_rows(one, other)))
+    print(
+        f"two versions of {rows:,} rows, 9 columns: compared in {compared:.2f} CPU s, read and "
+        f"counted apart in {floor:.2f} (ratio {compared / floor:.2f})"
+    )
+
+
+def _seconds(run: Callable[[], object], times: int = 5) -> float:
+    """The median of CPU seconds."""
+    found = []
+    for _ in range(times):
+        begun = time.process_time()
+        run()
+        found.append(time.process_time() - begun)
+    return float(np.median(found))
+
+
+if __name__ == "__main__":
+    main()
