@@ -13,6 +13,9 @@ shown to people and stored by the orchestrator: they may hold names, rules, posi
 parameters, never a value of the data.
 """
 
+WAY_OUT = "\n  - "
+"""What begins each way out below a message: on a terminal each has a line of its own."""
+
 
 class SfumatoError(Exception):
     """Base of all errors whose message is fit to be shown."""

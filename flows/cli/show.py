@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.errors import WAY_OUT, InputError
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def failure(message: str) -> None:
-    """One line that says what went wrong."""
-    _tell("error", one_line(message), f"sfumato: {one_line(message)}")
+    """One line that says what went wrong, and one below it for each way out."""
+    lines = WAY_OUT.join(map(one_line, message.split(WAY_OUT)))
+    _tell("error", one_line(message), f"sfumato: {lines}")
 
 
 def say(message: str) -> None:

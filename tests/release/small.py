@@ -37,8 +37,9 @@ SPEC = {
 }
 
 
-def people(first=0, rows=60, seed=1):
-    rng = random.Random(seed)
+def people(first=0, rows=60, seed=None):
+    """People from a number on: those of another number are others, in what they tell, too."""
+    rng = random.Random(1 + first if seed is None else seed)
     return [
         {
             "person": f"IDENT-{first + i}",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.composition.same_people import RowsOfTwo, rows_of_two
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import WAY_OUT, PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.keys import people_key
@@ -241,7 +241,7 @@ def _rows_in_words(one: ComparedVersion, where: str) -> str:
 
 
 def _refused(what: str, *ways_out: str) -> PromiseError:
-    return PromiseError("\n  - ".join([f"{what}:", *ways_out]))
+    return PromiseError(WAY_OUT.join([f"{what}:", *ways_out]))
 
 
 def _untold(line: Line, found: Sequence[ComparedVersion]) -> list[str]:
