@@ -32,7 +32,10 @@ from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.combined.composition import require_combinable
-from sfumato.tasks.publication.combined.lines.same_people import Compared, require_other_people
+from sfumato.tasks.publication.combined.lines.same_people import (
+    ComparedPeople,
+    require_other_people,
+)
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
@@ -122,7 +125,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         measure_risks(kept, terms)
         measure_feasibility(kept, terms, resolved.references)
         stands = standing_version(line, known, rule_of(terms.versions))
-        compared = Compared()
+        compared = ComparedPeople()
         if stands is None:
             compared = require_other_people(line, known, rule_of(terms.versions))
     with stage("anonymize"):

@@ -18,7 +18,10 @@ from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.combined.in_parts.gate import require_combined
-from sfumato.tasks.publication.combined.lines.same_people import Compared, require_other_people
+from sfumato.tasks.publication.combined.lines.same_people import (
+    ComparedPeople,
+    require_other_people,
+)
 from sfumato.tasks.publication.in_parts.whole import SeenParts
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
@@ -49,7 +52,7 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
         divided = divide_source(resolved, run, keep_rows=True)
     with stage("verify"):
         stands = standing_version(line, identity(divided), rule_of(terms.versions))
-        compared = Compared()
+        compared = ComparedPeople()
         if stands is None:
             compared = require_other_people(line, identity(divided), rule_of(terms.versions))
     with stage("anonymize"):

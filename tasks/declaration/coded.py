@@ -16,7 +16,7 @@ from sfumato.tasks.microdata.codings.registry import CODINGS
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.schema.published import DeclaredColumn
 
-_SEEN = ("bottom", "top", "round", "prefix")
+_SEEN = ("bottom", "top", "round", "unite", "prefix")
 
 
 def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[ValuesAsCoded]:

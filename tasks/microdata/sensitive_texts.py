@@ -4,7 +4,6 @@ A promise of different values counts two spellings of one illness as two. And a 
 every row has one of its own tells whose row it is, whatever group it stands in.
 """
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.codings.recode import rows_of_values
+from sfumato.tasks.microdata.codings.texts import plain_spelling
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
 _MANY = 20  # values, below which any text may be everybody's own
-_BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
 _COUNTED = pa.schema([("value", pa.string()), ("rows", pa.int64())])
 _PERCENT = 90  # of the values, which one row alone has
 
@@ -38,17 +37,7 @@ def spelling_form(texts: pa.Array) -> pa.Array:
     >>> spelling_form(pa.array(["HIV ", "hiv", "E01", "e1"])).to_pylist()
     ['hiv', 'hiv', 'e01', 'e1']
     """
-    plain = pc.ascii_lower(pc.replace_substring_regex(texts, _BLANK, ""))
-    other = pc.invert(pc.string_is_ascii(plain))
-    folded = [_folded(text) for text in plain.filter(other).to_pylist()]
-    return pc.replace_with_mask(plain, other, pa.array(folded, pa.string()))
-
-
-def _folded(text: str) -> str:
-    """The text without case; folding may undo the Unicode form, and that form bring back case."""
-    while (folded := unicodedata.normalize("NFKC", text).casefold()) != text:
-        text = folded
-    return "".join(text.split())
+    return pc.replace_substring(plain_spelling(texts), " ", "")
 
 
 def spellings(values: pa.Array) -> np.ndarray:
@@ -126,8 +115,8 @@ def _faults(column: ColumnSpec, name: str, counted: pa.Table) -> Iterator[TextFa
         words = (
             f"columns.{name}: {len(meant):,} values are spellings of {different:,}: they differ in "
             "spaces, case or Unicode form alone, and a promise would count each as a value of its "
-            "own. Spell each in one way in the source; or say that they are different values "
-            "(spelling: as-written)"
+            "own. Have them made one (unite: spellings), or spell each in one way in the source; "
+            "or say that they are different values (spelling: as-written)"
         )
         yield TextFault(name, words, meant)
     rows = counted["rows"].to_numpy()

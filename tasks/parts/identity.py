@@ -38,7 +38,8 @@ class RowsSeen:
             written: the file of the same as it was written, None for none.
         """
         self._secret, self._people = secret, people
-        self._normal, self._written = _Rows(normal), None if written is None else _Rows(written)
+        self._normal = _RowsOnDisk(normal)
+        self._written = None if written is None else _RowsOnDisk(written)
         self._keys = [hmac.digest(secret, f"rows in parts {n}".encode(), "sha256") for n in (0, 1)]
         self._sums = [0, 0]
         self._columns: list[list[str]] = []
@@ -81,7 +82,7 @@ class RowsSeen:
         return hmac.digest(self._secret, seen, hashlib.sha256).hex()
 
 
-class _Rows:
+class _RowsOnDisk:
     """A file of hashed rows, written as they pass by; none where there are none."""
 
     def __init__(self, place: Path) -> None:
@@ -111,8 +112,8 @@ class UnitsSeen:
     def __init__(self, directory: Path, line: Path, secret: bytes, people: bytes) -> None:
         """Keep hashes in `directory`, by their first bits."""
         self._line, self._secret, self._people = line, secret, people
-        self._hashes = _Sorted(directory / "units", np.dtype(f"S{HASH_BYTES}"))
-        self._spelled = _Sorted(directory / "units-normal", SPELLED, "normal")
+        self._hashes = _SortedOnDisk(directory / "units", np.dtype(f"S{HASH_BYTES}"))
+        self._spelled = _SortedOnDisk(directory / "units-normal", SPELLED, "normal")
         self._others = bool(other_lines(line.parent, line.name))
         self.met: dict[str, int] = {}
 
@@ -138,7 +139,7 @@ class UnitsSeen:
         self._spelled.write(spelled)
 
 
-class _Sorted:
+class _SortedOnDisk:
     """Records that are sorted on disk, some at a time, by the first bits of what they begin with.
 
     Args:

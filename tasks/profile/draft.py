@@ -11,7 +11,7 @@ import yaml
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.found.table import FoundTable
 from sfumato.tasks.profile.proposal import propose_nulls, propose_promises, propose_workloads
-from sfumato.tasks.profile.roles import ProposedRole
+from sfumato.tasks.profile.roles import ProposedRole, has_spellings
 from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of
 from sfumato.tasks.profile.units import FoundUnit
 from sfumato.tasks.schema.columns import Role
@@ -162,6 +162,8 @@ def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str)
         keys |= {"repeat": "keep-one"} if draft.unit.repeats else {}
     else:
         keys |= propose_nulls(one)
+    if proposed.role == "sensitive" and has_spellings(one):
+        keys["unite"] = "spellings"
     if one.name in draft.skeletons:
         skeleton = draft.skeletons[one.name]
         keys |= skeleton.keys

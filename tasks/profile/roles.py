@@ -34,8 +34,8 @@ _DIFFERENT = (
     "it role sensitive, and say why (all-different: <reason>)"
 )
 _SPELLED = (
-    "some values differ in spaces, case or Unicode form alone, and would count as different ones: "
-    "spell them in one way in the source, or say that they are different (spelling: as-written)"
+    "some values differ in spaces, case or Unicode form alone, and are made one (unite: "
+    "spellings): if they are different, say spelling: as-written in its place"
 )
 _ONE_VALUE = "all rows have one value, which no table can hide: say drop, or insensitive"
 
@@ -99,8 +99,13 @@ def _questions(one: ColumnFacts) -> list[str]:
     """What a release refuses of a sensitive column until its spec answers it."""
     if one.type != "string":
         return []
-    asked = {_DIFFERENT: nearly_all_differ(one.rows), _SPELLED: spellings(one.column.values).any()}
+    asked = {_DIFFERENT: nearly_all_differ(one.rows), _SPELLED: has_spellings(one)}
     return [question for question, applies in asked.items() if applies]
+
+
+def has_spellings(one: ColumnFacts) -> bool:
+    """Decide whether some texts of a column are spellings of one value."""
+    return one.type == "string" and bool(spellings(one.column.values).any())
 
 
 def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:

@@ -110,6 +110,15 @@ def _round(wish: Rounding, *_: object) -> tuple[str, str, str]:
     )
 
 
+def _unite(*_: object) -> tuple[str, str, str]:
+    return (
+        "Spellings united",
+        "Texts are shown in lower case, with single spaces and in one Unicode form, so that "
+        "spellings of one value are one.",
+        "The text itself, but for how it was spelled.",
+    )
+
+
 def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
     kept = "character is" if wish == 1 else f"{wish} characters are"
     return (
@@ -139,6 +148,7 @@ _WORDS: Mapping[str, Callable[[Any, DeclaredColumn, Declared], tuple[str, str, s
     "bottom": _bottom,
     "top": _top,
     "round": _round,
+    "unite": _unite,
     "prefix": _prefix,
     "fold": _fold,
 }

@@ -35,6 +35,7 @@ default: what does not use it is written, and digested, as it always was.
     8   intervals.families of standard deviations and variances, medians and other quantiles
     9   releases in parts whose versions are composed: ids of groups run on in every table, and rows
         of parts that are not shown are counted
+    10  columns: unite: spellings of a text that were made one
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ from sfumato.expectations.formats import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, read_bytes
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 9
+NEWEST = 10
 COMPOSED_IN_PARTS = 9
 """Both keys are older; software of before would take groups of two parts for one."""
 

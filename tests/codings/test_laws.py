@@ -17,6 +17,7 @@ CASES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "top-share": ("float", {"top": {"share": "0.2"}}),
     "round": ("decimal", {"round": {"to": "0.25"}}),
     "round-up": ("decimal", {"round": {"to": "7", "ties": "up"}}),
+    "unite": ("string", {"unite": "spellings"}),
     "prefix": ("string", {"prefix": 2}),
     "fold": ("string", {"fold": {"below": 3, "into": "other"}}),
     "several": ("decimal", {"bottom": "-10", "top": "10", "round": {"to": "2.5"}}),

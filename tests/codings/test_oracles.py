@@ -1,5 +1,6 @@
 """Each coding against a few lines of plain Python."""
 
+import unicodedata
 from collections import Counter
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -114,6 +115,23 @@ def test_a_threshold_that_the_type_cannot_hold_is_refused():
     for kind, text in (("decimal", "1e40"), ("integer", "1e30")):
         with pytest.raises(InputError, match="column 'x': has too many digits"):
             coded(kind, [Decimal(1) if kind == "decimal" else 1], top=text)
+
+
+SPELLED = st.text(alphabet="aB\u00df\u0130\u00e9e\u0301\uff21 \u00a0\t\u200b", max_size=6)
+
+
+@given(values=st.lists(st.none() | SPELLED, min_size=1))
+def test_spellings_become_one(values):
+    """By definition, letter by letter: no invisible ones, single spaces, NFKC without case."""
+
+    def plain(text):
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+        while (folded := unicodedata.normalize("NFKC", text).casefold()) != text:
+            text = folded
+        return " ".join(text.split())
+
+    found = coded("string", values, unite="spellings")
+    assert found == [None if text is None else plain(text) for text in values]
 
 
 @given(values=rows_of("string"), length=st.integers(1, 5))

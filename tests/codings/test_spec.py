@@ -7,6 +7,7 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import json_schema, read_spec
+from sfumato.tasks.schema.codings.declared import KEYS
 
 COLUMNS = {
     "person": {"role": "identifier", "unit": True},
@@ -71,7 +72,7 @@ def test_a_declaration_says_no_more_than_is_asked_for(read, tmp_path):
     """A line that codes nothing has the digest that it had, and one that does has another."""
     plain = read({}).terms(tmp_path)
     coded = read({"age": {"top": 90}}).terms(tmp_path)
-    known = {"shift", "bottom", "top", "round", "prefix", "fold", "free_text", "pseudonym"}
+    known = {*KEYS, "free_text", "pseudonym"}
     listed = plain.model_dump(mode="json")["columns"]
     assert not any(known & column.keys() for column in listed)
     assert (plain.format, coded.format) == (0, 4)
@@ -89,6 +90,7 @@ REFUSED = {
     "a text cut at the top": ("town", {"top": "x"}, "columns.town: top: needs type date or"),
     "a float rounded": ("rate", {"round": {"to": 1}}, "round: needs type decimal or integer, not"),
     "a number cut short": ("age", {"prefix": 2}, "prefix: needs type string, not integer"),
+    "a number united": ("age", {"unite": "spellings"}, "unite: needs type string, not integer"),
     "a number folded": ("age", {"fold": {"below": 5, "into": "x"}}, "fold: needs type string"),
     "no threshold": ("age", {"top": "old"}, "columns.age: top: not of type integer"),
     "half a year": ("age", {"top": 90.5}, "columns.age: top: not of type integer"),
@@ -183,5 +185,5 @@ def test_a_population_is_not_coded(read):
 
 def test_the_schema_tells_of_each_key():
     column = json_schema()["$defs"]["ColumnSpec"]["properties"]
-    for key in ("shift", "bottom", "top", "round", "prefix", "fold", "free-text", "pseudonym"):
+    for key in (*KEYS, "free-text", "pseudonym"):
         assert column[key]["description"]

@@ -100,9 +100,17 @@ def test_a_missing_number_is_refused_with_the_way_out(tmp_path):
 
 def test_spellings_of_one_illness_are_asked_about(tmp_path):
     names, rows = stays()
-    rows = [[*row[:3], draw] for row, draw in zip(rows, ("HIV", "hiv ", "flu") * 50, strict=True)]
+    ills = ("HIV", "hiv ", "flu", "gout", "ache") * 30
+    rows = [[*row[:3], ill] for row, ill in zip(rows, ills, strict=True)]
     made = draft(tmp_path, written([*names[:3], "diagnosis"], rows))
     assert roles(made)["diagnosis"] == "sensitive"
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "some values differ in spaces, case or Unicode form alone" in text
     assert "HIV" not in text
+    assert "unite: spellings" in text
+    confirm(made)
+    released = release_of(made, tmp_path)
+    assert open_release(released).declared.columns["diagnosis"].unite == "spellings"
+    shown = "".join(file.read_text("utf-8") for file in sorted(released.glob("data/*.csv")))
+    assert "hiv" in shown
+    assert "HIV" not in shown

@@ -6,7 +6,7 @@ from typing import Any
 from sfumato.tasks.microdata.codings.ends import code_bottom, code_top, find_bottom, find_top
 from sfumato.tasks.microdata.codings.rounds import code_round
 from sfumato.tasks.microdata.codings.shifts import code_shift
-from sfumato.tasks.microdata.codings.texts import code_fold, code_prefix, find_fold
+from sfumato.tasks.microdata.codings.texts import code_fold, code_prefix, code_unite, find_fold
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.schema.codings.declared import CodedColumn
 
@@ -15,6 +15,7 @@ CODINGS: Mapping[str, Callable[[Column, Any, Any], Column]] = {
     "bottom": code_bottom,
     "top": code_top,
     "round": code_round,
+    "unite": code_unite,
     "prefix": code_prefix,
     "fold": code_fold,
 }

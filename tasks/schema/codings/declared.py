@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sfumato.expectations.texts import Value
 from sfumato.tasks.schema.formats import since
 
-KEYS = ("shift", "bottom", "top", "round", "prefix", "fold")
+KEYS = ("shift", "bottom", "top", "round", "unite", "prefix", "fold")
 """The keys of codings, in the order in which they act on a column."""
 
-_FORMAT = 4
+_FORMAT, _OF_SPELLINGS = 4, 10
 _LARGEST = 400  # digits: more than a floating-point number has
 
 
@@ -85,6 +85,11 @@ class CodedColumn(BaseModel):
         "larger values become this, or a threshold that a share of rows reaches",
     )
     round: Rounding | None = since(_FORMAT, None, "exact numbers become multiples")
+    unite: Literal["spellings"] | None = since(
+        _OF_SPELLINGS,
+        None,
+        "texts that differ in spaces, case or Unicode form alone become one, in lower case",
+    )
     prefix: Annotated[int, Field(ge=1, le=1_000)] | None = since(
         _FORMAT, None, "how many characters of a text are kept"
     )

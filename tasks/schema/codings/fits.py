@@ -14,6 +14,7 @@ TYPES: Mapping[str, frozenset[str]] = {
     "bottom": ORDERED,
     "top": ORDERED,
     "round": frozenset({"integer", "decimal"}),
+    "unite": frozenset({"string"}),
     "prefix": frozenset({"string"}),
     "fold": frozenset({"string"}),
 }

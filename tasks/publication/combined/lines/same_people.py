@@ -68,14 +68,14 @@ class ComparedVersion:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPeople:
     """All versions that a source was held against, and what its owner is told of them."""
 
     versions: tuple[ComparedVersion, ...] = ()
     notices: tuple[str, ...] = field(default=())
 
 
-def require_other_people(line: Line, identity: Identity, rule: str) -> Compared:
+def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedPeople:
     """Refuse people whom an earlier version or another line knows under another name.
 
     Args:
@@ -97,10 +97,10 @@ def require_other_people(line: Line, identity: Identity, rule: str) -> Compared:
         for one in _compared(line, identity, other):
             notices += _require_others(line, one)
             found.append(one)
-    return Compared(tuple(found), (*dict.fromkeys(notices), *_untold(line, found)))
+    return ComparedPeople(tuple(found), (*dict.fromkeys(notices), *_untold(line, found)))
 
 
-def write_compared(reports: Path, compared: Compared) -> None:
+def write_compared(reports: Path, compared: ComparedPeople) -> None:
     """Leave what was compared among the private reports of a version."""
     content = json.dumps([one.document for one in compared.versions], indent=2)
     write_atomically(reports / "same-people.json", content.encode())
