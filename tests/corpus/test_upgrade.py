@@ -32,6 +32,7 @@ FORMS = {  # of each format the line with the most state
     "format-8": "permuted",  # with factors of spreads, medians and quantiles
     "format-9": "permuted",  # composed in parts, with one map of all
     "format-9-names": "permuted",  # with units and rows in their normal forms
+    "format-10": "generalized",  # with spellings that were made one
 }
 LINES = [
     line
