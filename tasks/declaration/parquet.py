@@ -5,6 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.tasks.schema.files import regular
+
 
 def read_parquet(path: Path) -> pa.Table:
     """The table of one Parquet file.
@@ -16,5 +18,5 @@ def read_parquet(path: Path) -> pa.Table:
         OSError: where the file is missing or cannot be read.
         ArrowException: where it is no Parquet file.
     """
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(regular(path)) as file:
         return file.read()

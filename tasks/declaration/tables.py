@@ -17,6 +17,7 @@ from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared, Format
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.schema.files import regular
 
 TABLES: Format = "parquet"
 """The format that every release has, and that is read back."""
@@ -110,7 +111,7 @@ def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> 
         for name, schema in schemas(declared).items():
             path = directory / f"{name}.parquet"
             try:
-                found = pq.read_schema(path)
+                found = pq.read_schema(regular(path))
             except (OSError, pa.ArrowException, ValueError):
                 raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
             _require_columns(path, found, schema)
@@ -137,7 +138,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     return pa.csv.read_csv(
-        path,
+        regular(path),
         convert_options=pa.csv.ConvertOptions(
             column_types={field.name: field.type for field in schema},
             null_values=[""],

@@ -122,7 +122,11 @@ def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -
         InputError: where it is wrapped, and that is not its passphrase.
         PromiseError: where the file is no key.
     """
-    return secret_in(path, read_bytes(path), passphrase, variable)
+    try:
+        content = read_bytes(path)
+    except OSError:
+        raise PromiseError(f"{path}: cannot be read as a key") from None
+    return secret_in(path, content, passphrase, variable)
 
 
 def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str) -> bytes:

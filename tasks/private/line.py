@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.files import read_bytes, regular
 
 if TYPE_CHECKING:
     from sfumato.tasks.private.coded.frozen import FrozenCodings
@@ -118,7 +118,7 @@ def units_in_common(line: Path, versions: Sequence[str], units: np.ndarray) -> i
     """How many of some units (S32, sorted) are in these versions, some at a time."""
     common = np.zeros(len(units), dtype=bool)
     for version in versions:
-        known = np.memmap(line / "units" / version, dtype=f"S{HASH_BYTES}", mode="r")
+        known = np.memmap(regular(line / "units" / version), dtype=f"S{HASH_BYTES}", mode="r")
         for start in range(0, len(units), _AT_ONCE):
             part = units[start : start + _AT_ONCE]
             first, end = np.searchsorted(known, part[[0, -1]])

@@ -87,16 +87,16 @@ class RowsInFile:
     @cached_property
     def num_rows(self) -> int:
         """How many there are."""
-        return int(pq.read_metadata(self.path).num_rows)
+        return int(pq.read_metadata(regular(self.path)).num_rows)
 
     @cached_property
     def column_names(self) -> list[str]:
         """The columns whose values are hashed."""
-        return list(pq.read_schema(self.path).names)
+        return list(pq.read_schema(regular(self.path)).names)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """The rows with some columns, so many at a time."""
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(regular(self.path)) as file:
             for batch in file.iter_batches(columns=list(names)):
                 yield pa.Table.from_batches([batch])
 
@@ -122,7 +122,6 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
     """
     rows = RowsInFile(line / folder / version)
     try:
-        regular(rows.path)
         return rows if rows.num_rows >= 0 else None
     except FileNotFoundError:
         return None

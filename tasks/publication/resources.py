@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import FORMULA, schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.schema.files import sha256_of
+from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.stated.words import CodeLabels
 
@@ -93,7 +93,7 @@ def _categories(
     quoted = place.suffix == ".csv" and declared.csv.formulas == "quote" and not whole
     if quoted and any(re.match(FORMULA, code) for code in labels.codes):
         return {}
-    values = pq.read_table(place.with_suffix(".parquet"), columns=[of.name])[of.name]
+    values = pq.read_table(regular(place.with_suffix(".parquet")), columns=[of.name])[of.name]
     standing = pc.cast(pc.unique(values), pa.string()).to_pylist()
     if not {*standing} - {None} <= {*labels.codes}:
         return {}
@@ -108,7 +108,7 @@ def _categories(
 def _schema_of(file: Path) -> dict[str, Any]:
     """The schema of a Parquet file; nothing of one that is damaged, which no check lets pass."""
     try:
-        fields = [_field(one) for one in pq.read_schema(file)]
+        fields = [_field(one) for one in pq.read_schema(regular(file))]
     except (OSError, pa.ArrowException):
         return {}
     return {"type": "table", "schema": {"fields": fields}}

@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from sqlglot import exp
 
+from sfumato.tasks.schema.files import regular
+
 Added = Mapping[str, int]
 """What is added to the numbers of a part, by the names of columns that have such numbers."""
 
@@ -30,7 +32,7 @@ class TableInParts:
             ArrowException: where one is no Parquet file.
         """
         for path, added in zip(self.files, self.added, strict=True):
-            with pq.ParquetFile(path, read_dictionary=list(columns or ())) as file:
+            with pq.ParquetFile(regular(path), read_dictionary=list(columns or ())) as file:
                 yield _renumbered(file.read(columns), added)
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.tasks.schema.files import regular
 from sfumato.tasks.verification.pages import require_pages_as_stated
 
 _SMALL = 1 << 30  # bytes in memory that are never too many: sorted tables grow a hundredfold
@@ -92,7 +93,7 @@ def extent_within(directory: Path, limits: ReadLimits) -> Extent:
 
 def _extent(path: Path, limits: ReadLimits) -> Extent:
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(regular(path)) as file:
             footer = file.metadata
         limits.require(Extent(footer.num_rows, footer.num_columns), path)
         _require_consistent(path, footer)
@@ -121,7 +122,8 @@ def _decoded_bytes(path: Path, footer: Any) -> Iterator[int]:
         width = _WIDTHS.get(column.physical_type, max(_WIDEST, column.length or 0))
         yield max(chunk.num_values * width, chunk.total_uncompressed_size)
     if texts:
-        with pq.ParquetFile(path, read_dictionary=list({name for _, name in texts})) as file:
+        names = list({name for _, name in texts})
+        with pq.ParquetFile(regular(path), read_dictionary=names) as file:
             for group, name in texts:
                 yield sum(map(_text_bytes, file.read_row_group(group, [name])[0].chunks))
 

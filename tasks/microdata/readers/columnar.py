@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
 from sfumato.tasks.microdata.readers.typed import adopt
+from sfumato.tasks.schema.files import regular
 
 ENDINGS: tuple[str, ...] = (".parquet",)
 IS_TEXT = False
@@ -27,9 +28,9 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
     try:
-        schema = pq.read_schema(path)
+        schema = pq.read_schema(regular(path))
         text = [field.name for field in schema if pa.types.is_string(field.type)]
-        with pq.ParquetFile(path, read_dictionary=text) as parquet:
+        with pq.ParquetFile(regular(path), read_dictionary=text) as parquet:
             table = parquet.read()
         _require_known_values(table)
     except (pa.ArrowException, OSError, ValueError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.schema.files import regular
 
 _SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
 _NAMED = 120  # bytes for each row of people who are known again: names and slots, some times over
@@ -37,7 +38,7 @@ def require_room(
     size = sum(path.stat().st_size for path in files)
     place = next(path for path in (public, *public.parents) if path.exists())
     published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
-    rows = sum(pq.read_metadata(path).num_rows for path in files) if named else 0
+    rows = sum(pq.read_metadata(regular(path)).num_rows for path in files) if named else 0
     needed = {run: size * (_SCRATCH + keep_rows) + rows * _NAMED}
     if run.stat().st_dev == place.stat().st_dev:
         needed[run] += published

@@ -12,6 +12,7 @@ from sfumato.tasks.microdata.places.folders import parse_folder, with_folders
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.files import regular
 
 AT_ONCE = 1 << 21  # rows
 
@@ -55,9 +56,9 @@ def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]
 def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
     for number, path in enumerate(files.paths, start=1):
         try:
-            schema = pq.read_schema(path)
+            schema = pq.read_schema(regular(path))
             text = [field.name for field in schema if pa.types.is_string(field.type)]
-            with pq.ParquetFile(path, read_dictionary=text) as parquet:
+            with pq.ParquetFile(regular(path), read_dictionary=text) as parquet:
                 for batch in parquet.iter_batches(batch_size=rows):
                     table = pa.table(batch.columns, names=batch.schema.names)
                     yield with_folders(table, files.folders(path))

@@ -19,7 +19,13 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
-from sfumato.tasks.private.people.spelled import UNITS_NORMAL, half_of, sorted_units, units_in
+from sfumato.tasks.private.people.spelled import (
+    UNITS_NORMAL,
+    bytes_of,
+    half_of,
+    sorted_units,
+    units_in,
+)
 from sfumato.tasks.private.source_rows import ROWS_NORMAL, with_other_units
 from sfumato.tasks.private.state import STATE, parse_state
 
@@ -88,7 +94,7 @@ def _with_other_units(
             there = [units[half] for half in kept["name"].tolist() if half in units]
             others = [one for one in there if one is not None]
             kept = kept[~np.isin(kept["name"], np.array(list(units), dtype=np.uint64))]
-            found[path] = sorted_units(np.concatenate([kept, *others])).tobytes()
+            found[path] = bytes_of(sorted_units(np.concatenate([kept, *others])))
         elif path.startswith(f"{ROWS_NORMAL}/"):
             halves = {
                 half: one if one is None else int(one["name"][0]) for half, one in units.items()

@@ -106,7 +106,7 @@ def read_line(work: Path, name: str) -> KnownLine | None:
         return KnownLine.model_validate(read_json(place))
     except FileNotFoundError:
         return None
-    except (ValidationError, ValueError):
+    except (OSError, ValidationError, ValueError):
         raise PromiseError(f"{place}: cannot be read as what a line told of itself") from None
 
 

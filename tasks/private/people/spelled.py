@@ -1,7 +1,8 @@
 """Units by their normal form, so that people are known whose units are spelled in another way.
 
-<line>/units-normal/<version>   of each unit of a version, sorted (0600): 16 bytes of the name of
-                                its normal form, 8 of its own name, and what that form changed
+<line>/units-normal/<version>   how many units a version has, in 8 bytes, and of each, sorted
+                                (0600): 16 bytes of the name of its normal form, 8 of its own name,
+                                and what that form changed
 
 Names are those under the work directory's key (see `people.keys`): they tell nothing without it.
 """
@@ -20,9 +21,10 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import keyed_hashes
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, values_as_texts
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.files import open_file
+from sfumato.tasks.schema.files import read_bytes
 
 UNITS_NORMAL = "units-normal"
+_NUMBER = 8  # bytes
 SPELLED = np.dtype([("normal", NAME), ("name", "<u8"), ("steps", "u1")])
 """A unit: the name of its normal form, the first half of its own, and the steps of the form."""
 
@@ -86,8 +88,7 @@ def sorted_units(units: np.ndarray) -> np.ndarray:
 
 def write_spelled(line: Path, version: str, units: np.ndarray) -> None:
     """Remember the units of a version by their normal forms (SPELLED, sorted)."""
-    content = np.ascontiguousarray(units).view(np.uint8).data
-    write_atomically(private_directory(line / UNITS_NORMAL) / version, content)
+    write_atomically(private_directory(line / UNITS_NORMAL) / version, bytes_of(units))
 
 
 def read_spelled(line: Path, version: str) -> np.ndarray:
@@ -98,15 +99,26 @@ def read_spelled(line: Path, version: str) -> np.ndarray:
     """
     place = line / UNITS_NORMAL / version
     try:
-        with open_file(place) as file:
-            return units_in(file.read())
+        return units_in(read_bytes(place))
     except (OSError, ValueError):
         raise PromiseError(f"{place}: cannot be read as the units of a version") from None
 
 
 def units_in(content: bytes) -> np.ndarray:
-    """The units (SPELLED) in the bytes that `write_spelled` wrote."""
-    return np.frombuffer(content, dtype=SPELLED)
+    """The units (SPELLED) in what `bytes_of` gave.
+
+    Raises:
+        ValueError: where it is not whole.
+    """
+    number = int.from_bytes(content[:_NUMBER], "little")
+    if len(content) != _NUMBER + number * SPELLED.itemsize:
+        raise ValueError("is not whole")
+    return np.frombuffer(content, dtype=SPELLED, offset=_NUMBER)
+
+
+def bytes_of(units: np.ndarray) -> bytes:
+    """The units (SPELLED, sorted) as a file has them: how many, and each."""
+    return len(units).to_bytes(_NUMBER, "little") + units.tobytes()
 
 
 def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:

@@ -17,7 +17,7 @@ import sqlglot
 
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.software import LAYOUT
-from sfumato.tasks.schema.files import read_bytes, read_json, read_text
+from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
 _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
@@ -52,9 +52,9 @@ def _same_csv(found: Path, made: Path) -> bool:
 
 
 def _cells(path: Path) -> pa.Table:
-    names = pa.csv.open_csv(path, parse_options=_AS_WRITTEN).schema.names
+    names = pa.csv.open_csv(regular(path), parse_options=_AS_WRITTEN).schema.names
     return pa.csv.read_csv(
-        path,
+        regular(path),
         parse_options=_AS_WRITTEN,
         convert_options=pa.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),

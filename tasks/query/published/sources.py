@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parted import TableInParts
 
 Ends = tuple[Any, Any]
@@ -25,7 +26,7 @@ def row_count(source: Source) -> int:
     """Return how many rows a table has."""
     if isinstance(source, pa.Table):
         return int(source.num_rows)
-    return sum(pq.read_metadata(path).num_rows for path in _files(source))
+    return sum(pq.read_metadata(regular(path)).num_rows for path in _files(source))
 
 
 def batches(source: Source, name: str) -> Iterator[pa.Array]:
@@ -34,7 +35,7 @@ def batches(source: Source, name: str) -> Iterator[pa.Array]:
         yield from map(_values, source[name].chunks)
         return
     for path in _files(source):
-        with pq.ParquetFile(path, read_dictionary=[name]) as file:
+        with pq.ParquetFile(regular(path), read_dictionary=[name]) as file:
             for group in range(file.num_row_groups):
                 yield from map(_values, file.read_row_group(group, [name])[name].chunks)
 
@@ -63,7 +64,7 @@ def _values(chunk: pa.Array) -> pa.Array:
 
 
 def _ends_of_file(path: Path, name: str) -> Ends:
-    footer = pq.read_metadata(path)
+    footer = pq.read_metadata(regular(path))
     place = footer.schema.names.index(name)
     groups = [footer.row_group(n).column(place).statistics for n in range(footer.num_row_groups)]
     if all(statistics is not None and statistics.has_min_max for statistics in groups):

@@ -28,6 +28,7 @@ from sfumato.tasks.private.people.slots import (
     from_table,
     names_of_column,
 )
+from sfumato.tasks.schema.files import regular
 
 _PARTS, _CUTS = "parts", "cuts"
 _AT_ONCE = 1 << 20  # rows of a group of rows
@@ -74,7 +75,7 @@ class MapInParts:
             PromiseError: where it is none.
         """
         try:
-            told = json.loads((pq.read_schema(path).metadata or {})[META])
+            told = json.loads((pq.read_schema(regular(path)).metadata or {})[META])
             if _PARTS not in told:
                 return None
             parts = tuple(MappedPart(**part) for part in told[_PARTS])
@@ -104,7 +105,7 @@ class MapInParts:
         """The rows of a part, out of those groups of rows that have some."""
         first = sum(part.rows for part in self.parts[:number])
         end, at, read, skipped = first + self.parts[number].rows, 0, [], 0
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(regular(self.path)) as file:
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if at + rows <= first:
@@ -137,7 +138,7 @@ def join_maps(
     Raises:
         PromiseError: where the slots of two parts have other columns, or values of other types.
     """
-    schemas = [pq.read_schema(place) for _, place in parts]
+    schemas = [pq.read_schema(regular(place)) for _, place in parts]
     like = max(schemas, key=_decimals)
     told = json.loads((like.metadata or {})[META])
     mapped = [asdict(_counted(part, place)) for part, place in parts]
@@ -176,7 +177,7 @@ def _counted(part: MappedPart, place: Path) -> MappedPart:
 
 
 def _read(place: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    with pq.ParquetFile(place) as file:
+    with pq.ParquetFile(regular(place)) as file:
         return file.read(columns)
 
 

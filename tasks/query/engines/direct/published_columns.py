@@ -18,6 +18,7 @@ from sfumato.tasks.query.engines.direct.coded_values import (
 )
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parted import TableInParts
 
 
@@ -101,7 +102,8 @@ def _column(source: Source, name: str) -> pa.ChunkedArray:
         return source[name]
     if isinstance(source, TableInParts):
         return _one_type([table[name] for table in source.tables([name])])
-    with pq.ParquetFile(source, read_dictionary=[name]) as file:  # of texts; no other has one
+    # A dictionary of texts: no other column has one.
+    with pq.ParquetFile(regular(source), read_dictionary=[name]) as file:
         return file.read([name])[name]
 
 
