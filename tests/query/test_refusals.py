@@ -50,6 +50,14 @@ REFUSED = [
     ("SELECT MY_SUM(loss) FROM microdata", "unknown function"),
     ("SELECT COUNT(*) FROM microdata GROUP BY 1", "GROUP BY takes columns"),
     ("SELECT age, COUNT(*) FROM microdata GROUP BY ROLLUP (age) LIMIT 3", "LIMIT of several"),
+    (
+        "SELECT COALESCE(age, 0), COUNT(*) FROM microdata GROUP BY ROLLUP (age)",
+        "column 'age' is grouped by, and not what is calculated of it",
+    ),
+    (
+        "SELECT age, COUNT(*) FROM microdata GROUP BY ROLLUP (age) HAVING age > 3",
+        "HAVING: column 'age' is null in the rows of groupings that leave it out",
+    ),
     ("SELECT age, GROUPING(age), COUNT(*) FROM microdata GROUP BY ROLLUP (age)", "GROUPING"),
     (
         "SELECT age, COUNT(*) / SUM(COUNT(*)) OVER () FROM microdata GROUP BY ROLLUP (age)",

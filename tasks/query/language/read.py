@@ -105,10 +105,19 @@ class _InquiryReader:
                 while above is not None and above not in self._group_by:
                     above = above.parent
                 if above is None:
+                    self._require_not_left_out(column, "HAVING: ")
                     raise QueryError(
                         f"HAVING: column {quote_name(column.name)} is neither grouped by nor "
                         "aggregated"
                     )
+
+    def _require_not_left_out(self, column: exp.Column, where: str = "") -> None:
+        """Refuse a column that one of several groupings leaves out, in words of its own."""
+        if column in self._left_out:
+            raise QueryError(
+                f"{where}column {quote_name(column.name)} is null in the rows of groupings that "
+                "leave it out: select it by itself, or ask each grouping apart (UNION ALL)"
+            )
 
     def _place_of_key(self, node: exp.Expr) -> int | None:
         """The place of an expression among those of GROUP BY."""
@@ -137,7 +146,13 @@ class _InquiryReader:
         column = node.find(exp.Column)
         if column is None:
             return refusal(node)
+        self._require_not_left_out(column)
         name = quote_name(column.name)
+        if column in self._group_by:
+            return QueryError(
+                f"column {name} is grouped by, and not what is calculated of it: select it by "
+                "itself, or group by the calculation"
+            )
         if self._declared.columns[column.name].role == "sensitive":
             return QueryError(
                 f"column {name} is sensitive: SELECT shows it where it is grouped by, or aggregated"
