@@ -31,7 +31,9 @@ def deidentify(
     Sensitive texts must be spelled in one way each, and not be nearly everybody's own, as far as
     the spec's columns do not say that they may.
     """
-    stage = write_deidentified(ingested, terms, identifiers, line.private, run, remember)
+    stage = write_deidentified(
+        ingested, terms, identifiers, line.private, run, remember, others=line.others
+    )
     judge_texts(stage, columns, line)
     for said in said_of_texts(stage):
         say_in_run(f"warning: {said}")

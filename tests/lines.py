@@ -43,7 +43,10 @@ def deidentify(
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
     remember = resolved.spec.remember
     identifiers = resolved.identifiers
-    return resolved, write_deidentified(ingested, resolved.terms, identifiers, line, run, remember)
+    others = resolved.line.others
+    return resolved, write_deidentified(
+        ingested, resolved.terms, identifiers, line, run, remember, others=others
+    )
 
 
 def anonymize(

@@ -39,7 +39,7 @@ class RowsOfTwo:
         first: in two rows of the first, and none of the second.
         second: in two rows of the second, and none of the first.
         alone: in one row of the first and none of the second, and the other way round.
-        equal: the rows of each table, where both have the same; else 0.
+        equal: the rows of each table, where both have the same, and not one value alone; else 0.
         rows: of the first table, and of the second.
     """
 
@@ -59,7 +59,15 @@ class RowsOfTwo:
     @property
     def are_related(self) -> bool:
         """Decide whether these are rows of the same people."""
-        return self.equal >= _FEWEST or self.chance <= LEVEL
+        return self.equal >= _FEWEST or self.is_beyond_chance()
+
+    def is_beyond_chance(self, tests: int = 1) -> bool:
+        """Decide whether unrelated tables have so many in both less often than `LEVEL`.
+
+        Args:
+            tests: of how many that share the level this is one.
+        """
+        return self.chance * tests <= LEVEL
 
     @property
     def are_few(self) -> bool:
@@ -95,7 +103,7 @@ def rows_of_two(one: np.ndarray, other: np.ndarray) -> RowsOfTwo:
         first=int(in_one[2]),
         second=int(in_one[0]),
         alone=(int(alone[1]), int(alone[0])),
-        equal=len(one) if _have_the_same(rows, of_one) else 0,
+        equal=len(one) if len(first) > 1 and _have_the_same(rows, of_one) else 0,
         rows=(len(one), len(other)),
     )
 

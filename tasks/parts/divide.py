@@ -208,6 +208,7 @@ class _Passing:
         keeps_rows = self._rows.unit is None or self._terms.composed
         rows, spec = self._seen.fingerprint(), self._terms.digest()
         identity = {"rows": rows, "spec": spec, "met": met, "keeps_rows": keeps_rows}
+        identity["others"] = self._line.others
         write_note(self._stage, "identity", identity)
         write_codings(self._stage, self._used)
         require_texts(self._texts, self._stage, self._line)

@@ -45,6 +45,7 @@ class Identity:
             earlier software read.
         hashed: the same of what was written, where versions of before are to be compared.
         keeps_rows: whether the line is to keep its rows' hashes.
+        others: whether people who come are said not to be those who left, under other names.
     """
 
     rows: str
@@ -56,6 +57,7 @@ class Identity:
     normal: "Rows | None" = None
     hashed: "Rows | None" = None
     keeps_rows: bool = True
+    others: bool = False
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:

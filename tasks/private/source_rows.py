@@ -11,7 +11,7 @@ in common, whichever these are. Whoever has the file and the key of the work dir
 whether a row was among them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
@@ -94,11 +94,10 @@ class RowsInFile:
         """The columns whose values are hashed."""
         return list(pq.read_schema(regular(self.path)).names)
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows with some columns, so many at a time."""
+    def column(self, name: str) -> pa.ChunkedArray:
+        """The hashes of a column, as they are encoded."""
         with pq.ParquetFile(regular(self.path)) as file:
-            for batch in file.iter_batches(columns=list(names)):
-                yield pa.Table.from_batches([batch])
+            return file.read([name])[name]
 
 
 Rows: TypeAlias = pa.Table | RowsInFile
@@ -132,57 +131,25 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
 def with_other_units(content: bytes, units: Mapping[int, int | None]) -> bytes:
     """The bytes of a file of rows in which units have other names (halves), or None: no rows."""
     table = pq.read_table(pa.BufferReader(content))
-    if WHOSE not in table.column_names:
+    if WHOSE not in table.column_names or not units:
         return content
-    gone = np.array([unit for unit, new in units.items() if new is None], dtype=np.uint64)
-    table = table.filter(pa.array(~np.isin(_values(table[WHOSE]), gone)))
-    whose = _values(table[WHOSE]).copy()
-    for unit in np.intersect1d(whose, np.array(list(units), dtype=np.uint64)).tolist():
-        whose[_values(table[WHOSE]) == unit] = units[unit]
-    column = pa.array(whose, pa.uint64()).dictionary_encode()
-    return _written(table.set_column(table.column_names.index(WHOSE), WHOSE, column))
+    known = np.array(sorted(units), dtype=np.uint64)
+    gone = np.array([units[unit] is None for unit in known.tolist()])
+    renamed = np.array([units[unit] or 0 for unit in known.tolist()], dtype=np.uint64)
+    whose = _values(table[WHOSE])
+    place = np.minimum(np.searchsorted(known, whose), len(known) - 1)
+    met = known[place] == whose
+    stays = ~(met & gone[place])
+    changed = pa.array(np.where(met, renamed[place], whose)[stays], pa.uint64())
+    at = table.column_names.index(WHOSE)
+    table = table.filter(pa.array(stays))
+    return _written(table.set_column(at, WHOSE, changed.dictionary_encode()))
 
 
 def _written(rows: pa.Table) -> bytes:
     content = pa.BufferOutputStream()
     pq.write_table(rows, content, compression="zstd")
     return bytes(content.getvalue().to_pybytes())
-
-
-def columns_of_both(one: Rows, other: Rows) -> list[str]:
-    """The columns whose values two tables have, in order."""
-    return sorted((set(one.column_names) & set(other.column_names)) - {WHOSE})
-
-
-def compared_rows(one: Rows, other: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """One hash (uint64) of each row over the columns of both, without those of units in both."""
-    names = columns_of_both(one, other)
-    hashes, whose = [_hashes(rows, names) for rows in (one, other)], [_whose(one), _whose(other)]
-    if whose[0] is None or whose[1] is None:
-        return hashes[0], hashes[1]
-    return (
-        hashes[0][~_are_among(whose[0], whose[1])],
-        hashes[1][~_are_among(whose[1], whose[0])],
-    )
-
-
-def _are_among(units: np.ndarray, others: np.ndarray) -> np.ndarray:
-    return np.asarray(np.isin(units, others) & (units != 0))
-
-
-def _whose(rows: Rows) -> np.ndarray | None:
-    """Whose each row is (uint64), None where rows are people."""
-    return _hashes(rows, [WHOSE], mixed=False) if WHOSE in rows.column_names else None
-
-
-def _hashes(rows: Rows, names: Sequence[str], *, mixed: bool = True) -> np.ndarray:
-    """One hash of each row (uint64) over these columns; that of a single one where not mixed."""
-    batches = [rows] if isinstance(rows, pa.Table) else rows.batches(names)
-    found = (
-        _combined(map(_values, columns), of.num_rows) if mixed else _values(columns[0])
-        for of, columns in ((of, [of[name] for name in names]) for of in batches)
-    )
-    return np.concatenate([np.array([], dtype=np.uint64), *found])
 
 
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:

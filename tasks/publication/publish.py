@@ -28,10 +28,11 @@ from sfumato.tasks.private.line import (
     write_suppressed_rows,
     write_units,
 )
+from sfumato.tasks.private.people.forget import forget_erased
 from sfumato.tasks.private.people.lines import forget_line, write_line
-from sfumato.tasks.private.people.spelled import write_spelled
+from sfumato.tasks.private.people.spelled import UNITS_NORMAL, write_spelled
 from sfumato.tasks.private.people.store import prune_maps
-from sfumato.tasks.private.source_rows import ROWS, write_rows
+from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL, write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.combined.composition import (
     HeldTogether,
@@ -227,6 +228,8 @@ def _intend(
 
 def _keep_identity(private: Path, number: str, identity: Identity) -> None:
     """Keep whom a version is about, and its rows, by their hashes."""
+    for folder in (UNITS_NORMAL, ROWS_NORMAL, ROWS):  # what a killed attempt left
+        (private / folder / number).unlink(missing_ok=True)
     if identity.units is not None:
         write_units(private, number, identity.units)
     if identity.spelled is not None:
@@ -235,6 +238,7 @@ def _keep_identity(private: Path, number: str, identity: Identity) -> None:
         write_rows(private, number, identity.normal)
     elif identity.units is None and identity.hashed is not None:
         write_rows(private, number, identity.hashed, ROWS)
+    forget_erased(private, number)
 
 
 def appear(staging: Path, place: Path) -> None:

@@ -1,9 +1,12 @@
 """The version that a source and a spec already have, and whether there may be another one."""
 
+import numpy as np
+
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.line import Identity, units_in_common
 from sfumato.tasks.private.people.lines import read_line, write_line
+from sfumato.tasks.private.people.spelled import read_spelled
 from sfumato.tasks.private.state import LineState, read_state
 from sfumato.tasks.publication.combined.meeting import (
     Meeting,
@@ -92,6 +95,10 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
             f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
         )
     common = units_in_common(line.private, earlier, identity.units)
+    for number in (number for number in earlier if state.versions[number].units_normal):
+        if identity.spelled is not None:  # numbers of another type are written otherwise
+            theirs = read_spelled(line.private, number)["name"]
+            common = max(common, int(np.isin(identity.spelled["name"], theirs).sum()))
     if common:
         raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
 

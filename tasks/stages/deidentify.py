@@ -39,6 +39,8 @@ def write_deidentified(
     line: Path,
     run: Path,
     remember: Remember = "map",
+    *,
+    others: bool = False,
 ) -> Path:
     """Keep the columns to be published, and the identity of what they are of.
 
@@ -49,6 +51,7 @@ def write_deidentified(
         line: the line's private directory.
         run: the run's directory.
         remember: whether the line is to know who stands in which group.
+        others: whether people who come are said not to be those who left.
 
     Raises:
         InputError: where a value cannot be coded, or a column holds free text.
@@ -77,8 +80,8 @@ def write_deidentified(
         write_stage_table(hashed_rows(as_read, people), stage / ROWS_AS_WRITTEN)
     rows = fingerprint(shown, secret, names_told(microdata, terms, identifiers, line))
     keeps_rows = unit is None or remember == "map"
-    told = {"rows": rows, "spec": terms.digest(), "met": met, "keeps_rows": keeps_rows}
-    write_note(stage, "identity", told)
+    told = {"rows": rows, "spec": terms.digest(), "met": met}
+    write_note(stage, "identity", {**told, "keeps_rows": keeps_rows, "others": others})
     write_codings(stage, coded.used)
     return stage
 

@@ -6,12 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.composition.same_people import rows_of_two
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.parts.sources import source as reading
 from sfumato.tasks.private.coded.frozen import read_frozen
 from sfumato.tasks.private.coded.purposes import shift_key
-from sfumato.tasks.private.source_rows import compared_rows
+from sfumato.tasks.private.compared_rows import compare_rows
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.deidentify import identity
 from tests.codings.test_offsets import days_of
@@ -106,4 +105,4 @@ def test_rows_are_compared_with_other_lines_as_they_were_read(divided):
         _, stage = divided.write(visits(), columns=columns).divide(name)
         seen.append(identity(stage).normal)
     assert seen[0].num_rows == 600
-    assert rows_of_two(*compared_rows(*seen)).equal == 600
+    assert compare_rows(*seen).rows.equal == 600

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sfumato.expectations.composition.same_people import rows_of_two
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private.compared_rows import columns_of_both, compare_rows
 from sfumato.tasks.private.people.keys import names_of, names_of_values
 from sfumato.tasks.private.people.spelled import (
     half_of,
@@ -15,11 +19,11 @@ from sfumato.tasks.private.people.spelled import (
 )
 from sfumato.tasks.private.source_rows import (
     WHOSE,
-    columns_of_both,
-    compared_rows,
+    _written,
     hashed_rows,
     normal_rows,
     read_rows,
+    with_other_units,
     write_rows,
 )
 
@@ -41,7 +45,7 @@ def spelled(*texts):
 
 
 def equal(one, other):
-    return bool(rows_of_two(*compared_rows(one, other)).equal)
+    return bool(compare_rows(one, other).rows.equal)
 
 
 def test_rows_are_compared_as_multisets_over_common_columns():
@@ -50,7 +54,7 @@ def test_rows_are_compared_as_multisets_over_common_columns():
     rows = [normal_rows(of, SECRET) for of in (one, other)]
     assert columns_of_both(*rows) == ["a", "b"]
     assert equal(*rows)
-    assert not equal(normal_rows(one, SECRET), normal_rows(one, b"another"))
+    assert compare_rows(normal_rows(one, SECRET), normal_rows(one, b"another")) is None
     assert not equal(*(hashed_rows(of, SECRET) for of in (one, other)))
 
 
@@ -66,17 +70,62 @@ def test_rows_of_units_in_both_are_left_out():
         normal_rows(rows, SECRET, names_of(units_of(*units), SECRET))
         for units in (("x", "y", "z"), ("z", "u", "x"))
     )
-    left = compared_rows(one, other)
-    assert [len(rows) for rows in left] == [1, 1]
-    assert left[0] == left[1]  # the second row of each
+    left = compare_rows(one, other).rows
+    assert (left.rows, left.both) == ((1, 1), 1)  # the second row of each
     assert one.column_names == ["a", WHOSE]
 
 
-def test_rows_that_are_nobodys_are_compared():
-    names = names_of(units_of("x", "y"), SECRET)
-    names[0] = b""
-    rows = normal_rows(table(a=[1, 2]), SECRET, names)
-    assert [len(of) for of in compared_rows(rows, rows)] == [1, 1]
+def test_rows_of_one_person_that_say_the_same_are_one():
+    rows = table(a=[value for value in range(40) for _ in range(3)])
+    units = units_of(
+        *(f"{prefix}{value}" for prefix in "x" for value in range(40) for _ in range(3))
+    )
+    others = units_of(*(f"y{value}" for value in range(40) for _ in range(3)))
+    one, other = (normal_rows(rows, SECRET, names_of(unit, SECRET)) for unit in (units, others))
+    assert compare_rows(one, other).rows.both == 40
+    once = normal_rows(table(a=list(range(40))), SECRET)
+    assert compare_rows(one, once).are_related
+
+
+def test_a_column_that_no_value_of_both_has_is_left_out():
+    rows = [
+        table(a=list(range(60)), month=["may"] * 60),
+        table(a=list(range(60)), month=["june"] * 60),
+    ]
+    found = compare_rows(*(normal_rows(of, SECRET) for of in rows))
+    assert found.columns == ("a",)
+    assert found.are_related
+    months = [normal_rows(of.keep([of["month"]]), SECRET) for of in rows]
+    assert compare_rows(*months) is None
+
+
+@pytest.mark.parametrize("rows", [60, 300_000])
+def test_a_column_that_changed_for_everybody_is_left_out(rows):
+    ids = np.arange(rows)
+    one = table(age=ids % 90, place=ids, year=ids % 7)
+    other = table(age=(ids + 1) % 90, place=ids, year=ids % 7)
+    found = compare_rows(*(normal_rows(of, SECRET) for of in (one, other)))
+    assert found.are_related
+    assert found.columns == ("place", "year")
+
+
+def test_the_same_values_in_other_columns_are_other_rows():
+    one, other = table(a=[1, 2] * 30, b=[2, 1] * 30), table(a=[2, 2] * 30, b=[1, 1] * 30)
+    assert not equal(*(normal_rows(of, SECRET) for of in (one, other)))
+
+
+@given(st.data())
+def test_units_that_are_renamed_or_gone(data):
+    """Whose rows these are, against one at a time."""
+    names = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=20))
+    units = data.draw(st.dictionaries(st.integers(1, 35), st.none() | st.integers(40, 60)))
+    rows = pa.table({"a": range(len(names)), WHOSE: pa.array(names, pa.uint64())})
+    content = with_other_units(_written(rows), units)
+    found = pq.read_table(pa.BufferReader(content)).to_pylist()
+    expected = [(place, units.get(name, name)) for place, name in enumerate(names)]
+    assert [(one["a"], one[WHOSE]) for one in found] == [
+        one for one in expected if one[1] is not None
+    ]
 
 
 def test_rows_in_a_file_are_compared_alike(tmp_path):

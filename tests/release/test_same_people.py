@@ -1,17 +1,21 @@
 """People are known under other names: by the normal form of their units, and by their rows."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.flows.life.lines import forget, rename
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.backup import state_files
-from sfumato.tasks.private.people.spelled import UNITS_NORMAL
-from sfumato.tasks.private.source_rows import ROWS_NORMAL
+from sfumato.tasks.private.people.keys import name_of, people_key
+from sfumato.tasks.private.people.spelled import UNITS_NORMAL, read_spelled
+from sfumato.tasks.private.source_rows import ROWS_NORMAL, WHOSE, read_rows
+from sfumato.tasks.private.state import STATE
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
 from tests.lines import prepare, publish_prepared
@@ -92,6 +96,108 @@ def test_the_same_rows_under_a_prefix_are_an_earlier_versions_people(first):
     with_ids(first, lambda unit: f"north-{unit}")
     with pytest.raises(PromiseError, match=r"rows are those of version 0001, too: .*\b71 comb"):
         one_changed(first).publish(**KNOWN | CODED)
+
+
+NUMBERS = {"id": {"role": "identifier", "type": "decimal", "unit": True}}
+
+
+@pytest.mark.parametrize("remember", ["map", "units"])
+def test_numbers_of_another_type_are_the_same_people(first, remember):
+    kept = {"remember": remember}
+    first.publish(**KNOWN | kept)
+    with_ids(first, lambda unit: f"{unit}.0")
+    with pytest.raises(PromiseError, match="disjoint is broken: 72 units are in an earlier"):
+        one_changed(first).publish(**KNOWN | kept | {"columns": {**ABOUT, **NUMBERS}})
+    second = with_ids(other(first), lambda unit: f"{float(unit):.2f}")
+    with pytest.raises(PromiseError, match="72 units are in line first"):
+        second.publish(**KNOWN | {"columns": {**ABOUT, **NUMBERS}})
+
+
+@pytest.mark.parametrize("change", [{"zip": 1}, {"age": 1}, {"zip": 100}])
+def test_what_changed_for_everybody_hides_nobody(first, change):
+    with_ids(first, lambda unit: f"P{unit}").publish(**KNOWN | CODED)
+    with_ids(first, lambda unit: f"Q{unit}")
+    first.people = {
+        n: {**p, **{name: p[name] + more for name, more in change.items()}}
+        for n, p in first.people.items()
+    }
+    (name,) = change
+    with pytest.raises(PromiseError, match="rows are those of version 0001, too") as refused:
+        first.publish(**KNOWN | CODED)
+    assert name not in str(refused.value).partition(")")[0]
+
+
+def test_who_is_forgotten_stays_forgotten_in_later_versions(first, work):
+    first.publish()
+    line = resolve_run(first.folder / "spec.yaml").line
+    (first.folder / "units.txt").write_text("5")
+    assert forget(first.folder / "spec.yaml", first.folder / "units.txt") == 1
+    first.move(join=24, leave=0)
+    first.publish()
+    name = name_of("5", people_key(work))
+    half = int.from_bytes(name[:8], "little")
+    for version in ("0001", "0002"):
+        assert half not in read_spelled(line.private, version)["name"]
+        rows = read_rows(line.private, version)
+        assert half not in rows.column(WHOSE).to_pylist()
+
+
+def test_newcomers_who_wait_can_be_forgotten_and_renamed(first):
+    with_ids(first, lambda unit: f"P{unit}").publish(columns={**ABOUT, **CODE})
+    spec_, units = first.folder / "spec.yaml", first.folder / "units.txt"
+    first.people |= {n: {**first._person(n), "id": f"P{n}"} for n in (1_000, 1_001)}
+    first.publish(columns={**ABOUT, **CODE}, versions={"rule": "composed", "cohort": 20})
+    units.write_text("P1000")
+    assert forget(spec_, units) == 1
+    units.write_text("P1001,p1001\nP3,p3")
+    assert rename(spec_, units) == 2
+
+
+def test_versions_whose_maps_are_gone_are_compared_by_the_map_of_later_ones(first, work):
+    """As earlier software left them: without normal forms, and with the last two maps alone."""
+    first.publish()
+    gone = {n: first.people.pop(n) for n in range(30)}
+    for _ in range(3):
+        first.move(join=12, leave=0)
+        first.publish()
+    place = work / "first"
+    state = json.loads((place / STATE).read_bytes())
+    for known in state["versions"].values():
+        known.pop("units_normal"), known.pop("rows_normal")
+    (place / STATE).write_text(json.dumps({**state, "format": 2}))
+    for folder in (UNITS_NORMAL, ROWS_NORMAL):
+        shutil.rmtree(place / folder)
+    first.people |= {n + 500: {**p, "id": n + 500} for n, p in gone.items()}
+    with pytest.raises(PromiseError, match=r"rows are those of version \d+, too"):
+        first.publish()
+
+
+def test_a_statement_about_a_composed_line_is_none_about_a_disjoint_one(first):
+    with_ids(first, lambda unit: f"P{unit}").publish(**KNOWN | CODED)
+    path = one_changed(with_ids(first, lambda unit: f"Q{unit}")).write(**KNOWN | CODED)
+    run = first.folder / "others"
+    resolved = prepare(path, run, seeded_keys(1), Overrides(others=True))
+    with pytest.raises(PromiseError, match="rows are those of version 0001"):
+        publish_prepared(resolved, run)
+
+
+def test_a_statement_stays_with_its_candidate(first):
+    """Whoever publishes what was approved does not say it again."""
+    first.publish()
+    first.people = {n + 500: {**p, "id": n + 500} for n, p in first.people.items()}
+    path, run = first.write(), first.folder / "others"
+    prepare(path, run, seeded_keys(3), Overrides(others=True))
+    assert publish_prepared(resolve_run(path), run).directory.name == "0002"
+
+
+def test_what_a_killed_run_kept_is_gone(first, work):
+    first.publish(**KNOWN | {"remember": "units"})
+    rows = work / "first" / ROWS_NORMAL
+    rows.mkdir(mode=0o700)
+    (rows / "0002").write_bytes(b"of a killed run")
+    first.people = {n + 500: {**first._person(n), "id": n + 500} for n in range(72)}
+    assert first.publish(**KNOWN | {"remember": "units"}).name == "0002"
+    assert not (rows / "0002").exists()
 
 
 def test_the_same_rows_under_a_prefix_are_another_lines_people(first):

@@ -9,6 +9,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
@@ -26,10 +28,13 @@ from sfumato.tasks.private.people.spelled import (
     sorted_units,
     units_in,
 )
+from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.source_rows import ROWS_NORMAL, with_other_units
 from sfumato.tasks.private.state import STATE, parse_state
+from sfumato.tasks.schema.files import read_bytes
 
 _KEY = "key"
+_HALF = 8  # bytes
 Rename = Callable[[bytes], bytes | None]
 
 
@@ -46,11 +51,44 @@ def forget_units(
     Raises:
         InputError: where somebody has no slot, by the line of the file.
     """
-    known = {name for path in _maps(files) for name in _names(_read(files[path]))}
+    known = _KnownPeople.of(files)
     for number, name in enumerate(names, 1):
-        if name not in known:
+        if not known.has(name):
             raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
     return with_forgotten(files, np.array(sorted(set(names)), dtype=NAME))
+
+
+def forget_erased(line: Path, version: str) -> None:
+    """Take people who were forgotten out of what is kept of a version that has them again."""
+    erased = erased_names(line)
+    if not len(erased):
+        return
+    paths = [f"{folder}/{version}" for folder in (UNITS_NORMAL, ROWS_NORMAL)]
+    files = {path: read_bytes(line / path, None) for path in paths if (line / path).exists()}
+    for path, content in _with_other_units(files, dict.fromkeys(half_of(erased).tolist())).items():
+        write_atomically(line / path, content)
+
+
+@dataclass(frozen=True)
+class _KnownPeople:
+    """Who is in the maps of a line, or waits for a slot and is in the units of a version.
+
+    Attributes:
+        names: of those who have, or had, a slot.
+        halves: of the names of all who were in a source, where the line keeps maps.
+    """
+
+    names: frozenset[bytes]
+    halves: frozenset[int]
+
+    @classmethod
+    def of(cls, files: Mapping[str, bytes]) -> "_KnownPeople":
+        names = frozenset(name for path in _maps(files) for name in _names(_read(files[path])))
+        kept = [path for path in files if path.startswith(f"{UNITS_NORMAL}/") and names]
+        return cls(names, frozenset(h for p in kept for h in units_in(files[p])["name"].tolist()))
+
+    def has(self, name: bytes) -> bool:
+        return name in self.names or int.from_bytes(name[:_HALF], "little") in self.halves
 
 
 def with_forgotten(files: Mapping[str, bytes], names: np.ndarray) -> dict[str, bytes]:
@@ -96,10 +134,7 @@ def _with_other_units(
             kept = kept[~np.isin(kept["name"], np.array(list(units), dtype=np.uint64))]
             found[path] = bytes_of(sorted_units(np.concatenate([kept, *others])))
         elif path.startswith(f"{ROWS_NORMAL}/"):
-            halves = {
-                half: one if one is None else int(one["name"][0]) for half, one in units.items()
-            }
-            found[path] = with_other_units(content, halves)
+            found[path] = with_other_units(content, {u: _half(one) for u, one in units.items()})
     return found
 
 
@@ -148,12 +183,12 @@ def rename_units(
     Raises:
         InputError: where somebody has no slot, or the new name is somebody's already.
     """
-    known = {name for path in _maps(files) for name in _names(_read(files[path]))}
+    known = _KnownPeople.of(files)
     times = Counter(names.values())
     for number, (old, new) in enumerate(names.items(), 1):
-        if old not in known:
+        if not known.has(old):
             raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
-        if new in known:
+        if known.has(new):
             raise InputError(
                 f"{place}: the new unit of its line {number} has a slot already: two cannot be one"
             )

@@ -23,6 +23,7 @@ from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import read_units, unit_hashes
 from sfumato.tasks.private.people.keys import NAME, people_directory
 from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.spelled import half_of, read_spelled
 from sfumato.tasks.private.people.store import read_map, since_composed
 from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory
@@ -176,7 +177,7 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
     found, others = {}, other_lines(work, name)
     met = distinct(names) if others else names
     for other in others:
-        known = in_common(met, people_of(other))
+        known = max(in_common(met, people_of(other)), spelled_alike(met, other))
         versions = [n for n, of in state_of(other).versions.items() if of.units and not of.map]
         if versions:
             hashes = unit_hashes(unit, line_key(other))
@@ -184,6 +185,13 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
         if known:
             found[other.name] = known
     return found
+
+
+def spelled_alike(names: np.ndarray, line: Path) -> int:
+    """The most people (S16, sorted) that a version of a line has by the same names."""
+    kept = (v for v, known in state_of(line).versions.items() if known.units_normal)
+    halves = half_of(names)
+    return max((int(np.isin(halves, read_spelled(line, v)["name"]).sum()) for v in kept), default=0)
 
 
 def people_of(line: Path) -> np.ndarray:

@@ -12,28 +12,25 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.composition.same_people import RowsOfTwo, rows_of_two
 from sfumato.expectations.errors import WAY_OUT, PromiseError
+from sfumato.tasks.private.compared_rows import RowsInCommon, compare_rows
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import other_lines, read_line, state_of
 from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, spelled_otherwise
-from sfumato.tasks.private.people.store import has_map, read_map
-from sfumato.tasks.private.source_rows import (
-    ROWS,
-    Rows,
-    columns_of_both,
-    compared_rows,
-    normal_rows,
-    read_rows,
-)
-from sfumato.tasks.private.state import PublishedVersion
+from sfumato.tasks.private.people.store import has_map, read_map, since_composed
+from sfumato.tasks.private.source_rows import ROWS, Rows, normal_rows, read_rows
+from sfumato.tasks.private.state import LineState
 from sfumato.tasks.publication.line import Line
 
 _FEW = "too few rows are compared to tell whether people are the same"
 _BLIND = "these columns cannot tell whether people are the same"
+_AS_WRITTEN = (
+    "earlier software published versions of it, which are compared as they were written: people "
+    "whose units or values are spelled in another way are not found"
+)
 _REMARKABLE = 1e-3
 """How seldom unrelated tables have so many rows in common that their owner is told."""
 
@@ -45,17 +42,15 @@ class ComparedVersion:
     Attributes:
         line: its name.
         version: its number.
-        columns: that both have.
-        rows: what their rows have in common, None where none are known.
+        common: what their rows have in common, None where none can be compared.
         spelled: their units that are spelled in another way, None where that is not known.
-        as_written: whether values were compared as they were written alone.
+        as_written: whether units or rows were compared as they were written alone.
         keeps_none: whether its line keeps no rows.
     """
 
     line: str
     version: str
-    columns: tuple[str, ...] = ()
-    rows: RowsOfTwo | None = None
+    common: RowsInCommon | None = None
     spelled: OtherSpelling | None = None
     as_written: bool = False
     keeps_none: bool = False
@@ -63,7 +58,8 @@ class ComparedVersion:
     @property
     def document(self) -> dict[str, Any]:
         """For the private report."""
-        judged = self.rows and {"chance": self.rows.chance, "can_tell": self.rows.can_tell}
+        rows = self.common and self.common.rows
+        judged = rows and {"chance": rows.chance, "can_tell": rows.can_tell}
         return {**asdict(self), "judged": judged}
 
 
@@ -89,7 +85,8 @@ def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedP
     """
     found: list[ComparedVersion] = []
     notices: list[str] = []
-    if identity.units is not None and rule != "accepted-risk" and not line.others:
+    others = rule == "composed" and (line.others or identity.others)
+    if identity.units is not None and rule != "accepted-risk" and not others:
         for one in _compared(line, identity, line.private):
             _require_new(one, rule)
             found.append(one)
@@ -108,30 +105,31 @@ def write_compared(reports: Path, compared: ComparedPeople) -> None:
 
 def _compared(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVersion]:
     """Hold a source against each version of a line."""
-    for version, known in sorted(state_of(other).versions.items()):
+    state = state_of(other)
+    for version, known in sorted(state.versions.items()):
         spelled = None
         if known.units_normal and identity.spelled is not None:
             spelled = spelled_otherwise(identity.spelled, read_spelled(other, version))
-        theirs, as_written = _rows_of(line, other, version, known)
+        theirs = _rows_of(line, other, version, state)
+        rows_as_written = not (known.units or known.rows_normal)
+        as_written = rows_as_written or (known.units and not known.units_normal)
         if theirs is None:
             none = known.map is None
-            yield ComparedVersion(other.name, version, spelled=spelled, keeps_none=none)
+            yield ComparedVersion(other.name, version, None, spelled, as_written, keeps_none=none)
             continue
-        ours = identity.hashed if as_written else identity.normal
+        ours = identity.hashed if rows_as_written else identity.normal
         if ours is None:
             raise PromiseError(
                 f"line {other.name} was published since this run read its source, or other "
                 "software read it: run it again, so that their rows are compared"
             )
-        columns = tuple(columns_of_both(ours, theirs))
-        rows = rows_of_two(*compared_rows(ours, theirs)) if columns else None
-        yield ComparedVersion(other.name, version, columns, rows, spelled, as_written)
+        found = compare_rows(ours, theirs)
+        yield ComparedVersion(other.name, version, found, spelled, as_written)
 
 
-def _rows_of(
-    line: Line, other: Path, version: str, known: PublishedVersion
-) -> tuple[Rows | None, bool]:
-    """The rows of a version, and whether they are known as they were written alone."""
+def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | None:
+    """The rows of a version: as they were kept, or as the map of the line has them."""
+    known = state.versions[version]
     if known.rows_normal:
         kept = read_rows(other, version)
         if kept is None:
@@ -139,16 +137,19 @@ def _rows_of(
                 f"line {other.name}: the rows of version {version} are gone, and nobody can tell "
                 "who is in both: put them back (sfumato line restore)"
             )
-        return kept, False
+        return kept
     if not known.units:
-        return read_rows(other, version, ROWS), True
+        return read_rows(other, version, ROWS)
+    if known.map is None:
+        return None
+    if not has_map(other, version):  # the slots of all versions before are in that of a later one
+        version, known = since_composed(state)[0]
     if known.map is None or not has_map(other, version):
-        return None, False
+        return None
     slots = read_map(other, version, known.map)
     held = (slots.kind != WITNESS) & slots.held
-    return normal_rows(
-        slots.rows.take(held.nonzero()[0]), people_key(line.work), slots.key[held]
-    ), False
+    rows = slots.rows.take(held.nonzero()[0])
+    return normal_rows(rows, people_key(line.work), slots.key[held])
 
 
 def _require_new(one: ComparedVersion, rule: str) -> None:
@@ -164,10 +165,10 @@ def _require_new(one: ComparedVersion, rule: str) -> None:
             "spell them as in the versions before",
             *_ways_of(rule),
         )
-    if one.rows is not None and one.rows.are_related:
+    if one.common is not None and one.common.are_related:
+        rows = _rows_in_words(one.common, f"version {one.version}")
         raise _refused(
-            f"versions: {rule} is broken: {_rows_in_words(one, f'version {one.version}')}, under "
-            "other units",
+            f"versions: {rule} is broken: {rows}, under other units",
             "give people the units that they had, or say which they are (line rekey --units)",
             *_ways_of(rule),
         )
@@ -208,8 +209,8 @@ def _require_others(line: Line, one: ComparedVersion) -> list[str]:
         if not said:
             raise _refused(units, "spell them alike, and name the people in both specs", *others)
         notices.append(f"{units}, about other people")
-    if one.rows is not None and one.rows.are_related:
-        rows = _rows_in_words(one, where)
+    if one.common is not None and one.common.are_related:
+        rows = _rows_in_words(one.common, where)
         if not said:
             alike = (
                 "publish one of the two; or, where both have a unit, give people the same one in "
@@ -225,10 +226,9 @@ def _in_words(spelled: OtherSpelling) -> str:
     return f"{units} ({spelled.in_words})"
 
 
-def _rows_in_words(one: ComparedVersion, where: str) -> str:
+def _rows_in_words(common: RowsInCommon, where: str) -> str:
     """What the rows of a version have in common with those of a source."""
-    rows, columns = one.rows, ", ".join(one.columns)
-    assert rows is not None  # noqa: S101 - told of versions with rows alone
+    rows, columns = common.rows, ", ".join(common.columns)
     if rows.equal:
         equal = f"all {rows.equal:,} rows are those of {where}, too"
         return f"{equal}, over the columns of both ({columns})"
@@ -252,20 +252,17 @@ def _untold(line: Line, found: Sequence[ComparedVersion]) -> list[str]:
         theirs = [one for one in found if one.line == name]
         said += [f"{whose}: {one}" for one in dict.fromkeys(map(_remark, theirs)) if one]
         if any(one.as_written for one in theirs):
-            said.append(
-                f"{whose}: versions of before are compared as they were written, so people whose "
-                "values are spelled in another way are not found"
-            )
+            said.append(f"{whose}: {_AS_WRITTEN}")
     return said
 
 
 def _remark(one: ComparedVersion) -> str | None:
     """What an owner is told of one version that was compared."""
-    rows = one.rows
-    if one.keeps_none:
+    if one.keeps_none and not one.as_written:
         return "no rows are kept (remember: units), so units alone are compared"
-    if rows is None or rows.are_related:
+    if one.common is None or one.common.are_related:
         return None
+    rows = one.common.rows
     if rows.chance <= _REMARKABLE:
         return (
             f"{rows.both:,} combinations of values are in one row of version {one.version} and of "
@@ -273,4 +270,4 @@ def _remark(one: ComparedVersion) -> str | None:
         )
     if rows.can_tell or not min(rows.rows):
         return None
-    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(one.columns)}"
+    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(one.common.columns)}"
