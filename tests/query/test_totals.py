@@ -183,6 +183,6 @@ def test_nulls_are_left_out_of_the_greatest_and_the_least():
     open_, sure, none = Bounds(0, 9, may_be_empty=True), Bounds(3, 4), Bounds(None, None)
     assert greatest(open_, sure) == Bounds(3, 9, attained=False)
     assert least(open_, sure) == Bounds(0, 4, attained=False)
-    assert greatest(open_, open_) == Bounds(0, 9, may_be_empty=True)
+    assert greatest(open_, open_) == Bounds(0, 9, may_be_empty=True, attained=False)
     assert greatest(none, sure) == sure
     assert least(none, none) == none
