@@ -57,9 +57,12 @@ EXACT: dict[str, Any] = {  # the same in a form that shows quasi-identifiers as 
 }
 
 
-def stays(rows: int = 240, first: int = 0, seed: int = 1) -> list[dict[str, Any]]:
-    """Rows of people, of whom few have some of the jobs, and some have not left."""
-    rng = random.Random(seed)
+def stays(rows: int = 240, first: int = 0, seed: int | None = None) -> list[dict[str, Any]]:
+    """Rows of people, of whom few have some of the jobs, and some have not left.
+
+    Those of another first number are others in what they tell, too.
+    """
+    rng = random.Random(1 + first if seed is None else seed)
     found = []
     for number in range(first, first + rows):
         came = date(2020, 1, 1) + timedelta(days=rng.randrange(400))
