@@ -1,4 +1,4 @@
-"""Whether two tables are about the same people, told by their rows alone.
+"""A test for two tables about the same people, which needs their rows alone and no model.
 
 Of all combinations of values, take those that exactly two rows have, of both tables together: one
 row of each, or two of one. Where rows are independent, such a pair of rows with a certain
@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 
 LEVEL = Fraction(1, 10**6)
-"""How often unrelated tables may be taken for related ones."""
+"""The probability with which unrelated tables may be taken for related ones."""
 _FEWEST = 20  # rows, of which two equal tables are one
 _SHARE = 5  # a fifth of the people in common is to be found
 
@@ -52,7 +52,10 @@ class RowsOfTwo:
 
     @property
     def chance(self) -> float:
-        """How often unrelated tables have so many in both (the smaller of two upper limits)."""
+        """The probability (0 to 1) that unrelated tables have so many in both, or more.
+
+        It is the smaller of two upper limits: of coins, and of Hardy-Weinberg's distribution.
+        """
         pairs = self.both + self.first + self.second
         return min(_of_coins(pairs, self.both), _of_equal_shares(pairs, self.both, self.first))
 
@@ -62,7 +65,7 @@ class RowsOfTwo:
         return self.equal >= _FEWEST or self.is_beyond_chance()
 
     def is_beyond_chance(self, tests: int = 1) -> bool:
-        """Decide whether unrelated tables have so many in both less often than `LEVEL`.
+        """Decide whether so many in both are less probable than `LEVEL` in unrelated tables.
 
         Args:
             tests: of how many that share the level this is one.
@@ -71,7 +74,7 @@ class RowsOfTwo:
 
     @property
     def are_few(self) -> bool:
-        """Decide whether a fifth of the smaller table is too few, whatever the columns."""
+        """Decide whether the smaller table has too few rows for the test, whatever the columns."""
         return min(self.rows) < _SHARE * _FEWEST
 
     @property

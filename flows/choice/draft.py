@@ -147,11 +147,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     told = content.document()
-    told["warnings"] = [
-        *said_of_texts(kept),
-        *compared.notices,
-        *told["warnings"],
-    ]
+    told["warnings"] = [*said_of_texts(kept), *compared.notices, *told["warnings"]]
     return Draft(place, page, {"stands": stands, **told})
 
 

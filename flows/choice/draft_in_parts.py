@@ -82,11 +82,7 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     told = content.document()
-    told["warnings"] = [
-        *said_of_texts(divided),
-        *compared.notices,
-        *told["warnings"],
-    ]
+    told["warnings"] = [*said_of_texts(divided), *compared.notices, *told["warnings"]]
     return page, {"stands": stands, **told}
 
 

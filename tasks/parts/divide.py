@@ -172,10 +172,8 @@ class _Passing:
         coded = self._coder.code(kept)
         shown, self._used = coded.microdata, coded.used
         self._texts.add(shown)
-        as_read, goes_on = (
-            kept.keep(kept[name] for name in self._terms.columns),
-            self._terms.composed,
-        )
+        as_read = kept.keep(kept[name] for name in self._terms.columns)
+        goes_on = self._terms.composed
         self._seen.add(shown, as_read, names, tells_whose=goes_on)
         if self._units is not None and rows.unit is not None and of_values is not None:
             self._units.add(kept[rows.unit], of_values)
@@ -207,8 +205,8 @@ class _Passing:
         write_note(self._stage, "counts", dict(self._counts))
         keeps_rows = self._rows.unit is None or self._terms.composed
         rows, spec = self._seen.fingerprint(), self._terms.digest()
-        identity = {"rows": rows, "spec": spec, "met": met, "keeps_rows": keeps_rows}
-        identity["others"] = self._line.others
+        told = {"keeps_rows": keeps_rows, "others": self._line.others}
+        identity = {"rows": rows, "spec": spec, "met": met, **told}
         write_note(self._stage, "identity", identity)
         write_codings(self._stage, self._used)
         require_texts(self._texts, self._stage, self._line)

@@ -1,9 +1,9 @@
-"""Versions and lines about the same people under other names, who are told by no unit as written.
+"""Refusal of people whom an earlier version or another line knows under another unit.
 
-Every version of the line, unless they may be combined at one's own risk, and every version of other
-lines of the work directory is compared in two ways: units by their normal forms, and the rows of
-units that are not in both by how many of them say the same (see `composition.same_people`). What
-says too little to refuse is told to the owner alone.
+A source is compared with every version of its line, unless the spec accepts the risk of combining
+them, and with every version of other lines of the work directory. Units are compared by their
+normal forms; rows of units that are not in both tables are compared by the test of
+`composition.same_people`. The owner alone is told of what is too little to refuse.
 """
 
 import json
@@ -32,18 +32,18 @@ _AS_WRITTEN = (
     "whose units or values are spelled in another way are not found"
 )
 _REMARKABLE = 1e-3
-"""How seldom unrelated tables have so many rows in common that their owner is told."""
+"""The probability in unrelated tables below which the owner is told of rows in common."""
 
 
 @dataclass(frozen=True)
 class ComparedVersion:
-    """A version that was held against a source.
+    """The comparison of a source with one version.
 
     Attributes:
         line: its name.
         version: its number.
-        common: what their rows have in common, None where none can be compared.
-        spelled: their units that are spelled in another way, None where that is not known.
+        common: the counts of rows that say the same, None where none can be compared.
+        spelled: the units that are spelled in another way, None where that is not known.
         as_written: whether units or rows were compared as they were written alone.
         keeps_none: whether its line keeps no rows.
     """
@@ -57,7 +57,7 @@ class ComparedVersion:
 
     @property
     def document(self) -> dict[str, Any]:
-        """For the private report."""
+        """The comparison as the private report has it."""
         rows = self.common and self.common.rows
         judged = rows and {"chance": rows.chance, "can_tell": rows.can_tell}
         return {**asdict(self), "judged": judged}
@@ -65,7 +65,7 @@ class ComparedVersion:
 
 @dataclass(frozen=True)
 class ComparedPeople:
-    """All versions that a source was held against, and what its owner is told of them."""
+    """The comparisons of a source with all versions, and the notices for its owner."""
 
     versions: tuple[ComparedVersion, ...] = ()
     notices: tuple[str, ...] = field(default=())
@@ -75,36 +75,37 @@ def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedP
     """Refuse people whom an earlier version or another line knows under another name.
 
     Args:
-        line: what is to be published.
-        identity: of its source.
+        line: the line that is to be published.
+        identity: the identity of its source.
         rule: how its versions may be combined.
 
     Raises:
         PromiseError: with the columns, counts and each way out; or where a version to compare with
             came after the source was read.
     """
-    found: list[ComparedVersion] = []
+    comparisons: list[ComparedVersion] = []
     notices: list[str] = []
     others = rule == "composed" and (line.others or identity.others)
     if identity.units is not None and rule != "accepted-risk" and not others:
-        for one in _compared(line, identity, line.private):
-            _require_new(one, rule)
-            found.append(one)
+        for compared in _compare(line, identity, line.private):
+            _require_new(compared, rule)
+            comparisons.append(compared)
     for other in () if line.accepts_lines else other_lines(line.work, line.name):
-        for one in _compared(line, identity, other):
-            notices += _require_others(line, one)
-            found.append(one)
-    return ComparedPeople(tuple(found), (*dict.fromkeys(notices), *_untold(line, found)))
+        for compared in _compare(line, identity, other):
+            notices += _require_others(line, compared)
+            comparisons.append(compared)
+    notices = [*dict.fromkeys(notices), *_notices(line, comparisons)]
+    return ComparedPeople(tuple(comparisons), tuple(notices))
 
 
 def write_compared(reports: Path, compared: ComparedPeople) -> None:
-    """Leave what was compared among the private reports of a version."""
+    """Write the comparisons to the private reports of a version."""
     content = json.dumps([one.document for one in compared.versions], indent=2)
     write_atomically(reports / "same-people.json", content.encode())
 
 
-def _compared(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVersion]:
-    """Hold a source against each version of a line."""
+def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVersion]:
+    """Compare a source with each version of a line."""
     state = state_of(other)
     for version, known in sorted(state.versions.items()):
         spelled = None
@@ -123,8 +124,8 @@ def _compared(line: Line, identity: Identity, other: Path) -> Iterator[ComparedV
                 f"line {other.name} was published since this run read its source, or other "
                 "software read it: run it again, so that their rows are compared"
             )
-        found = compare_rows(ours, theirs)
-        yield ComparedVersion(other.name, version, found, spelled, as_written)
+        common = compare_rows(ours, theirs)
+        yield ComparedVersion(other.name, version, common, spelled, as_written)
 
 
 def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | None:
@@ -152,22 +153,22 @@ def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | 
     return normal_rows(rows, people_key(line.work), slots.key[held])
 
 
-def _require_new(one: ComparedVersion, rule: str) -> None:
+def _require_new(compared: ComparedVersion, rule: str) -> None:
     """Refuse people of an earlier version of the line who have another name.
 
     Raises:
         PromiseError: with counts and each way out.
     """
-    if one.spelled is not None and one.spelled.units:
-        raise _refused(
-            f"versions: {rule} is broken: {_in_words(one.spelled)} of version {one.version} are "
-            "those of people of this source, spelled in another way",
+    if compared.spelled is not None and compared.spelled.units:
+        raise _refusal(
+            f"versions: {rule} is broken: {_name_units(compared.spelled)} of version "
+            f"{compared.version} are those of people of this source, spelled in another way",
             "spell them as in the versions before",
             *_ways_of(rule),
         )
-    if one.common is not None and one.common.are_related:
-        rows = _rows_in_words(one.common, f"version {one.version}")
-        raise _refused(
+    if compared.common is not None and compared.common.are_related:
+        rows = _name_rows(compared.common, f"version {compared.version}")
+        raise _refusal(
             f"versions: {rule} is broken: {rows}, under other units",
             "give people the units that they had, or say which they are (line rekey --units)",
             *_ways_of(rule),
@@ -175,7 +176,7 @@ def _require_new(one: ComparedVersion, rule: str) -> None:
 
 
 def _ways_of(rule: str) -> tuple[str, ...]:
-    """What else can be said where people have other names."""
+    """Name the ways out that the rule of versions leaves."""
     if rule == "composed":
         return ("if they are other people, say so: --yes-they-are-others",)
     return (
@@ -185,49 +186,49 @@ def _ways_of(rule: str) -> tuple[str, ...]:
     )
 
 
-def _require_others(line: Line, one: ComparedVersion) -> list[str]:
+def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
     """Refuse people of another line who have another name, unless they are said to be others.
 
     Returns:
-        What the owner is told where they are.
+        Notices for the owner, where they are said to be others.
 
     Raises:
         PromiseError: with counts and each way out.
     """
-    known = read_line(line.work, one.line)
+    known = read_line(line.work, compared.line)
     theirs = None if known is None else known.people
     said = None not in (line.people, theirs) and line.people != theirs
-    where = f"line {one.line}, version {one.version}"
+    where = f"line {compared.line}, version {compared.version}"
     others = (
         "if they are other people, name them: another name under people: in each of the two specs, "
-        f"then release {one.line} again",
+        f"then release {compared.line} again",
         "across-lines: accepted-risk publishes it all the same, and the pages of both say so",
     )
     notices = []
-    if one.spelled is not None and one.spelled.units:
-        units = f"{_in_words(one.spelled)} are in {where}, spelled in another way"
+    if compared.spelled is not None and compared.spelled.units:
+        units = f"{_name_units(compared.spelled)} are in {where}, spelled in another way"
         if not said:
-            raise _refused(units, "spell them alike, and name the people in both specs", *others)
+            raise _refusal(units, "spell them alike, and name the people in both specs", *others)
         notices.append(f"{units}, about other people")
-    if one.common is not None and one.common.are_related:
-        rows = _rows_in_words(one.common, where)
+    if compared.common is not None and compared.common.are_related:
+        rows = _name_rows(compared.common, where)
         if not said:
             alike = (
                 "publish one of the two; or, where both have a unit, give people the same one in "
                 "both and name them (people:)"
             )
-            raise _refused(rows, alike, *others)
+            raise _refusal(rows, alike, *others)
         notices.append(f"{rows}, about other people")
     return notices
 
 
-def _in_words(spelled: OtherSpelling) -> str:
+def _name_units(spelled: OtherSpelling) -> str:
     units = "1 unit" if spelled.units == 1 else f"{spelled.units:,} units"
     return f"{units} ({spelled.in_words})"
 
 
-def _rows_in_words(common: RowsInCommon, where: str) -> str:
-    """What the rows of a version have in common with those of a source."""
+def _name_rows(common: RowsInCommon, where: str) -> str:
+    """Say how many rows of a version and of a source say the same."""
     rows, columns = common.rows, ", ".join(common.columns)
     if rows.equal:
         equal = f"all {rows.equal:,} rows are those of {where}, too"
@@ -240,34 +241,34 @@ def _rows_in_words(common: RowsInCommon, where: str) -> str:
     )
 
 
-def _refused(what: str, *ways_out: str) -> PromiseError:
+def _refusal(what: str, *ways_out: str) -> PromiseError:
     return PromiseError(WAY_OUT.join([f"{what}:", *ways_out]))
 
 
-def _untold(line: Line, found: Sequence[ComparedVersion]) -> list[str]:
-    """What an owner is told of versions that nobody can tell, or hardly, to be of other people."""
-    said = []
-    for name in dict.fromkeys(one.line for one in found):
+def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
+    """Notices for the owner: comparisons that could not tell, or could hardly."""
+    notices = []
+    for name in dict.fromkeys(version.line for version in compared):
         whose = "earlier versions" if name == line.name else f"line {name}"
-        theirs = [one for one in found if one.line == name]
-        said += [f"{whose}: {one}" for one in dict.fromkeys(map(_remark, theirs)) if one]
-        if any(one.as_written for one in theirs):
-            said.append(f"{whose}: {_AS_WRITTEN}")
-    return said
+        theirs = [version for version in compared if version.line == name]
+        notices += [f"{whose}: {said}" for said in dict.fromkeys(map(_remark, theirs)) if said]
+        if any(version.as_written for version in theirs):
+            notices.append(f"{whose}: {_AS_WRITTEN}")
+    return notices
 
 
-def _remark(one: ComparedVersion) -> str | None:
-    """What an owner is told of one version that was compared."""
-    if one.keeps_none and not one.as_written:
+def _remark(compared: ComparedVersion) -> str | None:
+    """A notice for the owner about one comparison, None where there is nothing to say."""
+    if compared.keeps_none and not compared.as_written:
         return "no rows are kept (remember: units), so units alone are compared"
-    if one.common is None or one.common.are_related:
+    if compared.common is None or compared.common.are_related:
         return None
-    rows = one.common.rows
+    rows = compared.common.rows
     if rows.chance <= _REMARKABLE:
         return (
-            f"{rows.both:,} combinations of values are in one row of version {one.version} and of "
-            "this source, more than most unrelated tables have, and too few to tell"
+            f"{rows.both:,} combinations of values are in one row of version {compared.version} "
+            "and of this source, more than most unrelated tables have, and too few to tell"
         )
     if rows.can_tell or not min(rows.rows):
         return None
-    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(one.common.columns)}"
+    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(compared.common.columns)}"
