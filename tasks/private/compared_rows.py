@@ -1,4 +1,4 @@
-"""What the hashed rows of two tables have in common, over the columns of both.
+"""Comparison of the hashed rows of two tables, over the columns of both.
 
 A column whose values nobody has in both tables, such as the month of monthly files, tells nothing
 and is left out. Then the rows are compared over all columns; and over all but one, for each: one
@@ -24,7 +24,7 @@ _ODD, _HALF, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(17
 
 @dataclass(frozen=True)
 class RowsInCommon:
-    """What two tables have in common over some columns.
+    """The counts of combinations that two tables have in common over some columns.
 
     Attributes:
         columns: that were compared.
@@ -95,7 +95,7 @@ class _HashedTable:
         return column
 
     def whose(self) -> np.ndarray | None:
-        """Whose each row is (uint64), None where rows are people."""
+        """The person of each row (uint64), None where rows are people."""
         return self.column(WHOSE).rows() if WHOSE in self._of.column_names else None
 
 
@@ -147,7 +147,7 @@ class _Side:
 
 
 def _many(sides: Sequence[_Side]) -> int:
-    """Of how many combinations one is taken, a power of two."""
+    """The number of combinations of which one is taken, a power of two."""
     return 1 << max(0, (sum(len(side.total) for side in sides) // _SAMPLED).bit_length() - 1)
 
 

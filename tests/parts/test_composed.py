@@ -384,7 +384,9 @@ def test_the_same_rows_of_people_who_changed_places_are_another_version(line):
 def test_people_who_were_renamed_are_refused(line):
     line.publish()
     line.people = {n + 500: {**p, "id": n + 500} for n, p in line.people.items()}
-    with pytest.raises(PromiseError, match="all 150 rows are those of version 0001, too"):
+    with pytest.raises(
+        PromiseError, match="all 150 rows are those of version 0001, under other units"
+    ):
         line.publish()
 
 

@@ -94,7 +94,9 @@ def test_units_of_an_earlier_version_are_known_in_another_spelling(first, write,
 def test_the_same_rows_under_a_prefix_are_an_earlier_versions_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     with_ids(first, lambda unit: f"north-{unit}")
-    with pytest.raises(PromiseError, match=r"rows are those of version 0001, too: .*\b71 comb"):
+    with pytest.raises(
+        PromiseError, match=r"rows are those of version 0001, under other units: .*\b71 comb"
+    ):
         one_changed(first).publish(**KNOWN | CODED)
 
 
@@ -122,7 +124,7 @@ def test_what_changed_for_everybody_hides_nobody(first, change):
         for n, p in first.people.items()
     }
     (name,) = change
-    with pytest.raises(PromiseError, match="rows are those of version 0001, too") as refused:
+    with pytest.raises(PromiseError, match="rows are those of version 0001, under") as refused:
         first.publish(**KNOWN | CODED)
     assert name not in str(refused.value).partition(")")[0]
 
@@ -168,7 +170,7 @@ def test_versions_whose_maps_are_gone_are_compared_by_the_map_of_later_ones(firs
     for folder in (UNITS_NORMAL, ROWS_NORMAL):
         shutil.rmtree(place / folder)
     first.people |= {n + 500: {**p, "id": n + 500} for n, p in gone.items()}
-    with pytest.raises(PromiseError, match=r"rows are those of version \d+, too"):
+    with pytest.raises(PromiseError, match=r"rows are those of version \d+, under"):
         first.publish()
 
 
@@ -203,7 +205,7 @@ def test_what_a_killed_run_kept_is_gone(first, work):
 def test_the_same_rows_under_a_prefix_are_another_lines_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     second = with_ids(other(first), lambda unit: f"north-{unit}")
-    said = r"all 72 rows are those of line first, version 0001, too, over .*\(age, edu, job, zip\)"
+    said = r"all 72 rows are those of line first, version 0001, over .*\(age, edu, job, zip\)"
     with pytest.raises(PromiseError, match=said):
         second.publish(**KNOWN | CODED)
 
@@ -224,7 +226,7 @@ def test_people_who_left_and_came_again_under_other_names_are_the_same(first):
     }
     with pytest.raises(
         PromiseError,
-        match=r"composed is broken: all 30 rows are those of version 0001, too, .*under other",
+        match=r"composed is broken: all 30 rows are those of version 0001, under other units",
     ):
         first.publish()
     path, run = first.write(), first.folder / "others"
@@ -266,7 +268,7 @@ def test_rows_of_a_line_are_found_in_another_spelling(first):
     second = other(first, others=20)
     for person in second.people.values():
         person["job"] = f"{person['job'].upper()} "
-    with pytest.raises(PromiseError, match=r"rows are those of line first, version 0001, too: .*5"):
+    with pytest.raises(PromiseError, match=r"rows are those of line first, version 0001: .*5"):
         as_rows(second)
 
 

@@ -122,7 +122,7 @@ def bytes_of(units: np.ndarray) -> bytes:
 
 
 def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
-    """Which units of one table are in another in their normal form, and not as they are written.
+    """Count units of one table that are in another in their normal form, and not as written.
 
     Args:
         ours: of one (SPELLED, sorted).

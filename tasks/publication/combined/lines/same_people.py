@@ -167,9 +167,9 @@ def _require_new(compared: ComparedVersion, rule: str) -> None:
             *_ways_of(rule),
         )
     if compared.common is not None and compared.common.are_related:
-        rows = _name_rows(compared.common, f"version {compared.version}")
+        rows = _name_rows(compared.common, f"version {compared.version}, under other units")
         raise _refusal(
-            f"versions: {rule} is broken: {rows}, under other units",
+            f"versions: {rule} is broken: {rows}",
             "give people the units that they had, or say which they are (line rekey --units)",
             *_ways_of(rule),
         )
@@ -231,13 +231,12 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
     """Say how many rows of a version and of a source say the same."""
     rows, columns = common.rows, ", ".join(common.columns)
     if rows.equal:
-        equal = f"all {rows.equal:,} rows are those of {where}, too"
-        return f"{equal}, over the columns of both ({columns})"
+        return f"all {rows.equal:,} rows are those of {where}, over the columns of both ({columns})"
     return (
-        f"rows are those of {where}, too: over the columns of both ({columns}), {rows.both:,} "
-        f"combinations of values are in one row of each, {rows.first:,} in two rows of this source "
-        f"and {rows.second:,} in two of that one, and of other people at most about half of them "
-        "would be in both"
+        f"rows are those of {where}: over the columns of both ({columns}), {rows.both:,} "
+        f"combinations of values are in one row of each, and {rows.first + rows.second:,} in two "
+        "rows of one table; in tables about other people at most about half of these are in one "
+        "row of each"
     )
 
 
