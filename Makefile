@@ -12,7 +12,6 @@ anonymeter := 1.1.0
 sdnist := 2.4
 # Its tables are a stranger's files.
 statsmodels := 0.15.0
-VIEW := $(VENV)/view
 PORT ?= 4200
 
 # Hundreds of processes start in tests: each would compile our modules anew.
@@ -44,11 +43,11 @@ lint: $(STAMP)
 	$(RUN)/ruff format --check
 	$(MAKE) --no-print-directory types imports
 
-types: $(VIEW)
+types: $(STAMP)
 	$(RUN)/mypy
 
-imports: $(VIEW)
-	PYTHONPATH=$(VIEW) $(RUN)/lint-imports
+imports: $(STAMP)
+	$(RUN)/lint-imports
 
 house: $(STAMP)
 	$(RUN)/python -m tests.house
@@ -102,12 +101,6 @@ kill: $(STAMP)
 	$(PYTHON) -m venv .venv-$*
 	-.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $*==$($*)
 	touch $@
-
-# The packages as they are imported, for tools that read source code.
-$(VIEW): $(STAMP)
-	mkdir -p $(VIEW)/sfumato
-	for package in flows tasks expectations; do ln -sfn ../../../$$package $(VIEW)/sfumato/$$package; done
-	touch $(VIEW)
 
 clean:
 	rm -rf $(VENV) $(PEERS:%=.venv-%) releases .sfumato

@@ -3,10 +3,7 @@
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import grimp
@@ -30,21 +27,8 @@ def files_by_room() -> dict[str, int]:
 @cache
 def graph(with_types: bool = False) -> grimp.ImportGraph:
     """The import graph; imports for type checkers alone are in it where they are asked for."""
-    names = [f"sfumato.{name}" for name in PACKAGES]
     skip = not with_types
-    with _namespace():
-        return grimp.build_graph(*names, exclude_type_checking_imports=skip, cache_dir=None)
-
-
-@contextmanager
-def _namespace() -> Iterator[None]:
-    """Let `sfumato` be the namespace that grimp wants above packages of different places."""
-    head = import_module("sfumato")
-    spec, head.__spec__ = head.__spec__, ModuleSpec("sfumato", None, is_package=True)
-    try:
-        yield
-    finally:
-        head.__spec__ = spec
+    return grimp.build_graph("sfumato", exclude_type_checking_imports=skip, cache_dir=None)
 
 
 def arrows(with_types: bool = False) -> Arrows:

@@ -83,14 +83,11 @@ def _snapshot(of: str) -> Path:
     place = KEPT / commit
     if not place.exists():
         fresh = KEPT / f"{commit}.new"
-        view = fresh / "view" / "sfumato"
-        view.mkdir(parents=True)
+        fresh.mkdir(parents=True)
         archive = subprocess.run(
             ["git", "archive", commit], cwd=ROOT, check=True, capture_output=True
         )
         subprocess.run(["tar", "x"], cwd=fresh, input=archive.stdout, check=True)
-        for package in ("flows", "tasks", "expectations", "deployments"):
-            (view / package).symlink_to(Path("../..") / package)
         fresh.rename(place)
     return place
 
@@ -101,7 +98,7 @@ def _git(*arguments: str) -> str:
 
 
 def _go_inside(place: Path) -> None:
-    path = os.pathsep.join([str(place / "view"), str(place), str(ROOT)])
+    path = os.pathsep.join([str(place), str(ROOT)])
     environ = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")},
         **_THREADLESS,

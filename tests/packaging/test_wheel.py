@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
+import tarfile
 import venv
 from pathlib import Path
 from zipfile import ZipFile
@@ -17,23 +17,41 @@ from tests.release.small import Small, people
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("expectations", "flows", "tasks")
-HEAD = "flows/api/sfumato"  # the package `sfumato` itself
+FOLDERS = (*PACKAGES, "deployments")
 pytestmark = pytest.mark.packaging
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The wheel of a copy of the tracked files, so that the tree itself gets no `build/`."""
-    folder = tmp_path_factory.mktemp("wheel")
-    for name in (*PACKAGES, "deployments"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return wheel_of(copy_tree(tmp_path_factory.mktemp("wheel")))
+
+
+def copy_tree(folder):
+    """Copy what a wheel is built from, links as links."""
+    folder.mkdir(exist_ok=True)
+    without_caches = shutil.ignore_patterns("__pycache__")
+    for name in (*FOLDERS, "sfumato"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=without_caches)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def wheel_of(source):
+    """Build the wheel of a tree or of an sdist."""
+    folder = source.parent / f"wheel-of-{source.name}"
     command = [*(sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")]
-    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "dist")]
-    subprocess.run([*command, *options, str(folder)], check=True, timeout=240)
-    (made,) = (folder / "dist").glob("*.whl")
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    subprocess.run([*command, *options, str(source)], check=True, timeout=240)
+    (made,) = folder.glob("*.whl")
     return made
+
+
+def files_of(wheel):
+    """The names and bytes of what a wheel installs below `sfumato`."""
+    archive = ZipFile(wheel)
+    return {n: archive.read(n) for n in archive.namelist() if ".dist-info/" not in n}
 
 
 @pytest.fixture(scope="module")
@@ -94,20 +112,10 @@ def command(run):
     return finish
 
 
-def declared() -> list[str]:
-    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return content["tool"]["setuptools"]["packages"]
-
-
-def test_every_package_is_declared():
-    found = {
-        "sfumato." + ".".join(path.parent.relative_to(ROOT).parts)
-        for name in PACKAGES
-        for path in (ROOT / name).rglob("*.py")
-        if path.parent != ROOT / HEAD
-    }
-    assert set(declared()) == found | {"sfumato", "sfumato.deployments"}
-    assert len(declared()) == len(set(declared()))
+def test_the_package_links_to_the_folders_beside_it():
+    inside = (ROOT / "sfumato").iterdir()
+    links = {path.name: path.readlink() for path in inside if path.is_symlink()}
+    assert links == {name: Path("..") / name for name in FOLDERS}
 
 
 def test_every_folder_of_modules_is_a_package():
@@ -117,15 +125,27 @@ def test_every_folder_of_modules_is_a_package():
 
 
 def test_the_wheel_has_one_import_package_and_everything_in_it(wheel):
-    names = [name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name]
-    assert {name.partition("/")[0] for name in names} == {"sfumato"}
     expected = {
-        f"sfumato/{path.relative_to(ROOT)}".replace(f"sfumato/{HEAD}/", "sfumato/")
-        for name in (*PACKAGES, "deployments")
+        f"sfumato/{path.relative_to(ROOT)}"
+        for name in FOLDERS
         for path in (ROOT / name).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert set(names) == expected
+    assert files_of(wheel).keys() == expected | {"sfumato/__init__.py", "sfumato/py.typed"}
+
+
+def test_an_sdist_gives_the_same_wheel(wheel, tmp_path):
+    """It has files in the place of links: it can be unpacked where there are none."""
+    tree = copy_tree(tmp_path / "tree")
+    program = "from setuptools.build_meta import build_sdist; print(build_sdist('..'))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tree, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    sdist = tmp_path / done.stdout.splitlines()[-1]
+    with tarfile.open(sdist) as archive:
+        assert not [member.name for member in archive if member.issym() or member.islnk()]
+    assert files_of(wheel_of(sdist)) == files_of(wheel)
 
 
 def test_nothing_else_is_installed(site):
