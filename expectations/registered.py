@@ -36,9 +36,9 @@ class Registered:
         return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
 
     def _read(self, value: Any) -> Any:
-        if isinstance(value, classes(self.registry)):
-            return value
         if not isinstance(value, Mapping):
+            if self._is_entry(value):
+                return value
             raise PydanticKnownError("model_attributes_type")
         if self.key not in value:
             raise PydanticKnownError("union_tag_not_found", {"discriminator": repr(self.key)})
@@ -53,6 +53,14 @@ class Registered:
                 },
             )
         return adapter_of(self.registry[named]).validate_python(value)
+
+    def _is_entry(self, value: Any) -> bool:
+        named = getattr(value, self.key, None)
+        if not isinstance(named, str) or named not in self.registry:
+            return False
+        kind = self.registry[named]
+        nested = _nested(kind)
+        return nested._is_entry(value) if nested else isinstance(value, kind)
 
     @staticmethod
     def _described(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

@@ -27,10 +27,8 @@ from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
-from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
 from sfumato.tasks.outcomes import pending_state, published_state, standing_state
-from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.publish import after_appearance
@@ -39,9 +37,8 @@ from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks
 from sfumato.tasks.stages.hold import report_place
-from sfumato.tasks.validate import attack, attack_parts, validate
+from sfumato.tasks.validate import attack, validate
 from sfumato.tasks.verify import verify
-from sfumato.tasks.workers.registry import open_engine
 
 quiet()
 
@@ -149,6 +146,11 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
 
 
 def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
+    from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
+    from sfumato.tasks.parts.divide import DeclaredRows
+    from sfumato.tasks.validate import attack_parts
+    from sfumato.tasks.workers.registry import open_engine
+
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
     raw, measured = spec.artifacts == "all", bool(spec.evaluate.workloads)

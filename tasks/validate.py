@@ -11,7 +11,6 @@ from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.parts.attack import attack_candidates
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.line import Line
@@ -76,6 +75,8 @@ def attack_parts(
     workers: Workers,
 ) -> Path:
     """Let attackers guess at each part; one that they guess too well for its bars is refused."""
+    from sfumato.tasks.parts.attack import attack_candidates
+
     watched = watch_workers(workers, "attack", line.name)
     judging = partial(_judge_bars, line.name, candidate)
     found = attack_candidates(candidate, bars, identity(divided), line, judging, watched)

@@ -5,43 +5,36 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.expectations.models.alpha_k import AlphaK
-from sfumato.expectations.models.bayes_optimal import BayesOptimal
-from sfumato.expectations.models.beta_likeness import BetaLikeness
-from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
-from sfumato.expectations.models.delta_presence import DeltaPresence
-from sfumato.expectations.models.k_anonymity import KAnonymity, KMap
-from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.l_diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
+from sfumato.expectations.entries import Entries
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.registered import Registered, classes
 
-L_DIVERSITY: Mapping[str, type[PrivacyModel]] = {
-    "distinct": DistinctLDiversity,
-    "entropy": EntropyLDiversity,
-    "recursive": RecursiveLDiversity,
-}
-PROMISES: Mapping[str, Any] = {
-    "k-anonymity": KAnonymity,
-    "k-map": KMap,
-    "l-diversity": Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)],
-    "t-closeness": TCloseness,
-    "delta-disclosure": DeltaDisclosure,
-    "beta-likeness": BetaLikeness,
-    "alpha-k": AlphaK,
-    "ke-anonymity": KEAnonymity,
-    "alpha-beta": AlphaBeta,
-    "p-privacy": PPrivacy,
-    "delta-presence": DeltaPresence,
-    "bayes-optimal": BayesOptimal,
-}
+L_DIVERSITY: Mapping[str, type[PrivacyModel]] = Entries(
+    "sfumato.expectations.models.l_diversity",
+    {
+        "distinct": "distinct:DistinctLDiversity",
+        "entropy": "entropy:EntropyLDiversity",
+        "recursive": "recursive:RecursiveLDiversity",
+    },
+)
+LDiversity = Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)]
+PROMISES: Mapping[str, Any] = Entries(
+    "sfumato.expectations.models",
+    {
+        "k-anonymity": "k_anonymity.k_anonymity:KAnonymity",
+        "k-map": "k_anonymity.k_map:KMap",
+        "l-diversity": "promises:LDiversity",
+        "t-closeness": "t_closeness:TCloseness",
+        "delta-disclosure": "delta_disclosure:DeltaDisclosure",
+        "beta-likeness": "beta_likeness:BetaLikeness",
+        "alpha-k": "alpha_k:AlphaK",
+        "ke-anonymity": "ke_anonymity:KEAnonymity",
+        "alpha-beta": "alpha_beta:AlphaBeta",
+        "p-privacy": "p_privacy:PPrivacy",
+        "delta-presence": "delta_presence:DeltaPresence",
+        "bayes-optimal": "bayes_optimal:BayesOptimal",
+    },
+)
 Promise = Annotated[PrivacyModel, Registered("model", PROMISES)]
 PROMISE: TypeAdapter[PrivacyModel] = TypeAdapter(Promise)
 

@@ -2,7 +2,6 @@
 
 from sfumato.flows.passphrases import destination_secrets
 from sfumato.flows.resolved import ResolvedRun
-from sfumato.tasks.deliver import deliver
 from sfumato.tasks.publication.life.destinations import knows_destinations
 
 
@@ -15,4 +14,6 @@ def bring_copies(resolved: ResolvedRun) -> tuple[str, ...]:
     copies = resolved.spec.publish.copies
     if not (copies or knows_destinations(resolved.line.private)):
         return ()
+    from sfumato.tasks.deliver import deliver  # most lines have no copies
+
     return deliver(resolved.line, copies, destination_secrets)

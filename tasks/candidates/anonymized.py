@@ -19,7 +19,6 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.distribution.nearest_targets import with_nearest_targets
 from sfumato.tasks.partitions.partition import Partition, Partitioner
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
@@ -103,6 +102,8 @@ def anonymize_alone(
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
     if (denominator := terms.form.own_targets) is not None:
+        from sfumato.tasks.partitions.distribution.nearest_targets import with_nearest_targets
+
         partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
     form, class_ = form_of(terms), partition.group
     followed_later = names is not None or terms.over_people

@@ -2,76 +2,50 @@
 
 from collections.abc import Mapping
 
+from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.experiments.aggregate_queries import (
-    arbitrary,
-    correlation,
-    partitions,
-    ranges,
-    rewriting,
-    thresholds,
-)
-from sfumato.tasks.experiments.ambiguity import (
-    association,
-    cells,
-    presence,
-    printed_counts,
-    printed_groups,
-    sizes,
-    varied,
-)
-from sfumato.tasks.experiments.ambiguity import seconds as ambiguity_seconds
-from sfumato.tasks.experiments.cell_suppression import optimum, printed_clusters, stars
-from sfumato.tasks.experiments.distribution import (
-    made_up,
-    other_targets,
-    own,
-    owner_groups,
-    printed_fakes,
-    trees,
-)
-from sfumato.tasks.experiments.distribution import seconds as distribution_seconds
-from sfumato.tasks.experiments.diversity import homogeneity, utility
-from sfumato.tasks.experiments.diversity import seconds as diversity_seconds
 from sfumato.tasks.experiments.protocol.experiment import Experiment
 
-EXPERIMENTS: Mapping[str, Experiment] = {
-    "arbitrary-averages": arbitrary.EXPERIMENT,
-    "range-averages": ranges.THREE_KNOWN,
-    "range-averages-age-alone": ranges.AGE_ALONE,
-    "partitions": partitions.EXPERIMENT,
-    "correlation": correlation.EXPERIMENT,
-    "thresholds": thresholds.EXPERIMENT,
-    "rewriting": rewriting.EXPERIMENT,
-    "association": association.EXPERIMENT,
-    "attributes": varied.ATTRIBUTES,
-    "density": varied.DENSITY,
-    "selectivity": varied.SELECTIVITY,
-    "table-sizes": sizes.EXPERIMENT,
-    "grouped-counts": cells.EXPERIMENT,
-    "presence": presence.EXPERIMENT,
-    "ambiguity-time": ambiguity_seconds.EXPERIMENT,
-    "printed-counts": printed_counts.EXPERIMENT,
-    "printed-groups": printed_groups.EXPERIMENT,
-    "own-distribution": own.EXPERIMENT,
-    "fakes": made_up.EXPERIMENT,
-    "normal-target": other_targets.NORMAL,
-    "zipf-target": other_targets.ZIPF,
-    "trees": trees.EXPERIMENT,
-    "owner-groups": owner_groups.EXPERIMENT,
-    "owner-ranges": owner_groups.RANGES,
-    "distribution-time": distribution_seconds.EXPERIMENT,
-    "printed-fakes": printed_fakes.EXPERIMENT,
-    "homogeneity": homogeneity.EXPERIMENT,
-    "utility": utility.EXPERIMENT,
-    "utility-eight": utility.EIGHT_KNOWN,
-    "utility-sub-sample": utility.EVENED_OUT,
-    "diversity-time": diversity_seconds.EXPERIMENT,
-    "stars": stars.EXPERIMENT,
-    "stars-by-rows": stars.SIZES,
-    "optimum": optimum.EXPERIMENT,
-    "printed-clusters": printed_clusters.EXPERIMENT,
-}
+EXPERIMENTS: Mapping[str, Experiment] = Entries(
+    "sfumato.tasks.experiments",
+    {
+        "arbitrary-averages": "aggregate_queries.arbitrary:EXPERIMENT",
+        "range-averages": "aggregate_queries.ranges:THREE_KNOWN",
+        "range-averages-age-alone": "aggregate_queries.ranges:AGE_ALONE",
+        "partitions": "aggregate_queries.partitions:EXPERIMENT",
+        "correlation": "aggregate_queries.correlation:EXPERIMENT",
+        "thresholds": "aggregate_queries.thresholds:EXPERIMENT",
+        "rewriting": "aggregate_queries.rewriting:EXPERIMENT",
+        "association": "ambiguity.association:EXPERIMENT",
+        "attributes": "ambiguity.varied:ATTRIBUTES",
+        "density": "ambiguity.varied:DENSITY",
+        "selectivity": "ambiguity.varied:SELECTIVITY",
+        "table-sizes": "ambiguity.sizes:EXPERIMENT",
+        "grouped-counts": "ambiguity.cells:EXPERIMENT",
+        "presence": "ambiguity.presence:EXPERIMENT",
+        "ambiguity-time": "ambiguity.seconds:EXPERIMENT",
+        "printed-counts": "ambiguity.printed_counts:EXPERIMENT",
+        "printed-groups": "ambiguity.printed_groups:EXPERIMENT",
+        "own-distribution": "distribution.own:EXPERIMENT",
+        "fakes": "distribution.made_up:EXPERIMENT",
+        "normal-target": "distribution.other_targets:NORMAL",
+        "zipf-target": "distribution.other_targets:ZIPF",
+        "trees": "distribution.trees:EXPERIMENT",
+        "owner-groups": "distribution.owner_groups:EXPERIMENT",
+        "owner-ranges": "distribution.owner_groups:RANGES",
+        "distribution-time": "distribution.seconds:EXPERIMENT",
+        "printed-fakes": "distribution.printed_fakes:EXPERIMENT",
+        "homogeneity": "diversity.homogeneity:EXPERIMENT",
+        "utility": "diversity.utility:EXPERIMENT",
+        "utility-eight": "diversity.utility:EIGHT_KNOWN",
+        "utility-sub-sample": "diversity.utility:EVENED_OUT",
+        "diversity-time": "diversity.seconds:EXPERIMENT",
+        "stars": "cell_suppression.stars:EXPERIMENT",
+        "stars-by-rows": "cell_suppression.stars:SIZES",
+        "optimum": "cell_suppression.optimum:EXPERIMENT",
+        "printed-clusters": "cell_suppression.printed_clusters:EXPERIMENT",
+    },
+)
 
 
 def experiment_named(name: str) -> Experiment:

@@ -3,22 +3,21 @@
 from collections.abc import Mapping
 from typing import Annotated
 
+from sfumato.expectations.entries import Entries
 from sfumato.expectations.registered import Registered
-from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.declared import FormParameters
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
-from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.forms.split.parameters import SplitParameters
 
-FORM_PARAMETERS: Mapping[str, type[FormParameters]] = {
-    "generalized": GeneralizedParameters,
-    "suppressed": SuppressedParameters,
-    "permuted": PermutedParameters,
-    "split": SplitParameters,
-    "ambiguous": AmbiguousParameters,
-    "redistributed": RedistributedParameters,
-}
+FORM_PARAMETERS: Mapping[str, type[FormParameters]] = Entries(
+    "sfumato.tasks.forms",
+    {
+        "generalized": "recoded.parameters:GeneralizedParameters",
+        "suppressed": "recoded.parameters:SuppressedParameters",
+        "permuted": "permuted.parameters:PermutedParameters",
+        "split": "split.parameters:SplitParameters",
+        "ambiguous": "ambiguous.parameters:AmbiguousParameters",
+        "redistributed": "redistributed.parameters:RedistributedParameters",
+    },
+)
 
 FormChoice = Annotated[FormParameters, Registered("method", FORM_PARAMETERS)]
 """A form as a spec writes it: its method and that method's parameters."""

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.forms.ambiguous import ambiguous
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.forms.form import Form
-from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.forms.recoded import generalized, suppressed
-from sfumato.tasks.forms.redistributed import redistributed
-from sfumato.tasks.forms.split import split
 
-FORMS: Mapping[str, Form] = {
-    "generalized": generalized,
-    "suppressed": suppressed,
-    "permuted": permuted,
-    "split": split,
-    "ambiguous": ambiguous,
-    "redistributed": redistributed,
-}
+FORMS: Mapping[str, Form] = Entries(
+    "sfumato.tasks.forms",
+    {
+        "generalized": "recoded.generalized",
+        "suppressed": "recoded.suppressed",
+        "permuted": "permuted.permuted",
+        "split": "split.split",
+        "ambiguous": "ambiguous.ambiguous",
+        "redistributed": "redistributed.redistributed",
+    },
+)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.tasks.microdata.databases.registry import read_query
 from sfumato.tasks.microdata.filter import rows_where
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
 from sfumato.tasks.microdata.input_error import FaultsMet, input_error
@@ -89,6 +88,8 @@ def read(
         TransientFault: where a database or a store cannot be reached.
     """
     if source.query is not None:
+        from sfumato.tasks.microdata.databases.registry import read_query
+
         found, way = read_query(source, environ)
         whole = encode_columns(found, source, columns, source.uri, way)
     else:

@@ -1,7 +1,8 @@
 """The groups of another line in place of a partition: as a spec says it, and a release declares."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Protocol
+from collections import ChainMap
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, Protocol, cast
 
 from pydantic import Field
 
@@ -25,20 +26,8 @@ class GroupsOfLine(PartitionParameters):
     line: Annotated[str, Field(description="the line whose groups are shown")]
 
 
-class _AllKinds(Mapping[str, type[PartitionParameters]]):
-    """Every partition's parameters as they are registered when it is asked, and `GroupsOfLine`."""
-
-    def __getitem__(self, method: str) -> type[PartitionParameters]:
-        return GroupsOfLine if method == GROUPS else PARTITION_PARAMETERS[method]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*PARTITION_PARAMETERS, GROUPS))
-
-    def __len__(self) -> int:
-        return len(PARTITION_PARAMETERS) + 1
-
-
-DeclaredPartition = Annotated[PartitionParameters, Registered("method", _AllKinds())]
+_KINDS = ChainMap({GROUPS: GroupsOfLine}, cast(Any, PARTITION_PARAMETERS))
+DeclaredPartition = Annotated[PartitionParameters, Registered("method", _KINDS)]
 """What a release declares of its groups: the partition that made them, or whose they are."""
 
 

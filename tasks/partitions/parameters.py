@@ -3,35 +3,27 @@
 from collections.abc import Mapping
 from typing import Annotated
 
+from sfumato.expectations.entries import Entries
 from sfumato.expectations.registered import Registered
-from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
-from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
-from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
-from sfumato.tasks.partitions.cell_suppression.parameters import (
-    FactorsParameters,
-    ForestParameters,
-)
 from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
-from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
-from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
-from sfumato.tasks.partitions.ke.parameters import KEParameters
-from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 
-PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = {
-    "full-domain": FullDomainParameters,
-    "mondrian": MondrianParameters,
-    "forest": ForestParameters,
-    "factors": FactorsParameters,
-    "ke": KEParameters,
-    "hybrid": HybridParameters,
-    "contiguous": ContiguousParameters,
-    "anatomy": AnatomyParameters,
-    "ambiguity": AmbiguityParameters,
-    "disjoint-cover": DisjointCoverParameters,
-    "stratum": StratumParameters,
-    "exact-qi": ExactQIParameters,
-}
+PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = Entries(
+    "sfumato.tasks.partitions",
+    {
+        "full-domain": "full_domain.parameters:FullDomainParameters",
+        "mondrian": "mondrian.parameters:MondrianParameters",
+        "forest": "cell_suppression.parameters:ForestParameters",
+        "factors": "cell_suppression.parameters:FactorsParameters",
+        "ke": "ke.parameters:KEParameters",
+        "hybrid": "aimed.parameters:HybridParameters",
+        "contiguous": "aimed.parameters:ContiguousParameters",
+        "anatomy": "anatomy.parameters:AnatomyParameters",
+        "ambiguity": "ambiguity.parameters:AmbiguityParameters",
+        "disjoint-cover": "disjoint_cover.parameters:DisjointCoverParameters",
+        "stratum": "distribution.parameters:StratumParameters",
+        "exact-qi": "distribution.parameters:ExactQIParameters",
+    },
+)
 
 PartitionChoice = Annotated[PartitionParameters, Registered("method", PARTITION_PARAMETERS)]
 """A partition as a spec writes it: its method and that method's parameters."""

@@ -2,37 +2,40 @@
 
 from collections.abc import Callable, Mapping
 
-from sfumato.tasks.partitions.aimed import contiguous, hybrid
-from sfumato.tasks.partitions.ambiguity import ambiguity
-from sfumato.tasks.partitions.anatomy import anatomy
-from sfumato.tasks.partitions.cell_suppression import factors, forest
-from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
-from sfumato.tasks.partitions.distribution import exact_qi, stratum
-from sfumato.tasks.partitions.full_domain import full_domain, one_node
-from sfumato.tasks.partitions.ke import ke
-from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.partitions.partition import Partition, Partitioner
 
-PARTITIONS: Mapping[str, Partitioner] = {
-    "full-domain": full_domain.partition,
-    "mondrian": mondrian.partition,
-    "forest": forest.partition,
-    "factors": factors.partition,
-    "ke": ke.partition,
-    "hybrid": hybrid.partition,
-    "contiguous": contiguous.partition,
-    "anatomy": anatomy.partition,
-    "ambiguity": ambiguity.partition,
-    "disjoint-cover": disjoint_cover.partition,
-    "stratum": stratum.partition,
-    "exact-qi": exact_qi.partition,
-}
+PARTITIONS: Mapping[str, Partitioner] = Entries(
+    "sfumato.tasks.partitions",
+    {
+        "full-domain": "full_domain.full_domain:partition",
+        "mondrian": "mondrian.mondrian:partition",
+        "forest": "cell_suppression.forest:partition",
+        "factors": "cell_suppression.factors:partition",
+        "ke": "ke.ke:partition",
+        "hybrid": "aimed.hybrid:partition",
+        "contiguous": "aimed.contiguous:partition",
+        "anatomy": "anatomy.anatomy:partition",
+        "ambiguity": "ambiguity.ambiguity:partition",
+        "disjoint-cover": "disjoint_cover.disjoint_cover:partition",
+        "stratum": "distribution.stratum:partition",
+        "exact-qi": "distribution.exact_qi:partition",
+    },
+)
 
-CHOICES: Mapping[str, Callable[..., Partitioner]] = {"full-domain": one_node.choose_node}
+CHOICES: Mapping[str, Callable[..., Partitioner]] = Entries(
+    "sfumato.tasks.partitions.full_domain",
+    {
+        "full-domain": "one_node:choose_node",
+    },
+)
 """Of partitions that choose once for all rows, how that is done from counts of distinct rows."""
 
-OVER_ALL: Mapping[str, Callable[..., Partition]] = {
-    "stratum": stratum.partition,
-    "exact-qi": exact_qi.partition,
-}
+OVER_ALL: Mapping[str, Callable[..., Partition]] = Entries(
+    "sfumato.tasks.partitions.distribution",
+    {
+        "stratum": "stratum:partition",
+        "exact-qi": "exact_qi:partition",
+    },
+)
 """Those that take how often values occur in more rows than they group, as `of_all`."""

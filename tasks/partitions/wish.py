@@ -1,7 +1,7 @@
 """The wish that a partition be chosen, which a spec writes and no release declares."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from collections import ChainMap
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
@@ -34,18 +34,6 @@ class AutoParameters(PartitionParameters):
         return "auto looks at the whole table: name a partition"
 
 
-class _AllWishes(Mapping[str, type[PartitionParameters]]):
-    """Every partition's parameters as registered when it is asked, and those of `auto`."""
-
-    def __getitem__(self, method: str) -> type[PartitionParameters]:
-        return AutoParameters if method == AUTO else PARTITION_PARAMETERS[method]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*PARTITION_PARAMETERS, AUTO))
-
-    def __len__(self) -> int:
-        return len(PARTITION_PARAMETERS) + 1
-
-
-PartitionWish = Annotated[PartitionParameters, Registered("method", _AllWishes())]
+_WISHES = ChainMap({AUTO: AutoParameters}, cast(Any, PARTITION_PARAMETERS))
+PartitionWish = Annotated[PartitionParameters, Registered("method", _WISHES)]
 """A partition as a spec writes it, or the wish that one be chosen."""

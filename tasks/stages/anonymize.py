@@ -7,7 +7,6 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
-from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
 from sfumato.tasks.candidates.continued import (
     Continuing,
     SlotsBefore,
@@ -92,6 +91,8 @@ def write_candidate(
         }
         declared = declared.model_copy(update={**told, "exposure": exposed})
     if intervals:
+        from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
+
         original = _represented(table, made, declared)
         declared = with_calibrated_intervals(declared, made.tables, original, line, randomness)
     stage = _write(table, made, declared, run, followed)

@@ -4,26 +4,25 @@ An engine is a context in which there are workers, given the run's private direc
 environment.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
-from sfumato.tasks.workers.dask import dask_workers
-from sfumato.tasks.workers.workers import InTurn, Workers
+from sfumato.expectations.entries import Entries
+from sfumato.tasks.workers.workers import Workers
 
 Engine = Literal["local", "dask"]
 
-
-@contextmanager
-def _this_process(_run: Path, _environ: Mapping[str, str]) -> Iterator[Workers]:
-    yield InTurn()
-
-
-ENGINES: Mapping[Engine, Callable[[Path, Mapping[str, str]], AbstractContextManager[Workers]]] = {
-    "local": _this_process,
-    "dask": dask_workers,
-}
+ENGINES: Mapping[str, Callable[[Path, Mapping[str, str]], AbstractContextManager[Workers]]] = (
+    Entries(
+        "sfumato.tasks.workers",
+        {
+            "local": "workers:this_process",
+            "dask": "dask:dask_workers",
+        },
+    )
+)
 
 
 def open_engine(

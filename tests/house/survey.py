@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import grimp
 
@@ -26,9 +27,46 @@ def files_by_room() -> dict[str, int]:
 
 @cache
 def graph(with_types: bool = False) -> grimp.ImportGraph:
-    """The import graph; imports for type checkers alone are in it where they are asked for."""
+    """The import graph, with arrows from registries to their entries.
+
+    Imports for type checkers alone are in it where they are asked for.
+    """
     skip = not with_types
-    return grimp.build_graph("sfumato", exclude_type_checking_imports=skip, cache_dir=None)
+    found = grimp.build_graph("sfumato", exclude_type_checking_imports=skip, cache_dir=None)
+    for registry, module in {(entry.registry, entry.module) for entry in entries()}:
+        if registry != module:
+            found.add_import(importer=registry, imported=module)
+    return found
+
+
+class Entry(NamedTuple):
+    """An entry of a registry that imports it when it is named.
+
+    Attributes:
+        registry: the registry's module.
+        name: of the entry.
+        module: where it is.
+        attribute: what it is called there; empty where the module is the entry.
+    """
+
+    registry: str
+    name: str
+    module: str
+    attribute: str
+
+
+def entries() -> list[Entry]:
+    """Every entry of an `Entries`, read from the source of its registry."""
+    found = []
+    for path in sources():
+        registry = "sfumato." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Entries":
+                package, places = map(ast.literal_eval, node.args)
+                for name, place in places.items():
+                    module, _, attribute = place.partition(":")
+                    found.append(Entry(registry, name, f"{package}.{module}", attribute))
+    return found
 
 
 def arrows(with_types: bool = False) -> Arrows:

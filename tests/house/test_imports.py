@@ -12,7 +12,7 @@ import tomllib
 import pytest
 
 from tests.corpus.lines import CORPUS
-from tests.house.survey import ROOT
+from tests.house.survey import ROOT, entries
 
 MACHINERY = {
     "cryptography",
@@ -40,26 +40,32 @@ def imported(module):
     return json.loads(done.stdout)
 
 
-def algorithms(modules, room):
-    """Modules of a room's families, without their packages and parameters."""
-    inside = [name.split(".")[3:] for name in modules if name.startswith(f"sfumato.tasks.{room}.")]
-    return [".".join(of) for of in inside if len(of) > 1 and of[-1] != "parameters"]
+def inside(modules, *rooms):
+    """The modules among these that stand in one of the rooms of `tasks` or of `expectations`."""
+    return [name for name in modules if name.removeprefix("sfumato.").startswith(rooms)]
+
+
+def machinery(modules):
+    """The dependencies among modules that no reader of a release needs."""
+    return {name.partition(".")[0] for name in modules} & MACHINERY
 
 
 @pytest.mark.parametrize("module", [*DECLARING, *ANSWERING])
 def test_no_partition_and_no_machinery(module):
     found = imported(module)
-    assert {name.partition(".")[0] for name in found} & MACHINERY == set()
-    assert algorithms(found, "partitions") == []
+    assert machinery(found) == set()
+    parameters = re.compile(r"tasks\.partitions\.(\w+|\w+\.parameters|continued|aimed)$")
+    partitions = inside(found, "tasks.partitions.")
+    assert [name for name in partitions if not parameters.search(name)] == []
 
 
-@pytest.mark.parametrize("module", DECLARING)
-def test_declarations_import_parameters_alone(module):
-    found = imported(module)
-    assert algorithms(found, "forms") == []
-    for room in ("partitions", "forms"):
-        assert f"sfumato.tasks.{room}.parameters" in found
-        assert f"sfumato.tasks.{room}.registry" not in found
+def test_terms_are_declared_without_any_entry_of_a_registry():
+    """Each promise, partition and form is imported when a spec or a manifest names it."""
+    found = imported("sfumato.tasks.declaration.terms")
+    rooms = ("tasks.forms.", "tasks.partitions.", "expectations.models.")
+    registered = {entry.module for entry in entries()} - {"sfumato.expectations.models.promises"}
+    assert "sfumato.expectations.models.promises" in found
+    assert set(inside(found, *rooms)) & registered == set()
 
 
 RELEASE = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0002")

@@ -131,3 +131,8 @@ def _with_nulls(table: pa.Table, columns: Mapping[str, object]) -> pa.Table:
     )
     nullable = pa.schema([field.with_nullable(True) for field in table.schema])
     return pa.concat_tables([table.cast(nullable), more.cast(nullable)])
+
+
+ROWS_BESIDE_COUNTS = RowsBesideCounts()
+SUBDOMAINS_BESIDE_ROWS = SubdomainsBesideRows()
+SHUFFLED_ROWS = ShuffledRows()

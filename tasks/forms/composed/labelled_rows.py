@@ -78,3 +78,6 @@ def _with_group(rule: Rule) -> Rule:
     if isinstance(rule, ColumnTypes):
         return ColumnTypes((*rule.types, (GROUP_ID, pa.int64())))
     return rule
+
+
+LABELLED_ROWS = LabelledRows()

@@ -2,25 +2,23 @@
 
 from collections.abc import Mapping
 
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.forms.composed.composed import ComposedForm
-from sfumato.tasks.forms.composed.exact_rows import (
-    RowsBesideCounts,
-    ShuffledRows,
-    SubdomainsBesideRows,
-)
-from sfumato.tasks.forms.composed.labelled_rows import LabelledRows
-from sfumato.tasks.forms.composed.vacancies import CoversBesideCounts, Vacancies
+from sfumato.tasks.forms.composed.vacancies import Vacancies
 from sfumato.tasks.forms.form import Form
 from sfumato.tasks.forms.registry import FORMS
 
-VACANCIES: Mapping[str, Vacancies] = {
-    "generalized": LabelledRows(),
-    "suppressed": LabelledRows(),
-    "permuted": ShuffledRows(),
-    "split": RowsBesideCounts(),
-    "ambiguous": CoversBesideCounts(),
-    "redistributed": SubdomainsBesideRows(),
-}
+VACANCIES: Mapping[str, Vacancies] = Entries(
+    "sfumato.tasks.forms.composed",
+    {
+        "generalized": "labelled_rows:LABELLED_ROWS",
+        "suppressed": "labelled_rows:LABELLED_ROWS",
+        "permuted": "exact_rows:SHUFFLED_ROWS",
+        "split": "exact_rows:ROWS_BESIDE_COUNTS",
+        "ambiguous": "vacancies:COVERS_BESIDE_COUNTS",
+        "redistributed": "exact_rows:SUBDOMAINS_BESIDE_ROWS",
+    },
+)
 
 
 def composed_form(method: str, vacant: int = 0) -> ComposedForm:

@@ -98,3 +98,6 @@ def rules_of_vacant(arrow: pa.Schema, rows: int, withheld: Sequence[str]) -> tup
     """The rules of the table of vacant values, which may be empty."""
     of_any = rules_of_published(arrow, rows, is_sorted_by_group, withheld, (GROUP_ID,))
     return tuple(rule for rule in of_any if not isinstance(rule, NotEmpty))
+
+
+COVERS_BESIDE_COUNTS = CoversBesideCounts()

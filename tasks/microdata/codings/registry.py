@@ -3,29 +3,32 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sfumato.tasks.microdata.codings.ends import code_bottom, code_top, find_bottom, find_top
-from sfumato.tasks.microdata.codings.rounds import code_round
-from sfumato.tasks.microdata.codings.shifts import code_shift
-from sfumato.tasks.microdata.codings.texts import code_fold, code_prefix, code_unite, find_fold
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.schema.codings.declared import CodedColumn
 
-CODINGS: Mapping[str, Callable[[Column, Any, Any], Column]] = {
-    "shift": code_shift,
-    "bottom": code_bottom,
-    "top": code_top,
-    "round": code_round,
-    "unite": code_unite,
-    "prefix": code_prefix,
-    "fold": code_fold,
-}
+CODINGS: Mapping[str, Callable[[Column, Any, Any], Column]] = Entries(
+    "sfumato.tasks.microdata.codings",
+    {
+        "shift": "shifts:code_shift",
+        "bottom": "ends:code_bottom",
+        "top": "ends:code_top",
+        "round": "rounds:code_round",
+        "unite": "texts:code_unite",
+        "prefix": "texts:code_prefix",
+        "fold": "texts:code_fold",
+    },
+)
 """A coded column, from the column, what is declared of it, and what was found, if anything is."""
 
-FINDERS: Mapping[str, Callable[[Column, Any], Any]] = {
-    "bottom": find_bottom,
-    "top": find_top,
-    "fold": find_fold,
-}
+FINDERS: Mapping[str, Callable[[Column, Any], Any]] = Entries(
+    "sfumato.tasks.microdata.codings",
+    {
+        "bottom": "ends:find_bottom",
+        "top": "ends:find_top",
+        "fold": "texts:find_fold",
+    },
+)
 """What is computed of a column's rows once, as JSON has it."""
 
 

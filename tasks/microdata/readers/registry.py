@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.microdata.readers import columnar, delimited, excel
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.microdata.readers.reader import Reader
-from sfumato.tasks.microdata.readers.statistical import spss, stata
 
-READERS: Mapping[str, Reader] = {
-    "csv": delimited,
-    "parquet": columnar,
-    "excel": excel,
-    "stata": stata,
-    "spss": spss,
-}
+READERS: Mapping[str, Reader] = Entries(
+    "sfumato.tasks.microdata.readers",
+    {
+        "csv": "delimited",
+        "parquet": "columnar",
+        "excel": "excel",
+        "stata": "statistical:stata",
+        "spss": "statistical:spss",
+    },
+)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.microdata.databases.registry import read_query
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.notation.address import holds_secret
 from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
@@ -89,6 +88,8 @@ def find_table(
     if source.query is None:
         files = source_files(source, base, environ, scratch)
         return _of_files(_with_notation(source, files, options), files, options)
+    from sfumato.tasks.microdata.databases.registry import read_query
+
     found, way = read_query(source, environ)
     parts = {name: {source.uri: column} for name, column in found.items()}
     source, types = _spelled(source, parts, way, options)

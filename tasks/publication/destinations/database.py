@@ -20,6 +20,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination
 from sfumato.tasks.publication.destinations.destination import (
+    DestinationKind,
     another_release,
     require_same_line,
     withdrawn_there,
@@ -199,3 +200,6 @@ class SchemasOfLine:
 
     def _name(self, number: str) -> str:
         return f"{self._base}_{number}"
+
+
+DATABASE = DestinationKind(DatabaseDestination, open_database)

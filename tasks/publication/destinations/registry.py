@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.publication.destinations.database import open_database
-from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.publication.destinations.destination import DestinationKind
-from sfumato.tasks.publication.destinations.store import open_store
 
-DESTINATIONS: Mapping[str, DestinationKind] = {
-    "store": DestinationKind(StoreDestination, open_store),
-    "database": DestinationKind(DatabaseDestination, open_database),
-}
+DESTINATIONS: Mapping[str, DestinationKind] = Entries(
+    "sfumato.tasks.publication.destinations",
+    {
+        "store": "store:STORE",
+        "database": "database:DATABASE",
+    },
+)

@@ -30,6 +30,7 @@ from sfumato.tasks.publication.destinations.bucket_client import open_bucket
 from sfumato.tasks.publication.destinations.catalogue import catalogue_of
 from sfumato.tasks.publication.destinations.declared import StoreDestination
 from sfumato.tasks.publication.destinations.destination import (
+    DestinationKind,
     another_release,
     require_same_line,
     withdrawn_there,
@@ -230,3 +231,6 @@ def _digest_in(manifest: bytes) -> str:
 
 def _stated(file: Mapping[str, Any]) -> str:
     return str(file["hash"]).removeprefix("sha256:")
+
+
+STORE = DestinationKind(StoreDestination, open_store)

@@ -5,7 +5,7 @@ it (see `expectations.measures.occurrences`). Published beside the data, so that
 estimate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.query.question.relations import tables_of_counts
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -55,3 +56,10 @@ def _table(admitted: pa.Table, name: str, sizes: np.ndarray) -> pa.Table:
     expected = np.empty(len(order))
     expected[order] = expected_occurrences(sizes, cover(group, codes, values))
     return admitted.append_column(expected_name(name), as_array(expected, pa.float64()))
+
+
+def _names(declared: Terms, _sensitive: Sequence[str]) -> Sequence[str]:
+    return [help_name(name) for name in declared.named("quasi-identifier")]
+
+
+COLUMNS = HelpTables(_names, tables_of_columns)

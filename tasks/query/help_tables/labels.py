@@ -23,6 +23,7 @@ from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, 
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
 from sfumato.tasks.query.behind_labels.scales import Scale, scale_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import MOST, is_listed, values_of_label
+from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.hierarchy_rules import Prefixes
 from sfumato.tasks.schema.names import safe_name
@@ -169,3 +170,14 @@ def _spans(labels: Sequence[Between], scale: Scale) -> list[tuple[int, int]]:
 def _known_values(admitted: Admitted, column: DeclaredColumn) -> Iterator[Any]:
     values = (value for value in values_of_label(admitted, column) if value is not None)
     return iter(dict.fromkeys(values))
+
+
+def _names(declared: Terms, _sensitive: Sequence[str]) -> Sequence[str]:
+    return names_of_label_tables(declared) if declared.form.tells_labels else []
+
+
+def _build(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
+    return label_tables(tables, declared) if declared.form.tells_labels else {}
+
+
+LABELS = HelpTables(_names, _build)

@@ -19,6 +19,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.schema.names import safe_name
 
 _GROUP_ID, _COUNT = "group_id", "count"
@@ -222,3 +223,10 @@ def _decimals(units: np.ndarray, digits: int) -> pa.Array:
         words[:, 0], words[:, 1] = units & _WORD, (units >> 64) & _WORD
     type_ = pa.decimal128(_DIGITS, digits)
     return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(words.tobytes())])
+
+
+def _names(declared: Terms, sensitive: Sequence[str]) -> Sequence[str]:
+    return [help_name(name) for name in helped_columns(declared) if name in sensitive]
+
+
+ROWS = HelpTables(_names, tables_of_rows)

@@ -7,7 +7,7 @@ rows, of which any may be the selected ones.
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.redistributed.redistributed import groups
 from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with_possible_hits
 from sfumato.tasks.query.help_tables.subdomain_nodes import read_nodes
+from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.schema.names import TARGETS
 
 
@@ -37,3 +38,10 @@ def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dic
     copies = np.repeat(shown.group, shown.count)
     bounds = bounds_of_hits(copies, least, greatest, nodes.values, name)
     return {help_name(name): with_possible_hits(bounds, seen.sizes)}
+
+
+def _names(_declared: Terms, sensitive: Sequence[str]) -> Sequence[str]:
+    return [help_name(name) for name in sensitive]
+
+
+SUBDOMAINS = HelpTables(_names, tables_of_subdomains)

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.query.sql.columns import columns
-from sfumato.tasks.query.sql.labels import labels
-from sfumato.tasks.query.sql.rows import rows
-from sfumato.tasks.query.sql.subdomains import subdomains
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.query.sql.way import SqlWay
 
-SQL_WAYS: Mapping[str, SqlWay] = {
-    "rows": rows,
-    "columns": columns,
-    "subdomains": subdomains,
-    "labels": labels,
-}
+SQL_WAYS: Mapping[str, SqlWay] = Entries(
+    "sfumato.tasks.query.sql",
+    {
+        "rows": "rows:rows",
+        "columns": "columns:columns",
+        "subdomains": "subdomains:subdomains",
+        "labels": "labels:labels",
+    },
+)

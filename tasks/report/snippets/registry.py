@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.report.snippets.columns import columns
-from sfumato.tasks.report.snippets.labels import labels
-from sfumato.tasks.report.snippets.rows import rows
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.report.snippets.snippet import Snippet
-from sfumato.tasks.report.snippets.subdomains import subdomains
 
-SNIPPETS: Mapping[str, Snippet] = {
-    "rows": rows,
-    "columns": columns,
-    "subdomains": subdomains,
-    "labels": labels,
-}
+SNIPPETS: Mapping[str, Snippet] = Entries(
+    "sfumato.tasks.report.snippets",
+    {
+        "rows": "rows:rows",
+        "columns": "columns:columns",
+        "subdomains": "subdomains:subdomains",
+        "labels": "labels:labels",
+    },
+)

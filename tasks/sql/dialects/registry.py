@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.sql.dialects.dialect import Dialect
-from sfumato.tasks.sql.dialects.duckdb import duckdb
-from sfumato.tasks.sql.dialects.mariadb import mariadb
-from sfumato.tasks.sql.dialects.postgres import postgres
-from sfumato.tasks.sql.dialects.sqlite import sqlite
 
-DIALECTS: Mapping[str, Dialect] = {
-    "duckdb": duckdb,
-    "postgres": postgres,
-    "sqlite": sqlite,
-    "mariadb": mariadb,
-}
+DIALECTS: Mapping[str, Dialect] = Entries(
+    "sfumato.tasks.sql.dialects",
+    {
+        "duckdb": "duckdb:duckdb",
+        "postgres": "postgres:postgres",
+        "sqlite": "sqlite:sqlite",
+        "mariadb": "mariadb:mariadb",
+    },
+)

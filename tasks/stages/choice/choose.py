@@ -1,9 +1,9 @@
 """Choose: what a spec leaves to be chosen, once for the line."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.expectations.errors import Fault
-from sfumato.tasks.candidates.choice.choose import Tried, choose
 from sfumato.tasks.candidates.choice.frozen import frozen_choice
 from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import Terms
@@ -12,6 +12,9 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.coded.choices import keep_choice
 from sfumato.tasks.stages.stage import CHOICE, read_note, write_note
+
+if TYPE_CHECKING:
+    from sfumato.tasks.candidates.choice.choose import Tried
 
 
 def choose_terms(
@@ -42,6 +45,8 @@ def choose_terms(
         raise Fault("terms that are to be chosen come without candidates")
     known = frozen_choice(terms, line)
     if known is None:
+        from sfumato.tasks.candidates.choice.choose import choose  # with all that may be tried
+
         microdata = with_hierarchies(load(deidentified), terms.all_hierarchies)
         best, tried = choose(microdata, terms, choosing, randomness)
         known = best.model_dump(mode="json", by_alias=True)
@@ -53,6 +58,6 @@ def choose_terms(
     return chosen
 
 
-def _noted(tried: Tried) -> dict[str, object]:
+def _noted(tried: "Tried") -> dict[str, object]:
     """A candidate and its score, for the private report."""
     return {**tried.choice.model_dump(mode="json", by_alias=True), "score": tried.score}

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
-from sfumato.tasks.verification.elsewhere.store import StoreDirectory
-from sfumato.tasks.verification.elsewhere.web import WebDirectory
 
-PLACES: Mapping[str, Callable[[str, Mapping[str, str]], PlaceElsewhere]] = {
-    "http": WebDirectory,
-    "https": WebDirectory,
-    "s3": StoreDirectory,
-}
+PLACES: Mapping[str, Callable[[str, Mapping[str, str]], PlaceElsewhere]] = Entries(
+    "sfumato.tasks.verification.elsewhere",
+    {
+        "http": "web:WebDirectory",
+        "https": "web:WebDirectory",
+        "s3": "store:StoreDirectory",
+    },
+)

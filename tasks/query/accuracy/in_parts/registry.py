@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.query.accuracy.in_parts.conditions import counts_in_parts, ranges_in_parts
-from sfumato.tasks.query.accuracy.in_parts.vectors import VectorsInParts
 from sfumato.tasks.query.accuracy.original import OriginalInParts
 from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.engines.engine import Engine
@@ -23,8 +22,11 @@ class QueriesInParts(Protocol):
 
 IN_PARTS: Mapping[
     str, Callable[[Any, Aggregate, Engine, Release, OriginalInParts], QueriesInParts]
-] = {
-    "range": ranges_in_parts,
-    "arbitrary": VectorsInParts,
-    "counts": counts_in_parts,
-}
+] = Entries(
+    "sfumato.tasks.query.accuracy.in_parts",
+    {
+        "range": "conditions:ranges_in_parts",
+        "arbitrary": "vectors:VectorsInParts",
+        "counts": "conditions:counts_in_parts",
+    },
+)

@@ -3,20 +3,21 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import Queries
-from sfumato.tasks.query.accuracy.workloads.arbitrary import ArbitraryQueries
-from sfumato.tasks.query.accuracy.workloads.counts import CountsQueries
-from sfumato.tasks.query.accuracy.workloads.range import RangeQueries
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 
 Drawing = Callable[[Any, Aggregate, Engine, Release, Microdata], Queries]
 """Makes queries of a workload's parameters, on an engine and on the original."""
 
-WORKLOADS: Mapping[str, Drawing] = {
-    "range": RangeQueries,
-    "arbitrary": ArbitraryQueries,
-    "counts": CountsQueries,
-}
+WORKLOADS: Mapping[str, Drawing] = Entries(
+    "sfumato.tasks.query.accuracy.workloads",
+    {
+        "range": "range:RangeQueries",
+        "arbitrary": "arbitrary:ArbitraryQueries",
+        "counts": "counts:CountsQueries",
+    },
+)

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.query.question.ways.columns import columns
-from sfumato.tasks.query.question.ways.labels import labels
-from sfumato.tasks.query.question.ways.rows import rows
-from sfumato.tasks.query.question.ways.subdomains import subdomains
+from sfumato.expectations.entries import Entries
 from sfumato.tasks.query.question.ways.way import Way
 
-WAYS: Mapping[str, Way] = {
-    "rows": rows,
-    "columns": columns,
-    "subdomains": subdomains,
-    "labels": labels,
-}
+WAYS: Mapping[str, Way] = Entries(
+    "sfumato.tasks.query.question.ways",
+    {
+        "rows": "rows:rows",
+        "columns": "columns:columns",
+        "subdomains": "subdomains:subdomains",
+        "labels": "labels:labels",
+    },
+)

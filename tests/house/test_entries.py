@@ -1,0 +1,67 @@
+"""Registries import their entries when they are named: all lead somewhere, and none points back."""
+
+import tomllib
+from importlib import import_module
+
+import pytest
+
+from sfumato.expectations.entries import Entries
+from tests.house.survey import ROOT, entries, graph
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: f"{entry.registry}-{entry.name}")
+def test_every_entry_is_there(entry):
+    module = import_module(entry.module)
+    assert not entry.attribute or hasattr(module, entry.attribute)
+
+
+def test_there_are_registries_of_every_kind():
+    assert len({entry.registry for entry in entries()}) >= 20
+
+
+def test_no_entry_points_back():
+    """The contract of layers inside `tasks`, with the arrows that the linter does not see."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = [
+        one for one in content["tool"]["importlinter"]["contracts"] if "containers" in one
+    ]
+    layers = [set(line.split(" | ")) for line in contract["layers"]]
+    found = graph().find_illegal_dependencies_for_layers(
+        layers=layers, containers=set(contract["containers"])
+    )
+    assert {(one.importer, one.imported) for one in found} == set()
+
+
+class TestEntries:
+    """What a registry does with its entries."""
+
+    @pytest.fixture
+    def numbers(self):
+        """A registry of two, one of them a module."""
+        return Entries("collections", {"mapping": "abc:Mapping", "all": "abc"})
+
+    def test_an_entry_is_an_attribute_or_a_module(self, numbers):
+        import collections.abc
+
+        assert numbers["mapping"] is collections.abc.Mapping
+        assert numbers["all"] is collections.abc
+
+    def test_nothing_is_imported_before_an_entry_is_named(self):
+        registry = Entries("tests.house", {"missing": "nowhere:Nothing"})
+        assert list(registry) == ["missing"]
+        assert "missing" in registry
+        assert len(registry) == 1
+        with pytest.raises(ModuleNotFoundError):
+            registry["missing"]
+
+    def test_an_unknown_name_is_in_none(self, numbers):
+        assert "nobody" not in numbers
+        assert numbers.get("nobody") is None
+        with pytest.raises(KeyError):
+            numbers["nobody"]
+
+    def test_entries_are_added_replaced_and_taken_away(self, numbers):
+        numbers["three"] = numbers["all"] = 3
+        assert dict(numbers.items()) == {"mapping": numbers["mapping"], "all": 3, "three": 3}
+        del numbers["three"]
+        assert list(numbers) == ["mapping", "all"]
