@@ -36,7 +36,7 @@ from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.query.accuracy.original import Original
+from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows

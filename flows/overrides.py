@@ -14,7 +14,7 @@ from sfumato.flows.documents import parse_yaml, yaml_fault
 from sfumato.flows.spec_parts import StrictPart
 from sfumato.tasks.declaration.terms import Format
 from sfumato.tasks.microdata.readers.declared import Address
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.nesting import NestingError
 
 

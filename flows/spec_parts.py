@@ -21,7 +21,7 @@ from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.stated.dossier import DossierStatements
 from sfumato.tasks.schema.strata import Stratum

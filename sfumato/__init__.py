@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
     from sfumato.flows.api.published import VerifiedRelease
     from sfumato.flows.api.tables import SchemaColumn
-    from sfumato.tasks.query.rest import Rest
+    from sfumato.tasks.query.question.rest import Rest
 
     __version__: str
 
@@ -75,7 +75,7 @@ _HOMES = {
     "sfumato.flows.api.private_result": ("PrivateResult", "ReleasedVersion"),
     "sfumato.flows.api.published": ("VerifiedRelease",),
     "sfumato.flows.api.tables": ("SchemaColumn",),
-    "sfumato.tasks.query.rest": ("Rest",),
+    "sfumato.tasks.query.question.rest": ("Rest",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

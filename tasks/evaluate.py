@@ -15,9 +15,9 @@ from sfumato.tasks.parts.divided import is_divided
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.query.accuracy.original import Original
+from sfumato.tasks.query.accuracy.parameters import Evaluation
+from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.watched.summary import summary
 from sfumato.tasks.stages.evaluate import (
     evaluate_candidate,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
 from sfumato.tasks.query.bounds.bounds import Bounds, above, below, nearest
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sfumato.tasks.query.answer import Answer
+    from sfumato.tasks.query.inquiries.answer import Answer
 
 _SHOWN = 60  # rows
 _LARGE = 1 << 63
@@ -58,7 +58,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it; bounds that are no integers are floats rounded outward."""
-        from sfumato.tasks.query.answer import document
+        from sfumato.tasks.query.inquiries.answer import document
 
         return document(self._found)
 
@@ -78,7 +78,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         """
         import pyarrow as pa
 
-        from sfumato.tasks.query.answer import by_name
+        from sfumato.tasks.query.inquiries.answer import by_name
 
         return pa.table(by_name(self._arrow_columns()))
 
@@ -153,7 +153,7 @@ def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.
     """The columns that bounds of an aggregate take."""
     import pyarrow as pa
 
-    from sfumato.tasks.query.answer import DOUBTS
+    from sfumato.tasks.query.inquiries.answer import DOUBTS
 
     lower = _rounded([one.lower for one in bounds], below)
     estimate = _rounded([one.estimate for one in bounds], nearest)

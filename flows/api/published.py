@@ -11,14 +11,14 @@ from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.frames import arrow_table
 from sfumato.flows.api.markup import table_html
 from sfumato.flows.api.tables import PublishedTables, SchemaColumn
-from sfumato.tasks.query.conversation import Conversation
+from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.verification.record import Standing, files_as_they_stand, require_unchanged
 
 if TYPE_CHECKING:
     import duckdb
 
     from sfumato.tasks.declaration.opened import Release
-    from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+    from sfumato.tasks.query.sql.marginal_counts import Estimator
     from sfumato.tasks.verification.way_in import WayIn
 
 

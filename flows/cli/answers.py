@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.cli.show import document, failure, say
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
-    from sfumato.tasks.query.answer import Answer
+    from sfumato.tasks.query.inquiries.answer import Answer
 
 _SIX_DIGITS = 100_000
 _DECIMALS = 20
@@ -25,7 +25,7 @@ def answer_as(found: "Answer", format_: str, place: str = "") -> None:
     Notes are a part of JSON; beside a table they go to whoever watches, after the `place` of the
     query in its file.
     """
-    from sfumato.tasks.query.answer import document as as_document
+    from sfumato.tasks.query.inquiries.answer import document as as_document
 
     if format_ == "json":
         document(as_document(found), "json")
@@ -68,7 +68,7 @@ def refusal_as(refused: RefusedQuery, format_: str) -> None:
 
 def _as_csv(answer: Mapping[str, Any]) -> None:
     """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
-    from sfumato.tasks.query.answer import by_name
+    from sfumato.tasks.query.inquiries.answer import by_name
 
     columns = by_name(_flat(answer))
     shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
@@ -97,7 +97,7 @@ def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _sides(name: str, bounds: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    from sfumato.tasks.query.answer import DOUBTS
+    from sfumato.tasks.query.inquiries.answer import DOUBTS
 
     for side in ("lower", "upper", "estimate"):
         yield f"{name}_{side}", [one[side] for one in bounds]

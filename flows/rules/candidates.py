@@ -16,11 +16,7 @@ from sfumato.tasks.partitions.aimed.parameters import (
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.partitions.wish import AutoParameters
-from sfumato.tasks.query.accuracy.workloads.parameters import (
-    ArbitraryWorkload,
-    RangeWorkload,
-    Workload,
-)
+from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload, RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED
 
 _KEYS: tuple[dict[str, str], ...] = (  # the plainest first

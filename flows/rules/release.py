@@ -10,7 +10,7 @@ from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.publication.destinations.declared import LONGEST_SCHEMA
-from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
+from sfumato.tasks.query.accuracy.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED
 
 

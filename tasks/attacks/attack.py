@@ -16,8 +16,8 @@ from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.vectors import vectors
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.question.ways import relations
 
 IDENTITIES = "identities"
 """What is attacked where no column is sensitive, as `form.protects` calls it."""

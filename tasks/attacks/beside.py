@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 

@@ -10,7 +10,7 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import only_groups
 from sfumato.tasks.forms.recoded.recoded import TABLE
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 _MOST = 500_000_000  # pairs of a group and a person

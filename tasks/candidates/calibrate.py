@@ -10,13 +10,16 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.calibrated.factors import read_factors
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.published_columns import NotDirectError
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
-from sfumato.tasks.query.intervals.calibration.queries import QUERIES, QueriesOnOriginal
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.help_tables.registry import build_help_tables
+from sfumato.tasks.query.intervals.calibration import (
+    QUERIES,
+    DrawnConditions,
+    QueriesOnOriginal,
+    calibrate,
+)
+from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.sql.session import session
 

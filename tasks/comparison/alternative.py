@@ -28,9 +28,9 @@ from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.language.several import read_inquiries
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages.anonymize import make_candidate_of_part
 from sfumato.tasks.trials.trial import Trial, run_trial
 

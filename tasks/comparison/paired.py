@@ -13,7 +13,8 @@ from sfumato.expectations.exact import is_ordered
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.query.accuracy.workloads.conditions import (
+from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order
+from sfumato.tasks.query.accuracy.drawing import (
     among,
     between,
     column_named,
@@ -21,13 +22,12 @@ from sfumato.tasks.query.accuracy.workloads.conditions import (
     end_of_window,
     equals,
 )
-from sfumato.tasks.query.accuracy.workloads.parameters import (
+from sfumato.tasks.query.accuracy.parameters import (
     ArbitraryWorkload,
     CountsWorkload,
     RangeWorkload,
     Workload,
 )
-from sfumato.tasks.query.accuracy.workloads.sets import some_in_random_order
 from sfumato.tasks.schema.files import read_bytes, read_json
 
 _LIST, _ROWS = "queries.json", "picked-rows"

@@ -14,14 +14,13 @@ import numpy as np
 from sfumato.expectations.exact import exact
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.query.accuracy.truth import as_fraction, read_help
-from sfumato.tasks.query.accuracy.vectors import vectors
-from sfumato.tasks.query.bounds.counted_values import CountedValues
-from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 Ends = tuple[Fraction | None, Fraction | None]

@@ -30,7 +30,7 @@ from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.query.accuracy.workloads.parameters import Workload
+from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.trials.processes import worker_processes
 

@@ -19,7 +19,7 @@ from sfumato.tasks.private.people.in_parts.maps import MapInParts
 from sfumato.tasks.private.people.store import has_map, map_in_parts
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.query.accuracy.original import OriginalInParts
+from sfumato.tasks.query.accuracy.truth import OriginalInParts
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 

@@ -14,7 +14,7 @@ from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.composed.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.manifest import files, manifest
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.stated.little_left import little_left

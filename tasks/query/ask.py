@@ -1,15 +1,16 @@
-"""Answers to aggregate queries on a release, with bounds that surely contain the truth.
+"""Answers to aggregate queries on a release, with bounds that contain the truth.
 
 The truth is that over the represented rows. How bounds come about depends on the form: one engine
 per kind of form takes a question and returns the rows of its answer.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from sfumato.expectations.errors import Fault, QueryError
 from sfumato.expectations.exact import TooManyDigits
@@ -17,22 +18,23 @@ from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.build import help_names
-from sfumato.tasks.query.in_databases.single import inquiry_of
+from sfumato.tasks.query.help_tables.registry import help_names
+from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
-from sfumato.tasks.query.inquiries.one_after_another import one_after_another
-from sfumato.tasks.query.inquiries.ordering import AnsweredRow
-from sfumato.tasks.query.intervals.reasons import with_reason
+from sfumato.tasks.query.inquiries.ordering import AnsweredRow, one_after_another
+from sfumato.tasks.query.intervals.shapes import with_reason
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
+from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import ConstantColumn, Inquiry, SeveralInquiries
-from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn, Question
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.single import inquiry_of
 from sfumato.tasks.sql.parted import TableInParts
+
+_QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
 
 
 def answer(
@@ -263,3 +265,44 @@ def _not_represented(declared: Declared) -> dict[str, int]:
     rows = declared.rows
     left_out = {"nulls": rows.dropped_for_nulls, "suppressed": rows.suppressed}
     return left_out | ({"versions": rows.not_represented_versions} if declared.composed else {})
+
+
+class Conversation:
+    """Queries on one release, one after the other, until the `with` block ends."""
+
+    def __init__(self, release: Release) -> None:
+        """Open nothing yet."""
+        self._release, self._asked = release, 0
+        self._open: dict[Estimator, OpenTables] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def answer(
+        self, sql: str, estimator: Estimator = "weighted", own: OwnTables | None = None
+    ) -> Answer:
+        """Answer a query, as `answer` does.
+
+        Raises:
+            QueryError: where the query is not allowed, or cannot be evaluated.
+            Fault: where what was found cannot be right.
+            InputError: where a file of the release is missing.
+        """
+        if self._asked == _QUESTIONS:
+            self._stack.close()
+            self._open, self._asked = {}, 0
+        self._asked += 1
+        if estimator not in self._open:
+            sensitive = self._release.declared.named("sensitive")
+            opened = open_release(self._release, sensitive, estimator)
+            self._open[estimator] = self._stack.enter_context(opened)
+        return answer_with(self._open[estimator], self._release, sql, own)

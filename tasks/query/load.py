@@ -16,10 +16,9 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.help_tables.rows import help_name
-from sfumato.tasks.query.in_databases.arrays import arrays_name, arrays_table
-from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.views import bounds_function, groups_view
+from sfumato.tasks.query.sql.views import arrays_name, arrays_table, bounds_function, groups_view
 from sfumato.tasks.sql.dialects.dialect import Dialect, Made
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
 from sfumato.tasks.sql.statements import analyze, drop_tables

@@ -23,15 +23,15 @@ from sfumato.tasks.publication.life.accuracy import record_accuracy
 from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import pending_versions
+from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
-from sfumato.tasks.query.accuracy.original import Original
+from sfumato.tasks.query.accuracy.parameters import Evaluation
+from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import (
     BrokenWord,
     MeasuredBounds,
     judge_usefulness,
 )
-from sfumato.tasks.query.accuracy.vectors import codes_as_published
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.validate import sealed_candidate

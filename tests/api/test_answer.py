@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.markup import IntervalScale
-from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely
+from sfumato.tasks.query.inquiries.answer import Answer
 from tests.corpus.lines import CORPUS
 
 RELEASES = sorted(CORPUS.glob("format-*/public/*/0001"))

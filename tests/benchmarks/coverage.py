@@ -32,16 +32,16 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
-from sfumato.tasks.query.intervals.calibration.queries import (
+from sfumato.tasks.query.help_tables.registry import build_help_tables
+from sfumato.tasks.query.intervals.calibration import (
     QUERIES,
+    DrawnConditions,
     MeasuredQuery,
     QueriesOnOriginal,
+    calibrate,
 )
-from sfumato.tasks.query.intervals.laws.spread import ExtremeSpread
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.intervals.registry import LIKELY
+from sfumato.tasks.query.intervals.spread import ExtremeSpread
 from sfumato.tasks.sql.session import session
 from tests.adult import ADULT, HIERARCHIES, NUMBERS
 from tests.adult import HEADER as ADULT_COLUMNS

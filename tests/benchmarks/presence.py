@@ -27,11 +27,11 @@ from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverPara
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.diagnostics.exposure import exposure
-from sfumato.tasks.query.accuracy.workloads.counts import CountsQueries
-from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
+from sfumato.tasks.query.accuracy.conditions import CountsQueries
+from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from sfumato.tasks.query.ask import engine
-from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.question.aggregate import ROWS as COUNTED
+from sfumato.tasks.query.help_tables.registry import build_help_tables
+from sfumato.tasks.query.question.question import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
 

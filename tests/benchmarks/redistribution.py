@@ -25,8 +25,8 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.query.accuracy.evaluate import evaluate
-from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.accuracy.parameters import RangeWorkload
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
 

@@ -28,7 +28,7 @@ from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate
-from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
+from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from tests.benchmarks.comers import ID
 from tests.lines import prepare, publish_prepared
 

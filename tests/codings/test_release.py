@@ -19,8 +19,8 @@ from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.usefulness import NOT_JUDGED
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.report.watched.summary import summary
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity

@@ -30,7 +30,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.coded.choices import keep_choice
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
 from tests.release.evolving import Evolving

@@ -16,8 +16,8 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files
 from sfumato.tasks.publication.versions import read_record
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.query.inquiries.answer import document
 from tests.corpus.lines import CONTINUED, PASSPHRASE, VERSIONS, as_told, frozen_lines
 
 LINES = frozen_lines()

@@ -17,8 +17,8 @@ from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.main import run
 from sfumato.flows.cli.terminal import one_line, visible
 from sfumato.tasks.private.progress import listening, say, stage
-from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.answer import Answer
 from tests.release.small import Small, people
 
 NASTY = [

@@ -4,9 +4,9 @@ from statistics import median
 
 from sqlglot import exp
 
+from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpBounds
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.question.aggregates.kind import AggregateKind, HelpBounds
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 
 _LOW, _HIGH = AGGREGATES["min"], AGGREGATES["max"]
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.accuracy.parameters import Evaluation
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.house.middle import MODE, middle

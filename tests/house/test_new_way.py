@@ -14,7 +14,7 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import HELP_TABLES
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from tests.house.turned import turned

@@ -10,10 +10,9 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
-from sfumato.tasks.query.intervals.calibration.queries import FamilyKey, MeasuredQuery
-from sfumato.tasks.query.intervals.calibration.queries import QueriesOnOriginal as Asking
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.intervals.calibration import DrawnConditions, FamilyKey, MeasuredQuery
+from sfumato.tasks.query.intervals.calibration import QueriesOnOriginal as Asking
+from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.sql.session import session
 from tests.query.worlds import column, declare, with_help

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.flows.cli.answers import answer_as
-from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.answering import EXACT, NOTHING, OUTSIDE, SMALL
 from tests.intervals.releases import DECLARED, published, wages, with_factors
 from tests.query.worlds import answers_on

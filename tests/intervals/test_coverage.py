@@ -5,10 +5,10 @@ import pytest
 
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
-from sfumato.tasks.query.intervals.laws.grouped import LikelySum
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.intervals.calibration import calibrate
+from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.registry import LIKELY
+from sfumato.tasks.query.intervals.sums import LikelySum
 from tests.intervals.releases import measure, published, wages
 
 LEAST = 0.93

@@ -13,14 +13,15 @@ from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.calibrated.factors import FACTORS, freeze_factors, read_factors
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.calibration.factor import (
+from sfumato.tasks.query.intervals.calibration import (
     FEWEST,
+    QUERIES,
+    MeasuredQuery,
+    calibrate,
     conformal_quantile,
     factor_of,
 )
-from sfumato.tasks.query.intervals.calibration.queries import QUERIES, MeasuredQuery
-from sfumato.tasks.query.intervals.laws.spread import NumberSpread, SelectedSize
+from sfumato.tasks.query.intervals.spread import NumberSpread, SelectedSize
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.stated.intervals import (
     FIRST_GRID,

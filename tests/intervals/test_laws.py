@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.query.intervals.laws.counts import CountLaw, ShuffledGroups, hypergeometric
-from sfumato.tasks.query.intervals.laws.covariates import GroupedNumbers, SelectedOfGroups
-from sfumato.tasks.query.intervals.laws.extremes import (
+from sfumato.tasks.query.intervals.counts import CountLaw, ShuffledGroups, hypergeometric
+from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.spread import (
+    Z95,
     ExtremeLaw,
+    ExtremeSpread,
+    NumberSpread,
+    SelectedSize,
+    deviations_of,
     extreme_law,
+    log_tail,
     missed_of_groups,
 )
-from sfumato.tasks.query.intervals.laws.grouped import LikelySum
-from sfumato.tasks.query.intervals.laws.normal import Z95, deviations_of, log_tail
-from sfumato.tasks.query.intervals.laws.spread import ExtremeSpread, NumberSpread, SelectedSize
+from sfumato.tasks.query.intervals.sums import LikelySum
 
 SIZE = SelectedSize(100, 10)
 

@@ -13,23 +13,21 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.in_databases.single import read_question
-from sfumato.tasks.query.intervals import reasons
-from sfumato.tasks.query.intervals.beside_rows.exact_rows import NumbersOfRows
-from sfumato.tasks.query.intervals.beside_rows.missing import numbers_where_known
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.laws.covariates import (
+from sfumato.tasks.query.intervals import shapes
+from sfumato.tasks.query.intervals.calibration import calibrate
+from sfumato.tasks.query.intervals.covariates import (
     Binned,
     Covariates,
     Deviations,
     GroupedNumbers,
     SelectedOfGroups,
 )
-from sfumato.tasks.query.intervals.laws.normal import Z95
-from sfumato.tasks.query.intervals.shapes.alike import ALIKE
-from sfumato.tasks.query.intervals.shapes.families import family_of
-from sfumato.tasks.query.intervals.shapes.shape import shape_of
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.intervals.exact_rows import NumbersOfRows
+from sfumato.tasks.query.intervals.laws_of_column import numbers_where_known
+from sfumato.tasks.query.intervals.shapes import ALIKE, family_of, shape_of
+from sfumato.tasks.query.intervals.spread import Z95
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.sql.single import read_question
 from tests.intervals.releases import measure, wages
 from tests.query.worlds import answers_on, column, declare
 from tests.release.small import SPEC, people
@@ -130,7 +128,7 @@ def test_whose_nulls_are_passed_over_has_an_interval_or_says_why_not(made, facto
         likely = row["x"].likely
         if family is None:
             assert likely.interval is None, asked
-            assert likely.reason == reasons.OUTSIDE, asked
+            assert likely.reason == shapes.OUTSIDE, asked
         else:
             low, high = likely.interval
             assert row["x"].lower <= low <= row["x"].estimate <= high <= row["x"].upper, asked

@@ -13,26 +13,17 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.beside_rows.spreads_of_rows import spreads_of_rows
-from sfumato.tasks.query.intervals.calibration.truth import TruthOfColumn
-from sfumato.tasks.query.intervals.laws.covariates import (
-    Binned,
-    Covariates,
-    SelectedOfGroups,
-)
-from sfumato.tasks.query.intervals.laws.quantiles import (
-    AskedPlace,
-    QuantileSpread,
-    expected_places,
-)
-from sfumato.tasks.query.intervals.laws.spread import SelectedSize
-from sfumato.tasks.query.intervals.laws.squares import squares_spread
-from sfumato.tasks.query.intervals.shapes.alike import ALIKE, name_of
-from sfumato.tasks.query.intervals.shapes.families import FAMILIES
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.intervals.calibration import TruthOfColumn
+from sfumato.tasks.query.intervals.covariates import Binned, Covariates, SelectedOfGroups
+from sfumato.tasks.query.intervals.quantiles import AskedPlace, QuantileSpread, expected_places
+from sfumato.tasks.query.intervals.registry import LIKELY
+from sfumato.tasks.query.intervals.shapes import ALIKE, FAMILIES, name_of
+from sfumato.tasks.query.intervals.spread import SelectedSize
+from sfumato.tasks.query.intervals.spreads_of_rows import spreads_of_rows
+from sfumato.tasks.query.intervals.sums import squares_spread
+from sfumato.tasks.query.question.question import Aggregate
 from tests.intervals.releases import DECLARED, measure, published, wages, with_factors
 from tests.query.worlds import answers_on
 

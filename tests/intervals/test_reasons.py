@@ -4,23 +4,23 @@ import pytest
 
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.intervals import reasons
+from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.query.intervals import shapes
 from tests.release.evolving import evolve
 from tests.release.small import SPEC, Small, people
 
 WIDE = "FROM microdata WHERE age BETWEEN 25 AND 44"
 ASKED = {
-    f"SELECT STDDEV(wage) x {WIDE} OR age = 60": reasons.OUTSIDE,
-    f"SELECT MEDIAN(wage) x {WIDE} OR age = 60": reasons.OUTSIDE,
-    f"SELECT QUANTILE_CONT(wage, 0.999) x {WIDE}": reasons.OUTSIDE,
-    f"SELECT SUM(wage * age) x {WIDE}": reasons.CALCULATED,
-    f"SELECT SUM(wage * age) / SUM(age) x {WIDE}": reasons.CALCULATED,
-    f"SELECT MAX(wage) - AVG(wage) x {WIDE}": reasons.CALCULATED,
-    f"SELECT AVG(age) + 1 x {WIDE}": reasons.EXACT,
-    "SELECT AVG(wage) x FROM microdata WHERE age = 999": reasons.NOTHING,
-    "SELECT SUM(wage * age) x FROM microdata WHERE age = 999": reasons.NOTHING,
+    f"SELECT STDDEV(wage) x {WIDE} OR age = 60": shapes.OUTSIDE,
+    f"SELECT MEDIAN(wage) x {WIDE} OR age = 60": shapes.OUTSIDE,
+    f"SELECT QUANTILE_CONT(wage, 0.999) x {WIDE}": shapes.OUTSIDE,
+    f"SELECT SUM(wage * age) x {WIDE}": shapes.CALCULATED,
+    f"SELECT SUM(wage * age) / SUM(age) x {WIDE}": shapes.CALCULATED,
+    f"SELECT MAX(wage) - AVG(wage) x {WIDE}": shapes.CALCULATED,
+    f"SELECT AVG(age) + 1 x {WIDE}": shapes.EXACT,
+    "SELECT AVG(wage) x FROM microdata WHERE age = 999": shapes.NOTHING,
+    "SELECT SUM(wage * age) x FROM microdata WHERE age = 999": shapes.NOTHING,
 }
 
 
@@ -62,4 +62,4 @@ def test_a_form_without_a_law_says_so_in_each_answer(tmp_path):
     release = open_release(directory)
     assert release.declared.intervals.families == ()
     asked = "SELECT COUNT(*) x FROM microdata WHERE age BETWEEN 18 AND 40 AND job = 'job 1'"
-    assert only(release, asked)["interval_95_reason"] == reasons.OUTSIDE
+    assert only(release, asked)["interval_95_reason"] == shapes.OUTSIDE

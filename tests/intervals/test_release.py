@@ -18,10 +18,10 @@ from sfumato.tasks.private.calibrated.factors import (
     read_factors,
 )
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.accuracy.workloads.range import RangeQueries
-from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.accuracy.conditions import RangeQueries
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.intervals.shapes.families import fault_of_stated
+from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.verification.integrity import digest
 from tests.intervals.releases import people

@@ -16,10 +16,10 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
-from sfumato.tasks.query.intervals.ways.behind_labels import fitted_shares, values_behind
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.help_tables.registry import build_help_tables
+from sfumato.tasks.query.intervals.calibration import calibrate
+from sfumato.tasks.query.intervals.laws_of_labels import fitted_shares, values_behind
+from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.names import GROUP_ID
 from tests.intervals.releases import measure
 from tests.query.worlds import answers_on, column, declare, shape

@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.inquiries.answer import Answer
+from sfumato.tasks.query.question.rest import REST
 from tests.pairs.faults import NEAR, OF_ROOT, fault_of, has_root, is_near, json_fault, placed
 from tests.pairs.possible.releases import PairedRelease
 from tests.pairs.possible.shapes import exactly

@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from tests.query.worlds import column, declare, shape
 
 ZIPS = [91110, 91110, 91110, 91130, 91210, 91220, 91240, 91310, 91320, 91330, 91340]

@@ -18,18 +18,18 @@ from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.parts.strata import read_rows_of
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.query.accuracy import in_parts
+from sfumato.tasks.query.accuracy import in_parts as keys
+from sfumato.tasks.query.accuracy.drawing import frequent_values
 from sfumato.tasks.query.accuracy.evaluate import evaluate
-from sfumato.tasks.query.accuracy.in_parts import conditions, keys
-from sfumato.tasks.query.accuracy.in_parts.joined import joined_truth
-from sfumato.tasks.query.accuracy.in_parts.keys import VectorKeys, count_vectors
+from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors, joined_truth
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import truth_of
-from sfumato.tasks.query.accuracy.workloads.frequent import frequent_values
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import engine, files_of_tables
-from sfumato.tasks.query.engines.in_parts.engine import EngineInParts
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.engines.in_parts import EngineInParts
 from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.question import Aggregate
 from tests.parts.divided import divide
 from tests.parts.test_answers import FORMS, as_one
 
@@ -111,7 +111,7 @@ def test_parts_are_read_once_for_many_queries(published, monkeypatch, tmp_path):
         read.append(1)
         return each(engine)
 
-    monkeypatch.setattr(conditions, "_AT_ONCE", 3)
+    monkeypatch.setattr(in_parts, "_AT_ONCE", 3)
     monkeypatch.setattr(EngineInParts, "_each", noted)
     assert evaluate(opened, original, asked, seeded_keys(3), lambda *_: None) == before
     assert len(read) == 3 + 2  # and once each for what is known without the release

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from tests.query.test_matched import declare, in_form, random_rows, worlds
 from tests.query.test_recoded import PETS, TIGHT, random_table
 from tests.query.test_subdomains import SMALL, outcomes, small

@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.query.worlds import aggregate
 

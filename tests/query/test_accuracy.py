@@ -21,11 +21,11 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import Truth, as_fraction
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
-from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.help_tables.rows import help_name, help_table, help_tables
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from tests.query.worlds import column, declare
 
 DECLARED = declare(

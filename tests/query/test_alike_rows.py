@@ -17,9 +17,9 @@ from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.behind_labels.number_line import decide_on_number_line, extents_of
 from sfumato.tasks.query.behind_labels.scales import scale_of
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.engines.labels import rows_by_columns, rows_with_labels
-from sfumato.tasks.query.engines.labels.rows_by_columns import RowsByColumns
-from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.engines import labels, rows_with_labels
+from sfumato.tasks.query.engines.labels import RowsByColumns
+from sfumato.tasks.query.sql.single import read_question
 from tests.query.test_recoded_truth import Grammar, Release
 from tests.query.worlds import column
 
@@ -88,7 +88,7 @@ def test_questions_are_answered_as_by_each_row(form, kept):
             declared, table = release.declared, release.tables["microdata"]
             tables = {"microdata": pa.concat_tables([table] * chance.randint(1, 4))}
             stack.enter_context(patch.object(rows_with_labels, "_WORTH", chance.choice([0, 2])))
-            stack.enter_context(patch.object(rows_by_columns, "_KEPT", kept))
+            stack.enter_context(patch.object(labels, "_KEPT", kept))
             once, each = (stack.enter_context(engine(tables, declared)) for _ in range(2))
             for sql in [sql for _ in range(5) for sql in questions(declared, chance)]:
                 if (asked := read(sql, declared)) is None:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, order_rows
 from sfumato.tasks.query.question.formulas import Constant
 from sfumato.tasks.query.question.inquiry import Inquiry
@@ -266,7 +266,7 @@ def test_bounds_contain_the_truth_on_larger_tables(seed):
 SCRIPT = """
 import sys
 from pathlib import Path
-from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.declaration.opened import Release

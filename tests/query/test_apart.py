@@ -18,10 +18,10 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
-from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
 from tests.query import asked

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.tasks.query.ask import ask
 from sfumato.tasks.query.engines.rows import RowsEngine
-from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.worlds import CENSUS, aggregate, with_help, worlds
 

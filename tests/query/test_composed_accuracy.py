@@ -8,7 +8,7 @@ import pytest
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.query.accuracy.evaluate import evaluate
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from tests.query.asked import on_disk
 from tests.query.composed import composed, published
 from tests.query.worlds import column, declare, shape

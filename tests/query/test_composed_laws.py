@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import exact
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on, ask, engine
-from sfumato.tasks.query.bounds.counted_values import CountedValues
-from sfumato.tasks.query.engines.labels.attendance import EveryoneIsHere, Meant, SomeHaveLeft
-from sfumato.tasks.query.in_databases.single import read_question
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.bounds.extremes import CountedValues
+from sfumato.tasks.query.engines.attendance import EveryoneIsHere, Meant, SomeHaveLeft
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query import asked
 from tests.query.composed import composed, published, random_columns

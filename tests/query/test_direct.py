@@ -20,20 +20,30 @@ from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.engines import loop_over_groups
-from sfumato.tasks.query.engines.direct import cell_values, cells, coded_values, group_values
-from sfumato.tasks.query.engines.direct.cells import SelectedRows, hits_of
-from sfumato.tasks.query.engines.direct.coded_values import (
+from sfumato.tasks.query.engines import (
+    cells,
+    counted,
+    group_values,
+    published_columns,
+    release_tables,
+)
+from sfumato.tasks.query.engines.cells import SelectedRows, hits_of
+from sfumato.tasks.query.engines.group_values import (
+    RowsOfValues,
+    matching_values,
+    product,
+    sums_by,
+    units_of,
+)
+from sfumato.tasks.query.engines.published_columns import (
     CodedValues,
     GroupsByValue,
     NotDirectError,
+    PublishedColumns,
 )
-from sfumato.tasks.query.engines.direct.group_values import RowsOfValues, matching_values
-from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
-from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
-from sfumato.tasks.query.engines.loop_over_groups import LoopWhenWorth, count_groups
+from sfumato.tasks.query.engines.release_tables import LoopWhenWorth, count_groups
 from sfumato.tasks.query.engines.rows import RowsEngine
-from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.asked import FORMS, Queries, declare, in_form, microdata
 from tests.query.composed import composed, published
@@ -98,14 +108,14 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
     with session(tables) as connection, engine(tables, declared) as asking:
         by_sql = RowsEngine(connection, declared)
         with (
-            patch.object(cell_values, "_AT_ONCE", 7),
-            patch.object(cell_values, "_FEW_BINS", rng.choice([0, 1 << 16])),
+            patch.object(counted, "_AT_ONCE", 7),
+            patch.object(counted, "_FEW_BINS", rng.choice([0, 1 << 16])),
             patch.object(cells, "_FEW", 5),
             patch.object(cells, "_BLOCK", rng.choice([0, 1, 8])),
             patch.object(cells, "_NEAR", rng.choice([0, 1 << 21])),
             patch.object(cells, "_LOOKED_AT", rng.choice([0, 16])),
-            patch.object(loop_over_groups, "_WORTH_LOADING", rng.choice([0, 10**9])),
-            patch.object(loop_over_groups, "_compiled", lambda: count_groups),
+            patch.object(release_tables, "_WORTH_LOADING", rng.choice([0, 10**9])),
+            patch.object(release_tables, "_compiled", lambda: count_groups),
             patch.object(group_values, "_LONGEST", 1 if form == "split" else 1 << 40),
             counted_sql() as asked,
         ):
@@ -155,7 +165,7 @@ def test_columns_that_are_asked_about_again_are_answered_as_sql_answers(
     with (
         session(tables) as connection,
         engine(tables, declared) as asking,
-        patch.object(loop_over_groups, "_WORTH_LOADING", worth),
+        patch.object(release_tables, "_WORTH_LOADING", worth),
     ):
         by_sql = RowsEngine(connection, declared)
         for sql in (text.format(at=at) for at in (-2, 1) for text in AGAIN):
@@ -176,7 +186,7 @@ def test_nulls_that_are_asked_about_again_are_answered_as_sql_answers(form, sens
     with (
         session(tables) as connection,
         engine(tables, declared) as asking,
-        patch.object(loop_over_groups, "_WORTH_LOADING", worth),
+        patch.object(release_tables, "_WORTH_LOADING", worth),
     ):
         by_sql = RowsEngine(connection, declared)
         for sql in OF_NULLS * 2:
@@ -333,8 +343,8 @@ def test_values_of_groups_stand_in_order(rows):
 def test_a_loop_is_loaded_after_as_much_was_counted_without_it():
     loop = LoopWhenWorth()
     with (
-        patch.object(loop_over_groups, "_WORTH_LOADING", 10),
-        patch.object(loop_over_groups, "_compiled", lambda: count_groups),
+        patch.object(release_tables, "_WORTH_LOADING", 10),
+        patch.object(release_tables, "_compiled", lambda: count_groups),
     ):
         assert [loop.after(number) for number in (5, 5, 1, 1)] == [None, None, *[count_groups] * 2]
 
@@ -352,7 +362,7 @@ def stored(values, type_, path):
 
 @pytest.mark.parametrize("type_", [pa.int64(), pa.string(), pa.float64()], ids=str)
 def test_columns_with_few_values_are_coded(type_, tmp_path):
-    with patch.object(coded_values, "_SAMPLE", 16):
+    with patch.object(published_columns, "_SAMPLE", 16):
         for columns in stored([*FEW, None], type_, tmp_path / "few.parquet"):
             coded, column = columns.coded("of"), columns.read("of").cast(type_).combine_chunks()
             assert coded.codes.dtype == np.uint8

@@ -10,9 +10,9 @@ import pytest
 import sqlglot
 
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import CENSUS, with_help
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.in_databases.single import read_question
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.question.having import Comparison, Joined
+from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.test_matched import FORMS, declare, in_form, random_rows
 from tests.query.test_matched import worlds as every_world

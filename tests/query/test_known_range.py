@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.exact import INT64_MAX, exact_numbers
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.query.accuracy.known_range import PART, mean_by_range
+from sfumato.tasks.query.accuracy.usefulness import PART, mean_by_range
 
 
 def counts_of(groups):

@@ -9,9 +9,15 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.bounds.arithmetic import divide, divide_by_whole, null_if, null_if_whole
+from sfumato.tasks.query.bounds.arithmetic import (
+    divide,
+    divide_by_whole,
+    greatest,
+    least,
+    null_if,
+    null_if_whole,
+)
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.monotone import greatest, least
 from tests.query.test_language_of_forms import outside
 from tests.query.test_language_of_worlds import AllWorlds
 from tests.query.test_matched import FORMS, in_form

@@ -12,8 +12,8 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.query import load as loading
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.in_databases.arrays import arrays_table
 from sfumato.tasks.query.load import functions_of, load
+from sfumato.tasks.query.sql.views import arrays_table
 from sfumato.tasks.sql import fill
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target

@@ -11,10 +11,10 @@ import pytest
 from sfumato.tasks.query.ask import answer_on, ask
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.rows import helped_columns
-from sfumato.tasks.query.in_databases.single import read_question
-from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.query.sql.dialect_fixes import spell_bounds
+from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import aggregate, answers_on, assert_attained, column, shape, with_help

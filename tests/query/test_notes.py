@@ -10,8 +10,8 @@ import pytest
 
 import sfumato
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer_on, files_of_tables
+from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
 from sfumato.tasks.query.published.values import PublishedValues

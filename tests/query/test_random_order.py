@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.query.accuracy.workloads.sets import some_in_random_order
+from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order
 
 
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 2**32))

@@ -29,8 +29,8 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.behind_labels.values_behind_labels import MOST
-from sfumato.tasks.query.in_databases.single import read_question
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 from tests.query.worlds import COUNTS, column, shape
 

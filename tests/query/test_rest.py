@@ -22,11 +22,11 @@ import sfumato
 from sfumato.expectations.errors import QueryError
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.cli.answers import answer_as
-from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.intervals.reasons import OUTSIDE
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.query.intervals.shapes import OUTSIDE
+from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.sql.parted import TableInParts

@@ -10,8 +10,7 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.monotone import (
+from sfumato.tasks.query.bounds.arithmetic import (
     greatest,
     least,
     root,
@@ -19,6 +18,7 @@ from sfumato.tasks.query.bounds.monotone import (
     round_up,
     to_whole,
 )
+from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
 from tests.query.test_language_of_forms import in_columns, outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes

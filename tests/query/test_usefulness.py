@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
+from sfumato.tasks.query.accuracy.parameters import Goal
 from sfumato.tasks.query.accuracy.scores import Measured, summaries
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, judge_usefulness
-from sfumato.tasks.query.accuracy.workloads.parameters import Goal
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 
 
 def query(width, known, middle=Fraction(10)):

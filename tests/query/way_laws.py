@@ -13,9 +13,8 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.build import build_help_tables, help_names
-from sfumato.tasks.query.help_tables.registry import HELP_TABLES
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.help_tables.registry import HELP_TABLES, build_help_tables, help_names
+from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.report.asking import example_query, pandas_snippet

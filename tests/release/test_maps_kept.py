@@ -15,7 +15,7 @@ from sfumato.tasks.private.people.store import prune_maps, slots_so_far
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.stages.evaluate import evaluate_release
 from tests.release.evolving import KINDS, Evolving, evolve
 

@@ -13,7 +13,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.truth import truth_of
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.stages.evaluate import evaluate_release
 from tests.release.small import SPEC, people

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from sfumato.flows.cli.analyst.serve import LONGEST, Served
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.query import conversation as conversations
-from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.conversation import Conversation
+from sfumato.tasks.query import ask as conversations
+from sfumato.tasks.query.ask import Conversation, answer
 from sfumato.tasks.verification.record import files_as_they_stand
 from tests.corpus.lines import CORPUS, FrozenLine
 from tests.release.small import Small, people

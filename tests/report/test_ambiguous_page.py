@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.model import Verdict
-from sfumato.tasks.query.in_databases.single import read_question
+from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.report.asking import example_query, pandas_snippet
 from sfumato.tasks.report.page import page
 from tests.report.content import ambiguous_tables, ambiguously

@@ -19,7 +19,7 @@ from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import evaluate
-from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
+from sfumato.tasks.query.accuracy.parameters import RangeWorkload
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.trials.trial import run_trial

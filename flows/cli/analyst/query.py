@@ -167,7 +167,7 @@ def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
     """Verify the release once, and answer from it for as long as its files are the same."""
     from sfumato.flows.cli.analyst.serve import Served, serve
     from sfumato.tasks.declaration.opened import require_release
-    from sfumato.tasks.query.conversation import Conversation
+    from sfumato.tasks.query.ask import Conversation
     from sfumato.tasks.verification.record import files_as_they_stand
 
     require_release(directory)

@@ -11,10 +11,10 @@ import click
 
 from sfumato.expectations.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.cli.terminal import INTERRUPTED, echo_json, one_line
-from sfumato.tasks.query.answer import Answer
-from sfumato.tasks.query.answer import document as as_document
-from sfumato.tasks.query.conversation import Conversation
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.ask import Conversation
+from sfumato.tasks.query.inquiries.answer import Answer
+from sfumato.tasks.query.inquiries.answer import document as as_document
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.nesting import NestingError, parse_json
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.verification.record import Standing, require_unchanged

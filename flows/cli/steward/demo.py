@@ -26,8 +26,8 @@ def demo(as_json: bool) -> None:
     """Release UCI Adult's capital losses here, and ask the release two queries."""
     from sfumato.flows.life.version_summary import summarise_version
     from sfumato.tasks.publication.check import check
-    from sfumato.tasks.query.answer import document as answer_document
     from sfumato.tasks.query.ask import answer
+    from sfumato.tasks.query.inquiries.answer import document as answer_document
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     show.say(f"data: UCI Adult, as {_SPEC} reads it")

@@ -26,7 +26,7 @@ from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.learning.bayes import train_on_vectors
 from sfumato.tasks.attacks.learning.classes import Classes
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 _ROUNDS = 15

@@ -20,8 +20,8 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
 from sfumato.tasks.forms.recoded.recoded import TABLE
 from sfumato.tasks.microdata.table import Microdata, key
-from sfumato.tasks.query.accuracy.vectors import vectors
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.question.ways import relations
 
 
 def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:

@@ -24,8 +24,8 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, groups_that_fit
 from sfumato.tasks.forms.recoded.recoded import TABLE
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.vectors import vectors
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 _MOST = 20_000_000  # pairs of a group and a value

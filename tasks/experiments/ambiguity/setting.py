@@ -21,7 +21,7 @@ from sfumato.tasks.experiments.methods.candidates import Method, scope, try_meth
 from sfumato.tasks.experiments.methods.questions import Ranges, draw_counts, error_of_counts
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 
 GREEDY, COVER, GENERALIZED = "ambiguity (greedy)", "disjoint cover", "generalization"
 WAYS = (GREEDY, COVER, GENERALIZED)

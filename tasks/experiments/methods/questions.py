@@ -10,9 +10,9 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.conditions import question_of
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.trials.trial import Trial
 

@@ -11,7 +11,7 @@ from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import fakes
-from sfumato.tasks.query.intervals.shapes.families import fault_of_stated
+from sfumato.tasks.query.intervals.shapes import fault_of_stated
 
 
 def require_agreement(declared: Declared, tables: Tables) -> None:

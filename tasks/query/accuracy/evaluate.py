@@ -12,18 +12,15 @@ from sfumato.expectations.exact import is_number
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.query.accuracy.in_parts.registry import IN_PARTS
-from sfumato.tasks.query.accuracy.original import Original, OriginalInParts
-from sfumato.tasks.query.accuracy.random_query import Outcome
+from sfumato.tasks.query.accuracy.parameters import Workload
+from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
-from sfumato.tasks.query.accuracy.truth import as_fraction
-from sfumato.tasks.query.accuracy.workloads.parameters import Workload
-from sfumato.tasks.query.accuracy.workloads.registry import WORKLOADS
+from sfumato.tasks.query.accuracy.truth import Original, OriginalInParts, Outcome, as_fraction
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.question import Aggregate
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 

@@ -1,4 +1,7 @@
-"""Bounds: exact in memory, and as JSON with floats rounded outward, so that they still hold."""
+"""Bounds: exact in memory, and as JSON with floats rounded outward, so that they still hold.
+
+Values that DuckDB returned, as exact numbers.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -126,3 +129,19 @@ def _towards(value: Value, end: float) -> Json:
         return rounded
     missed = Fraction(rounded) > Fraction(value) if end < 0 else Fraction(rounded) < Fraction(value)
     return math.nextafter(rounded, end) if missed else rounded
+
+
+def sum_of(number: Fraction, whole: bool) -> Value:
+    """A sum of numbers, as an integer where they are."""
+    return int(number) if whole else number
+
+
+def value_of(value: Any, whole: bool) -> Value:
+    """The exact value that DuckDB returned: a float counts as the decimal number it prints as."""
+    if whole:
+        return int(value)
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if isinstance(value, Decimal | date | str | int):
+        return value
+    raise TypeError(type(value).__name__)

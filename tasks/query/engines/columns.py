@@ -16,9 +16,8 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.help_tables.rows import help_name
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator, MarginalCounts
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.sql.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.sql.session import fetch, keep_rows, session
 
 

@@ -11,9 +11,8 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
 
 Source: TypeAlias = pa.Table | Path | TableInParts

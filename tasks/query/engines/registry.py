@@ -8,9 +8,9 @@ from sfumato.tasks.query.engines.engine import Opening
 ENGINES: Mapping[str, Opening] = Entries(
     "sfumato.tasks.query.engines",
     {
-        "rows": "in_parts.engine:open_rows",
+        "rows": "in_parts:open_rows",
         "columns": "columns:open_columns",
         "subdomains": "subdomains:open_subdomains",
-        "labels": "labels.labels:open_labels",
+        "labels": "labels:open_labels",
     },
 )

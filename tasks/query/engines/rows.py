@@ -17,15 +17,17 @@ from sqlglot import exp
 from sfumato.expectations.exact import exact_numbers
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.counted_values import CountedValues
-from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.bounds.spread import NO_CHOICES, Choices, choices_of
-from sfumato.tasks.query.engines.from_help import bounds_from_help, expected_sums
-from sfumato.tasks.query.engines.from_values import CountedRows, bounds_from_values
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.question.relations import Relations, relations
-from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.engines.group_bounds import (
+    CountedRows,
+    bounds_from_help,
+    bounds_from_values,
+    expected_sums,
+)
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.question.ways import Relations, relations
+from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch
 
 _Rows = list[tuple[Any, ...]]

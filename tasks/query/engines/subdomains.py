@@ -22,17 +22,15 @@ from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.redistributed.targets import locate
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.subdomain_bounds import Cells, Expected
-from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
+from sfumato.tasks.query.bounds.subdomains import Cells, Expected, Held, Selected
 from sfumato.tasks.query.engines.engine import Files, read_table
-from sfumato.tasks.query.engines.from_help import bounds_from_help, columns_of_sums
+from sfumato.tasks.query.engines.group_bounds import bounds_from_help, columns_of_sums
 from sfumato.tasks.query.engines.rows import RowsEngine
-from sfumato.tasks.query.help_tables.subdomain_nodes import Nodes, read_nodes
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.conditions.subdomain_queries import SubdomainQueries
+from sfumato.tasks.query.help_tables.subdomains import Nodes, read_nodes
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.subdomain_conditions import SubdomainQueries
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.sql.session import fetch, fetch_table, session
 

@@ -20,7 +20,7 @@ from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.help_tables.way import HelpTables
-from sfumato.tasks.query.question.relations import tables_of_counts
+from sfumato.tasks.query.question.ways import tables_of_counts
 from sfumato.tasks.schema.names import GROUP_ID
 
 

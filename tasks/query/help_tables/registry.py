@@ -1,8 +1,11 @@
 """The help tables of releases, by the way in which a form shows a person."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
 
 from sfumato.expectations.entries import Entries
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.way import HelpTables
 
 HELP_TABLES: Mapping[str, HelpTables] = Entries(
@@ -14,3 +17,18 @@ HELP_TABLES: Mapping[str, HelpTables] = Entries(
         "labels": "labels:LABELS",
     },
 )
+
+
+def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
+    """Every help table of a release by its name, from the published tables alone.
+
+    Raises:
+        InputError: where values are missing, or a sum is too long.
+    """
+    return HELP_TABLES[declared.form.shows].build(tables, declared)
+
+
+def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
+    """The names of the help tables, where questions are of some sensitive columns or of all."""
+    asked = declared.named("sensitive") if sensitive is None else sensitive
+    return list(HELP_TABLES[declared.form.shows].names(declared, asked))

@@ -25,8 +25,7 @@ from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
 from sfumato.tasks.query.inquiries.tripwires import Tripwires
 from sfumato.tasks.query.published.values import PublishedValues
-from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
-from sfumato.tasks.query.question.calculated import extend_terms
+from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import (
     all_of,
     split_condition,
@@ -35,9 +34,9 @@ from sfumato.tasks.query.question.conditions import (
 from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.query.rest import REST
+from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
+from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import literal
 
 _MOST_CELLS = 500
@@ -96,11 +95,11 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
     if not inquiry.calculated and not inquiry.joins:
         yield published
         return
-    from sfumato.tasks.query.inquiries.calculating import add_calculated, in_one
+    from sfumato.tasks.query.inquiries.added_columns import add_calculated, in_one
 
     tables: Files = in_one(published.tables)
     if inquiry.joins:
-        from sfumato.tasks.query.inquiries.joining import add_joined, require_joinable
+        from sfumato.tasks.query.inquiries.added_columns import add_joined, require_joinable
 
         by = [key.name for key in inquiry.keys]
         require_joinable(tables, published.declared, inquiry.joins, by)
@@ -250,7 +249,7 @@ class _Cells:
         self, aggregate: Aggregate, part: InquiredPart, by: tuple[str, ...]
     ) -> dict[Key, Bounds]:
         """How many different values of a column there are in each cell."""
-        from sfumato.tasks.query.inquiries.different_values import count_different
+        from sfumato.tasks.query.inquiries.exact_columns import count_different
 
         name, declared = str(aggregate.sensitive), self._published.declared
         if WAYS[declared.form.shows].groups_by_sensitive:

@@ -3,9 +3,15 @@
 Where no condition is on sensitive values, the rows that are meant are known, and the answer is
 exact. Where one is, of each group's rows with the other conditions any may be those that match, so
 many as its values allow: as of sensitive values, only the rows' own values are chosen among.
+
+A value counts where some row that is meant has it: surely where at least one does in every world,
+possibly where one does in some. In each world no more values occur than rows are there. Where it is
+known which values occur the number is exact; else it is bounded, and neither end need be attained.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -19,16 +25,14 @@ from sfumato.expectations.arrow import as_integers, as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import exact
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.counted_values import ArrowValues, CountedValues
-from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.arithmetic import number
+from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
+from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
 from sfumato.tasks.query.bounds.spread import choices_of
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.question.relations import GROUP_ID, relations
-from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
-from sfumato.tasks.query.sql.conditions.trees import (
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.question.ways import GROUP_ID, WAYS, relations
+from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.sql.trees import (
     alias,
     join,
     key_names,
@@ -42,6 +46,8 @@ from sfumato.tasks.query.sql.conditions.trees import (
 from sfumato.tasks.sql.session import fetch_table
 
 Found = dict[Key, dict[Aggregate, Bounds]]
+_NUMBERS = ("group_id", "times", "least", "most")
+_NONE = Bounds(0, 0, 0)
 
 
 def exact_bounds(
@@ -183,9 +189,6 @@ def _rows_by_cell(
     }
 
 
-_NUMBERS = ("group_id", "times", "least", "most")
-
-
 def _histogram(declared: Declared, question: Question, name: str) -> exp.Select:
     """The query of group columns, group, value, how many rows have it, and how many rows count."""
     known, matched = relations(declared), bool(question.matching)
@@ -210,3 +213,41 @@ def _histogram(declared: Declared, question: Question, name: str) -> exp.Select:
     join(query, exp.table_("ranges", alias="r"), exp.and_(*same, copy=False))
     ranges = SensitiveConditions(question, known).ranges()
     return with_parts([("histogram", counted), ("ranges", ranges)], query)
+
+
+def count_different(
+    holders: Iterable[Mapping[Key, Bounds]],
+    rows: Mapping[Key, Bounds],
+    others: Mapping[Key, Bounds],
+    *,
+    never_null: bool,
+) -> dict[Key, Bounds]:
+    """The bounds of COUNT(DISTINCT …) by cell.
+
+    Args:
+        holders: for each value, by cell, how many rows have it.
+        rows: by cell, how many there are.
+        others: by cell, how many have another value than these, each perhaps its own.
+        never_null: whether each of them has a value.
+
+    >>> holders = [{(): Bounds(1, 2)}, {(): Bounds(0, 2)}]
+    >>> found = count_different(holders, {(): Bounds(3, 3)}, {}, never_null=True)
+    >>> found[()].lower, found[()].upper
+    (1, 2)
+    """
+    sure: Counter[Key] = Counter()
+    possible: Counter[Key] = Counter()
+    for counts in holders:
+        for key, count in counts.items():
+            sure[key] += number(count.lower) >= 1
+            possible[key] += number(count.upper) >= 1
+    for key, count in others.items():
+        sure[key] += number(count.lower) >= 1
+        possible[key] += math.floor(number(count.upper))
+    found = {}
+    for key in possible:
+        of = rows.get(key, _NONE)
+        lower = max(sure[key], int(never_null and number(of.lower) >= 1))
+        upper = min(possible[key], math.floor(number(of.upper)))
+        found[key] = with_estimate(Bounds(lower, upper, attained=lower == upper))
+    return found

@@ -20,11 +20,10 @@ from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds, within
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.question.relations import GROUP_ID, Relations, relations
-from sfumato.tasks.query.sql.conditions.sensitive_values import count_of, group_parts
-from sfumato.tasks.query.sql.conditions.trees import (
+from sfumato.tasks.query.question.question import Aggregate, Key, Question
+from sfumato.tasks.query.question.ways import GROUP_ID, Relations, relations
+from sfumato.tasks.query.sql.sensitive_conditions import count_of, group_parts
+from sfumato.tasks.query.sql.trees import (
     alias,
     key_names,
     own,

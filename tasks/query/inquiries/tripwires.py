@@ -10,9 +10,9 @@ from sfumato.expectations.errors import Fault
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.published.values import PublishedValues
-from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.formulas import Existing, Formula, Plain, Pooled
 from sfumato.tasks.query.question.inquiry import Inquiry, Measure
+from sfumato.tasks.query.question.question import Aggregate
 
 Limits = tuple[Any, Any]
 """The least and the greatest that something may come to; None where nothing is known."""

@@ -10,17 +10,21 @@ from typing import Any
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely, Value
-from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.engine import Engine
-from sfumato.tasks.query.intervals.laws.spread import AnswerLaw
-from sfumato.tasks.query.intervals.reasons import EXACT, NOTHING, OUTSIDE, SMALL
-from sfumato.tasks.query.intervals.shapes.families import family_of
-from sfumato.tasks.query.intervals.shapes.limits import LEAST_ROWS
-from sfumato.tasks.query.intervals.shapes.shape import shape_of
-from sfumato.tasks.query.intervals.ways.registry import LIKELY
-from sfumato.tasks.query.intervals.ways.way import LikelyAnswers, Spreads
-from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
-from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.engines.published_columns import NotDirectError
+from sfumato.tasks.query.intervals.registry import LIKELY
+from sfumato.tasks.query.intervals.shapes import (
+    EXACT,
+    LEAST_ROWS,
+    NOTHING,
+    OUTSIDE,
+    SMALL,
+    family_of,
+    shape_of,
+)
+from sfumato.tasks.query.intervals.spread import AnswerLaw
+from sfumato.tasks.query.intervals.way import LikelyAnswers, Spreads
+from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.question.aggregates.kind import AggregateKind
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.aggregates.kind import AggregateKind
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of
 

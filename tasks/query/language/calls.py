@@ -1,5 +1,6 @@
 """Calls of aggregates, as formulas over the aggregates that parts are asked for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -7,7 +8,8 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.bounds import among, arithmetic
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.bounds import arithmetic, pooling
 from sfumato.tasks.query.bounds.pooling import NARROWED
 from sfumato.tasks.query.language.aggregates import Call
 from sfumato.tasks.query.language.identities import (
@@ -20,8 +22,6 @@ from sfumato.tasks.query.language.identities import (
     without_case,
 )
 from sfumato.tasks.query.language.parts import PartList
-from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, stands_beside_labels, where_there
 from sfumato.tasks.query.question.formulas import (
@@ -36,10 +36,75 @@ from sfumato.tasks.query.question.formulas import (
     PooledSpread,
     pool,
 )
-from sfumato.tasks.query.question.sums import split_sum
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.question.question import ROWS, Aggregate
+from sfumato.tasks.query.question.ways import WAYS, Bundles
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.parse import number_of, quote_name
+
+_SCALES = (exp.Mul, exp.Div)
+
+
+def split_sum(node: exp.Expr, bundles: Bundles) -> Sequence[exp.Expr]:
+    """The terms of a sum, those about columns that are published together as one.
+
+    >>> from sqlglot import parse_one
+    >>> [term.sql() for term in split_sum(parse_one("c - 5 * a + 1"), {"c": ("c",)})]
+    ['c + 1', '-(5 * a)']
+    """
+    found: dict[tuple[str, ...] | None, list[exp.Expr]] = {}
+    constants: list[exp.Expr] = []
+    for term in _terms(node):
+        of = {bundles.get(column.name) for column in term.find_all(exp.Column)}
+        if not of:
+            constants.append(term)
+        elif len(of) > 1:
+            return [node]
+        else:
+            found.setdefault(of.pop(), []).append(term)
+    if len(found) < 2:
+        return [node]
+    first, *others = found.values()
+    return [_joined(terms) for terms in ([*first, *constants], *others)]
+
+
+def _joined(terms: Sequence[exp.Expr]) -> exp.Expr:
+    whole, *rest = terms
+    for term in rest:
+        whole = exp.Add(this=whole, expression=term)
+    return whole
+
+
+def _terms(node: exp.Expr) -> list[exp.Expr]:
+    """What is added up, with its sign."""
+    inner = node.unnest() if isinstance(node, exp.Paren) else node
+    if isinstance(inner, exp.Add | exp.Sub):
+        right = _terms(inner.expression)
+        subtracted = isinstance(inner, exp.Sub)
+        return [*_terms(inner.this), *(map(_negated, right) if subtracted else right)]
+    if isinstance(inner, exp.Neg):
+        return list(map(_negated, _terms(inner.this)))
+    if isinstance(inner, _SCALES) and number_of(inner.expression.unnest()) is not None:
+        return [_scaled(inner, term) for term in _terms(inner.this)]
+    if isinstance(inner, exp.Mul) and number_of(inner.this.unnest()) is not None:
+        return [
+            exp.Mul(this=inner.this.copy(), expression=t)
+            for t in map(_wrapped, _terms(inner.expression))
+        ]
+    return [inner.copy()]
+
+
+def _negated(term: exp.Expr) -> exp.Expr:
+    return exp.Neg(this=_wrapped(term))
+
+
+def _scaled(scale: exp.Expr, term: exp.Expr) -> exp.Expr:
+    changed: exp.Expr = scale.copy()
+    changed.set("this", _wrapped(term))
+    return changed
+
+
+def _wrapped(term: exp.Expr) -> exp.Expr:
+    return term if isinstance(term, exp.Column) else exp.paren(term, copy=False)
 
 
 class AggregateCalls:
@@ -78,7 +143,7 @@ class AggregateCalls:
             return None
         others = self._others(all_.rows.where, all_of(further))
         joint = self._are_joint((part.rows.where, None), (all_.rows.where, all_of(further)))
-        found = AmongRows(among.proportion, part.count, others, all_.count, joint)
+        found = AmongRows(pooling.proportion, part.count, others, all_.count, joint)
         return self._where_needed(part, all_.rows, _times(part.times / all_.times, found))
 
     def proportion_of_total(
@@ -96,7 +161,7 @@ class AggregateCalls:
         if part is None or further_conditions(part.rows, rows) is None:
             return None
         others = Calculation(arithmetic.subtract, (total, part.count))
-        found = AmongRows(among.proportion, part.count, others, total, joint=False)
+        found = AmongRows(pooling.proportion, part.count, others, total, joint=False)
         return self._where_needed(part, None, _times(part.times, found))
 
     def filled(self, left: Formula, found: Formula) -> Formula:
@@ -315,10 +380,10 @@ class AggregateCalls:
         count, total = self._count(rows.where), self._count(all_.where)
         others, joint = self._zeros(narrowed), self._is_joint(narrowed)
         if call.kind.name == "avg":
-            part = AmongRows(among.proportion, count, others, total, joint)
+            part = AmongRows(pooling.proportion, count, others, total, joint)
             more = _times(narrowed.times - otherwise, part)
             return Calculation(arithmetic.add, (Constant(otherwise), more)) if otherwise else more
-        found = _times(narrowed.times, AmongRows(among.count_among, count, others, total, joint))
+        found = _times(narrowed.times, AmongRows(pooling.count_among, count, others, total, joint))
         self._counted[found] = Counted(count, rows, narrowed.times, needs=all_)
         return found
 
@@ -337,7 +402,7 @@ class AggregateCalls:
         never_missing = self._never_missing(narrowed.call)
         rows = self._count(narrowed.all_rows) if never_missing else others
         joint = never_missing and self._is_joint(narrowed)
-        return AmongRows(among.sum_among, value, others, rows, joint)
+        return AmongRows(pooling.sum_among, value, others, rows, joint)
 
     def _never_missing(self, call: Call) -> bool:
         columns = self._calculations.terms.columns

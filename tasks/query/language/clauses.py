@@ -12,15 +12,15 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.grouped import merge_groups
 from sfumato.tasks.query.language.joins import join_tables
-from sfumato.tasks.query.language.names import name_among
 from sfumato.tasks.query.language.sources import (
     RowSource,
+    name_among,
     named_queries,
     read_source,
     replace_columns,
 )
+from sfumato.tasks.query.question.calculations import JoinedTable, OwnTables
 from sfumato.tasks.query.question.conditions import all_of
-from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.constructs.refusals import refusal
 

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.language.names import name_among, unknown_column
-from sfumato.tasks.query.language.sources import named_queries, read_source, replace_columns
+from sfumato.tasks.query.language.sources import (
+    name_among,
+    named_queries,
+    read_source,
+    replace_columns,
+    unknown_column,
+)
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.sql.parse import quote_name
 

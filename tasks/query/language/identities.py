@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.bounds.among import count_among, sum_among
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.arithmetic import (
     absolute,
     add,
@@ -25,8 +25,8 @@ from sfumato.tasks.query.bounds.arithmetic import (
     null_if_whole,
     subtract,
 )
+from sfumato.tasks.query.bounds.pooling import count_among, sum_among
 from sfumato.tasks.query.language.aggregates import Call, is_constant, narrow
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.formulas import (
     AmongRows,

@@ -8,11 +8,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.language.names import name_among
-from sfumato.tasks.query.language.sources import RowSource
-from sfumato.tasks.query.question.calculations import column_type
+from sfumato.tasks.query.language.sources import RowSource, name_among
+from sfumato.tasks.query.question.calculations import JoinedTable, OwnTables, column_type
 from sfumato.tasks.query.question.conditions import conjuncts
-from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import DerivedColumn, Schema
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name

@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds import arithmetic, monotone
+from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.bounds import arithmetic as monotone
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.aggregates import read_call
 from sfumato.tasks.query.language.calls import AggregateCalls

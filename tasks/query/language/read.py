@@ -7,15 +7,17 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.language.clauses import Clauses, SelectItem
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.question.calculated import extend_terms
-from sfumato.tasks.query.question.calculations import Calculations
+from sfumato.tasks.query.question.calculations import (
+    Calculations,
+    extend_terms,
+    require_calculation,
+)
 from sfumato.tasks.query.question.conditions import all_of, conjuncts
 from sfumato.tasks.query.question.formulas import Formula
-from sfumato.tasks.query.question.functions import require_calculation
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
 from sfumato.tasks.query.question.inquiry import (
     ConstantColumn,
@@ -25,7 +27,7 @@ from sfumato.tasks.query.question.inquiry import (
     OrderKey,
 )
 from sfumato.tasks.query.question.question import GroupColumn
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of, quote_name

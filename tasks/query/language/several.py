@@ -13,10 +13,10 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
-from sfumato.tasks.query.language.names import name_among
 from sfumato.tasks.query.language.read import read_one
+from sfumato.tasks.query.language.sources import name_among
+from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
-from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import KeyOrder
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import parse

@@ -12,8 +12,14 @@ from sfumato.tasks.forms.recoded.label_readers import Reader
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.published.comparisons import ColumnComparison
-from sfumato.tasks.query.published.lookup import Lookup, low_and_high
-from sfumato.tasks.query.published.sources import Ends, batches, ends_of, widest
+from sfumato.tasks.query.published.lookup import (
+    Ends,
+    Lookup,
+    batches,
+    ends_of,
+    low_and_high,
+    widest,
+)
 from sfumato.tasks.schema.published import DeclaredColumn
 
 Pieces = Callable[[], Iterator[pa.Array]]

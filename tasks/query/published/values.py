@@ -1,11 +1,15 @@
 """The columns of a release as they are published, each looked at when it is first needed."""
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 from weakref import finalize
 
 import duckdb
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
@@ -14,13 +18,55 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.query.engines.engine import Files, Source
 from sfumato.tasks.query.published.columns import LabelledColumn, PublishedColumn, ValueColumn
 from sfumato.tasks.query.published.comparisons import ColumnComparison
-from sfumato.tasks.query.published.lookup import Lookup
-from sfumato.tasks.query.published.plain import is_plainly_met
-from sfumato.tasks.query.published.sources import batches, row_count
+from sfumato.tasks.query.published.lookup import Lookup, batches, row_count
 from sfumato.tasks.query.question.question import BOUNDS, TABLE
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import COUNT, TARGETS
+from sfumato.tasks.sql.parse import number_of
 from sfumato.tasks.sql.session import open_session
+
+_ORDER: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+}
+
+
+def is_plainly_met(
+    comparison: ColumnComparison, type_: ColumnType, column: PublishedColumn
+) -> bool:
+    """Decide whether a comparison is one that a value meets; False where SQL has to tell.
+
+    Args:
+        comparison: that is decided.
+        type_: of the values of its column.
+        column: as it is published.
+    """
+    constants = [_constant(node, type_) for node in comparison.constants]
+    if None in constants:
+        return False
+    if comparison.kind == "equality":
+        return constants[0] in column.sample
+    if comparison.kind == "range":
+        low, high = constants
+        return any(value is not None and low <= value <= high for value in column.sample)
+    ends = column.ends if comparison.kind == "order" else None
+    if ends is None or ends[0] is None:
+        return False
+    holds = _ORDER[type(comparison.condition)]
+    if isinstance(comparison.condition.this.unnest(), exp.Column):
+        return any(holds(end, constants[0]) for end in ends)
+    return any(holds(constants[0], end) for end in ends)
+
+
+def _constant(node: exp.Expr, type_: ColumnType) -> Fraction | str | None:
+    """A constant of the type of its column; None of another one, or of a type that SQL rounds."""
+    if type_ == "integer":
+        return number_of(node)
+    is_text = type_ == "string" and isinstance(node, exp.Literal) and node.is_string
+    return node.name if is_text else None
 
 
 class PublishedValues:

@@ -1,19 +1,262 @@
-"""What a query calculates of columns, each expression once, as columns of their own."""
+"""What a query calculates of columns, each expression once, as columns of their own.
 
-from typing import Any
+A row of the microdata has one row of the table, or none: so what it says is known of every row, as
+are the columns by which it is joined.
+
+What is calculated of columns that are published as they are is known of every row. What is
+calculated of sensitive values is known of each value, and shuffled with it: the values of a group
+are those that its own values come to. So the questions that bounds answer may be about either.
+
+DuckDB calculates them, and holds their arguments to its types. Nothing here draws a number, asks
+for the time, or reads anything but its arguments.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.question.calculated import Calculated, extend_terms
-from sfumato.tasks.query.question.functions import may_be_null, require_calculation
-from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.schema.published import DerivedColumn, Schema
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import number_of, quote_name
 
+OwnTables = Mapping[str, pa.Table]
+"""An analyst's own tables by their names."""
+_BINARY = frozenset({"this", "expression"})
+_MANY = frozenset({"this", "expressions"})
+_ONE = frozenset({"this"})
+_ALLOWED: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Column: _ONE,
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: _ONE,
+    exp.Null: frozenset(),
+    exp.Paren: _ONE,
+    exp.Neg: _ONE,
+    exp.Not: _ONE,
+    exp.Div: frozenset({"this", "expression", "typed", "safe"}),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Pow), _BINARY),
+    **dict.fromkeys((exp.And, exp.Or, exp.Is), _BINARY),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), _BINARY),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _BINARY),
+    **dict.fromkeys((exp.Like, exp.ILike), frozenset({"this", "expression", "negate"})),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: _MANY,
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true", "false"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _ONE,
+    **dict.fromkeys((exp.Abs, exp.Sign, exp.Sqrt, exp.Exp, exp.Ln), _ONE),
+    exp.Round: frozenset({"this", "decimals"}),
+    **dict.fromkeys((exp.Floor, exp.Ceil), _ONE),
+    **dict.fromkeys((exp.Lower, exp.Upper), _ONE),
+    exp.Length: frozenset({"this", "binary", "encoding"}),
+    exp.Trim: _ONE,
+    exp.Substring: frozenset({"this", "start", "length"}),
+    **dict.fromkeys((exp.Left, exp.Right, exp.StartsWith), _BINARY),
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.DPipe: frozenset({"this", "expression", "safe"}),
+    exp.Coalesce: frozenset({"this", "expressions", "is_nvl", "is_null"}),
+    exp.Nullif: _BINARY,
+    **dict.fromkeys((exp.Greatest, exp.Least), frozenset({"this", "expressions", "ignore_nulls"})),
+    exp.Extract: _BINARY,
+    exp.Var: _ONE,
+    **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Week), _ONE),
+    **dict.fromkeys((exp.DayOfWeek, exp.DayOfYear), _ONE),
+    exp.DateTrunc: frozenset({"unit", "this", "zone"}),
+    exp.TimestampTrunc: frozenset({"this", "unit", "zone"}),
+}
+_KINDS = frozenset(
+    {"INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT", "DECIMAL", "TEXT", "VARCHAR"}
+    | {"DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN", "UNKNOWN"}
+)
+_LISTED = 1_000
+_NEVER_NULL = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Paren, exp.Var),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Floor, exp.Ceil, exp.Abs, exp.Round, exp.Sign),
+    *(exp.Not, exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Like, exp.ILike),
+    *(exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Substring, exp.Left, exp.Right),
+    *(exp.StartsWith, exp.Concat, exp.DPipe, exp.Coalesce, exp.Greatest, exp.Least),
+    *(exp.Extract, exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Week, exp.If),
+    *(exp.Cast, exp.DataType, exp.DataTypeParam),
+)
+_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+_SAME_WAY = (exp.Paren, exp.Floor, exp.Ceil, exp.Round, exp.Sqrt, exp.Exp, exp.Ln, exp.Year)
 _MOST = 50
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedTable:
+    """A table of the analyst's.
+
+    Attributes:
+        table: with the columns that are asked for, and those of the key under published names.
+        keys: the published columns by which it is joined.
+        columns: the declarations of its columns by the names that stand for them.
+        matched: the name of the column that says whether a row of the microdata has one in it.
+    """
+
+    table: pa.Table
+    keys: tuple[str, ...]
+    columns: Mapping[str, DerivedColumn]
+    matched: str
+
+
+@dataclass(frozen=True)
+class Calculated:
+    """A column that is calculated.
+
+    Attributes:
+        name: that no published column can have.
+        expression: over published columns.
+        of: the columns that it is calculated of.
+        type: of its values.
+        scale: decimals of a decimal column.
+        nulls: whether some of its values may be null.
+        sensitive: whether it is calculated of sensitive values.
+        labelled: whether it is calculated of labels, so that no table can have its values.
+    """
+
+    name: str
+    expression: exp.Expr
+    of: tuple[str, ...]
+    type: ColumnType
+    scale: int | None
+    nulls: bool
+    sensitive: bool
+    labelled: bool = False
+
+    @property
+    def columns(self) -> Mapping[str, DerivedColumn]:
+        """Its declaration beside those of published columns."""
+        role: Literal["sensitive", "insensitive", "quasi-identifier"]
+        role = "sensitive" if self.sensitive else "insensitive"
+        found = DerivedColumn(
+            role="quasi-identifier" if self.labelled else role,
+            type=self.type,
+            scale=self.scale,
+            nulls=self.nulls,
+            of=self.of,
+            formula=self.expression.sql("duckdb") if self.labelled else None,
+        )
+        return {self.name: found}
+
+
+def expressions_of(columns: Schema) -> dict[str, exp.Expr]:
+    """What columns are calculated by of which no table has the values, by their names."""
+    return {
+        name: parse_one(column.formula, read="duckdb")
+        for name, column in columns.items()
+        if isinstance(column, DerivedColumn) and column.formula is not None
+    }
+
+
+def put_calculated(node: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
+    """An expression with calculated columns as what they are calculated by."""
+
+    def put(part: exp.Expr) -> exp.Expr:
+        found = known.get(part.name) if isinstance(part, exp.Column) else None
+        return part if found is None else exp.paren(found.copy())
+
+    return node.copy().transform(put, copy=False) if known else node
+
+
+_Terms = TypeVar("_Terms", bound=Terms)
+
+
+def extend_terms(terms: _Terms, more: Iterable[Calculated | JoinedTable]) -> _Terms:
+    """The terms of a release with further columns in them, and without calibrated intervals."""
+    columns = {name: column for one in more for name, column in one.columns.items()}
+    update: dict[str, Any] = {"columns": {**terms.columns, **columns}}
+    if columns and isinstance(terms, Declared):
+        update["intervals"] = None
+    return terms.model_copy(update=update)
+
+
+def require_calculation(node: exp.Expr) -> None:
+    """Hold an expression to what may be calculated of a row.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    for part in node.walk():
+        allowed = _ALLOWED.get(type(part))
+        if allowed is None:
+            raise refusal(part)
+        for key, value in part.args.items():
+            if value and key not in allowed:
+                raise refusal(key, f" in {construct(part)}")
+        if isinstance(part, exp.DataType) and part.this.value not in _KINDS:
+            raise QueryError(
+                "not allowed: a CAST to such a type: a value is a number, a text, a moment or a "
+                "truth value; CAST to INTEGER, DECIMAL, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+            )
+        if isinstance(part, exp.In) and len(part.expressions) > _LISTED:
+            raise QueryError(f"IN takes 1 to {_LISTED:,} literals")
+
+
+def may_be_null(node: exp.Expr) -> bool:
+    """Decide whether a calculation may come to null where none of its columns is null.
+
+    >>> import sqlglot
+    >>> texts = "age / 10", "10 / age", "NULLIF(age, 0)"
+    >>> [may_be_null(sqlglot.parse_one(text)) for text in texts]
+    [False, True, True]
+    """
+    return any(map(_makes_null, node.walk()))
+
+
+def _makes_null(part: exp.Expr) -> bool:
+    """Decide whether a part of a calculation may be null where none of its own parts is."""
+    if isinstance(part, exp.Case):
+        return part.args.get("default") is None
+    if isinstance(part, _DIVISIONS):
+        return not number_of(part.expression.unnest())
+    if isinstance(part, exp.If) and not isinstance(part.parent, exp.Case):
+        return part.args.get("false") is None
+    return not isinstance(part, _NEVER_NULL)
+
+
+def direction(node: exp.Expr) -> int:
+    """Return 1 where a calculation never falls as its one column grows, -1 where it never rises.
+
+    0 is returned where neither is known.
+
+    >>> import sqlglot
+    >>> [direction(sqlglot.parse_one(text)) for text in ("FLOOR(age / 10)", "5 - age", "age % 2")]
+    [1, -1, 0]
+    """
+    if isinstance(node, exp.Column):
+        return 1
+    if isinstance(node, _SAME_WAY):
+        return direction(node.this)
+    if isinstance(node, exp.Neg):
+        return -direction(node.this)
+    if not isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.IntDiv):
+        return 0
+    left, right = node.this, node.expression
+    first, second = number_of(left.unnest()), number_of(right.unnest())
+    if second is not None:
+        scaled = isinstance(node, exp.Mul | exp.Div | exp.IntDiv)
+        return direction(left) * (_sign(second) if scaled else 1)
+    if first is None or isinstance(node, exp.Div | exp.IntDiv):
+        return 0
+    times = _sign(first) if isinstance(node, exp.Mul) else -1 if isinstance(node, exp.Sub) else 1
+    return direction(right) * times
+
+
+def _sign(number: Fraction) -> int:
+    return (number > 0) - (number < 0)
 
 
 class Calculations:

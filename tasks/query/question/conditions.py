@@ -6,10 +6,8 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Matching, Question
-from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.query.question.ways.way import Bundles
+from sfumato.tasks.query.question.question import Aggregate, Matching, Question
+from sfumato.tasks.query.question.ways import WAYS, Bundles
 from sfumato.tasks.sql.parse import quote_name
 
 

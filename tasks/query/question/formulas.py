@@ -11,12 +11,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds.among import proportion
 from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, variance_of_parts
+from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, proportion, variance_of_parts
 from sfumato.tasks.query.bounds.spread import root_above, root_below
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Aggregate
 
 
 @dataclass(frozen=True)

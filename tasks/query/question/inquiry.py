@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.calculated import Calculated
+from sfumato.tasks.query.question.calculations import Calculated, JoinedTable
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having
-from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.query.question.question import (
+    Aggregate,
     GroupColumn,
     KeyOrder,
     Matching,

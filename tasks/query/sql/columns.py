@@ -5,10 +5,10 @@ from sqlglot import exp
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.question.relations import tables_of_counts
-from sfumato.tasks.query.question.ways.columns import columns as way
-from sfumato.tasks.query.sql.answer_columns import AnswerColumns
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator, MarginalCounts
+from sfumato.tasks.query.question.ways import columns as way
+from sfumato.tasks.query.question.ways import tables_of_counts
+from sfumato.tasks.query.sql.bounds_query import AnswerColumns
+from sfumato.tasks.query.sql.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.query.sql.way import SqlWay
 
 _APART = """\

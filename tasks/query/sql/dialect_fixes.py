@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.sql.conditions.quotients import marked_quotients
-from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, CHOSEN, RUNS, VALUED
+from sfumato.tasks.query.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.sql.trees import BOUNDS_OF, CELLED, CHOSEN, RUNS, VALUED, marked_quotients
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types

@@ -8,10 +8,10 @@ from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
-from sfumato.tasks.query.question.ways.labels import labels as way
-from sfumato.tasks.query.sql.answer_columns import AnswerColumns
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.label_conditions.tables import types_of_labels
+from sfumato.tasks.query.question.ways import labels as way
+from sfumato.tasks.query.sql.bounds_query import AnswerColumns
+from sfumato.tasks.query.sql.label_conditions import types_of_labels
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.way import SqlWay
 
 _WORDS = """\
@@ -35,8 +35,8 @@ group_id."""
 
 def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
     # DuckDB decides conditions on labels; what rewrites no query on these does without it.
-    from sfumato.tasks.query.sql.label_conditions.bounds import LabelBounds
-    from sfumato.tasks.query.sql.label_conditions.decided import Decided
+    from sfumato.tasks.query.sql.decided_labels import Decided
+    from sfumato.tasks.query.sql.label_bounds import LabelBounds
     from sfumato.tasks.sql.session import session
 
     with session({}) as connection:

@@ -6,12 +6,12 @@ from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.software import tells
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.help_tables.build import help_names
+from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.query.sql.conditions.quotients import to_nearest
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.trees import to_nearest
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.parted import union_of_parts

@@ -11,21 +11,20 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.in_databases.formulas import FormulaQuery
-from sfumato.tasks.query.in_databases.ordered import in_order
-from sfumato.tasks.query.in_databases.side_by_side import side_by_side
-from sfumato.tasks.query.in_databases.single import (
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.query.sql.dialect_fixes import spell_bounds, write_bounds
+from sfumato.tasks.query.sql.formulas import FormulaQuery
+from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.registry import SQL_WAYS
+from sfumato.tasks.query.sql.side_by_side import in_order, side_by_side
+from sfumato.tasks.query.sql.single import (
     has_formulas,
     ordered_question,
     questions_of,
     read_written,
 )
-from sfumato.tasks.query.question.having import Reading
-from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.dialect_fixes import spell_bounds, write_bounds
-from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 

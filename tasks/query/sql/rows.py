@@ -8,11 +8,11 @@ from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.help_tables.rows import helped_columns
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.question.ways.rows import rows as way
-from sfumato.tasks.query.sql.answer_columns import AnswerColumns, of_help_tables
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.query.question.ways import rows as way
+from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.query.sql.way import SqlWay
 
 HELP = """\

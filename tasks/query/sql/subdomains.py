@@ -5,12 +5,12 @@ from sqlglot import exp
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.question.ways.subdomains import subdomains as way
-from sfumato.tasks.query.sql.answer_columns import AnswerColumns, of_help_tables
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.query.sql.conditions.range_conditions import RangeConditions
+from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.query.question.ways import subdomains as way
+from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.rows import HELP, examples_of
+from sfumato.tasks.query.sql.subdomain_conditions import RangeConditions
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.sql.dialects.dialect import Types
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.dialects.dialect import Types
 
 Rewriting = Callable[[Question, Terms, Reading, Estimator], exp.Select]

@@ -2,7 +2,7 @@
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.vacancies import VACANT
-from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import (
     aggregates,

@@ -5,8 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.intervals.shapes.families import FAMILIES
-from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
 
 _SHOWN = 6  # factors, before `and so on`
 

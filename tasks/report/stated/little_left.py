@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.accuracy.known_range import mean_by_range
-from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL
+from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
 
 
 def little_left(groups: Groups, declared: Declared) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.way import HelpTables
-from sfumato.tasks.query.question.ways.way import Way, of_sensitive, sensitive_bundles
+from sfumato.tasks.query.question.ways import Way, of_sensitive, sensitive_bundles
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.sql.session import session

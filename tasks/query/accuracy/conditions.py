@@ -1,0 +1,81 @@
+"""Workloads of conditions: ranges of a quasi-identifier, and batches of counts.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is not said there.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.drawing import CountsDrawing, RangeDrawing, frequent_values
+from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
+from sfumato.tasks.query.accuracy.truth import OriginalColumn, Outcome, outcome_of, truth_of
+from sfumato.tasks.query.ask import ask
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.question.ways import WAYS
+
+
+class RangeQueries:
+    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+
+    def __init__(
+        self,
+        workload: RangeWorkload,
+        aggregate: Aggregate,
+        asking: Engine,
+        release: Release,
+        original: Microdata,
+    ) -> None:
+        """Find what is published of the quasi-identifier."""
+        over = workload.over
+        self._asking, self._declared, self._aggregate = asking, release.declared, aggregate
+        self._estimates = WAYS[self._declared.form.shows].scores_estimates
+        self._drawing = RangeDrawing(workload, asking)
+        self._known = {over: OriginalColumn(original[over])}
+        counted = [*self._declared.named("sensitive"), over][0]  # of COUNT(*), which has none
+        self._truth = truth_of(original[aggregate.sensitive or counted], aggregate)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next window; None where the column has no values."""
+        drawn = self._drawing.draw(level, randomness)
+        if drawn is None:
+            return None
+        question = question_of(self._aggregate, drawn.where, self._declared)
+        answer = ask(self._asking, self._declared, question, self._estimates)
+        truth = self._truth.answer(self._aggregate.kind, drawn.rows(self._known))
+        return outcome_of(answer.rows[0][self._aggregate.label], truth)
+
+
+class CountsQueries:
+    """Random counts of a release, whose ranges are drawn among what is published."""
+
+    def __init__(
+        self,
+        workload: CountsWorkload,
+        aggregate: Aggregate,
+        asking: Engine,
+        release: Release,
+        original: Microdata,
+    ) -> None:
+        """Find what is published of each quasi-identifier."""
+        declared = release.declared
+        self._asking, self._declared = asking, declared
+        self._count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
+        of = workload.of or declared.named("sensitive")[0]
+        values = frequent_values(of, [original[of]])
+        self._drawing = CountsDrawing(workload, asking, declared, values)
+        self._known = {name: OriginalColumn(original[name]) for name in self._drawing.names}
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next count; None where nothing is represented."""
+        drawn = self._drawing.draw(level, randomness)
+        if drawn is None:
+            return None
+        question = question_of(self._count, drawn.where, self._declared)
+        bounds = ask(self._asking, self._declared, question).rows[0][self._count.label]
+        return outcome_of(bounds, Fraction(int(drawn.rows(self._known).sum())))

@@ -1,0 +1,47 @@
+"""The makers of random queries, by the kind of workload that a spec names.
+
+No more than one part of the original is in memory, and of the release no more than queries need;
+for sets of vectors a number for each different one beside it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from sfumato.expectations.entries import Entries
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.question.question import Aggregate
+
+Drawing = Callable[[Any, Aggregate, Engine, Release, Microdata], Queries]
+"""Makes queries of a workload's parameters, on an engine and on the original."""
+WORKLOADS: Mapping[str, Drawing] = Entries(
+    "sfumato.tasks.query.accuracy",
+    {
+        "range": "conditions:RangeQueries",
+        "arbitrary": "arbitrary:ArbitraryQueries",
+        "counts": "conditions:CountsQueries",
+    },
+)
+
+
+class QueriesInParts(Protocol):
+    """Random queries of a workload, asked part by part."""
+
+    def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
+        """The outcomes of a query of each level; None for one that cannot be asked."""
+        ...
+
+
+IN_PARTS: Mapping[
+    str, Callable[[Any, Aggregate, Engine, Release, OriginalInParts], QueriesInParts]
+] = Entries(
+    "sfumato.tasks.query.accuracy",
+    {
+        "range": "in_parts:ranges_in_parts",
+        "arbitrary": "in_parts:VectorsInParts",
+        "counts": "in_parts:counts_in_parts",
+    },
+)

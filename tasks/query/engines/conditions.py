@@ -1,0 +1,114 @@
+"""The rows on which a condition holds, decided by DuckDB once for each value of a column.
+
+A condition is taken apart along AND, OR and NOT into parts about one column each. Of a part those
+values are asked for on which it holds, or those on which its negation does; a value on which it is
+null is among neither.
+"""
+
+from functools import reduce
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
+from sfumato.tasks.sql.session import fetch_table
+
+_HOLDS = "holds"
+_VALUES = "\x01values"  # no published table can be called so
+
+
+class ValueConditions:
+    """Judges conditions on published tables."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Show no values yet to a connection, which may see other tables."""
+        self._connection = connection
+        self._views: dict[tuple[PublishedColumns, str], str] = {}
+
+    def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
+        """The rows on which a condition holds (bool, one per row).
+
+        Raises:
+            NotDirectError: where it compares columns, or cannot be evaluated on some value.
+        """
+        try:
+            return self._rows(table, condition, holds=True)
+        except (QueryError, RecursionError):
+            raise NotDirectError from None
+
+    def values(self, table: PublishedColumns, name: str, condition: exp.Expr) -> np.ndarray:
+        """The values of a column on which a condition on it alone holds (bool, by code).
+
+        Raises:
+            NotDirectError: where it cannot be evaluated on some value.
+        """
+        try:
+            return self._values(condition, self._view(table, name), holds=True)
+        except (QueryError, RecursionError):
+            raise NotDirectError from None
+
+    def _rows(self, table: PublishedColumns, node: exp.Expr, *, holds: bool) -> np.ndarray:
+        """The rows on which a condition holds, or on which its negation does."""
+        names = {column.name for column in node.find_all(exp.Column)}
+        if not names:
+            return np.full(len(table.group), self._constant(node, holds=holds))
+        if len(names) == 1:
+            column = table.coded(name := names.pop())
+            return column.among(self._values(node, self._view(table, name), holds=holds))
+        if isinstance(node, exp.Paren):
+            return self._rows(table, node.this, holds=holds)
+        if isinstance(node, exp.Not):
+            return self._rows(table, node.this, holds=not holds)
+        if not isinstance(node, exp.And | exp.Or):
+            raise NotDirectError
+        every = isinstance(node, exp.And) == holds
+        found = (self._rows(table, part, holds=holds) for part in _parts(node))
+        return reduce(np.logical_and if every else np.logical_or, found)
+
+    def _view(self, table: PublishedColumns, name: str) -> str:
+        """The name by which DuckDB knows the values of a column."""
+        key = table, name
+        if key not in self._views:
+            self._views[key] = f"{_VALUES}{len(self._views)}"
+            shown = pa.table({name: table.coded(name).values})
+            self._connection.register(self._views[key], shown)
+        return self._views[key]
+
+    def _values(self, node: exp.Expr, view: str, *, holds: bool) -> np.ndarray:
+        """The values on which a condition holds, or on which its negation does (bool, by code)."""
+        query = exp.select(_wanted(node, holds=holds)).from_(exp.table_(view, quoted=True))
+        found = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
+        return as_numpy(found.cast(pa.uint8())).view(bool)
+
+    def _constant(self, node: exp.Expr, *, holds: bool) -> bool:
+        found = fetch_table(self._connection, exp.select(_wanted(node, holds=holds)))
+        return bool(found[_HOLDS][0].as_py())
+
+
+def _wanted(node: exp.Expr, *, holds: bool) -> exp.Expr:
+    """Whether a condition holds or its negation does, never null."""
+    condition = exp.paren(node if holds else exp.Not(this=exp.paren(node)))
+    return exp.alias_(exp.func("COALESCE", condition, exp.false()), _HOLDS)
+
+
+def _parts(node: exp.Expr) -> list[exp.Expr]:
+    """What a chain of ANDs, or of ORs, joins; parts about the same one column are joined anew."""
+    kind = exp.And if isinstance(node, exp.And) else exp.Or
+    of_names: dict[frozenset[str], list[exp.Expr]] = {}
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, kind):
+            waiting += [part.args["expression"], part.this]
+        else:
+            names = frozenset(column.name for column in part.find_all(exp.Column))
+            of_names.setdefault(names, []).append(part)
+    joined = []
+    for names, parts in of_names.items():
+        alone = len(names) < 2
+        joined += [reduce(lambda a, b: kind(this=a, expression=b), parts)] if alone else parts
+    return joined

@@ -1,1 +1,0 @@
-"""Answers from codes and group ids: groups are addressed, and nothing is joined."""

@@ -1,0 +1,96 @@
+"""Bounds from help tables, and from the values of groups that may count.
+
+DuckDB runs the rewritten queries that analysts are given, up to the step that would round: sums and
+means are taken here, as exact integers and fractions.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import duckdb
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.extremes import CountedValues
+from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
+from sfumato.tasks.query.question.ways import Relations
+from sfumato.tasks.query.sql.bounds_query import bounds_query, totals_query
+from sfumato.tasks.sql.session import fetch
+
+ExpectedSums = Mapping[str, Mapping[Key, Fraction]]
+"""Per sensitive column and group columns the sum that is expected."""
+
+
+def bounds_from_help(
+    connection: duckdb.DuckDBPyConnection,
+    declared: Declared,
+    question: Question,
+    expected: ExpectedSums,
+    rows_in: str,
+) -> dict[Key, dict[Aggregate, Bounds]]:
+    """The bounds by the values of the group columns, from the help tables.
+
+    Args:
+        connection: sees the published tables and help tables.
+        declared: of the release.
+        question: without conditions on sensitive values.
+        expected: the sums that are expected.
+        rows_in: the table of the rows.
+    """
+    asked = question.with_aggregates([*question.aggregates, ROWS])
+    width = len(question.group_by)
+    rows = {}
+    for row in fetch(connection, bounds_query(asked, rows_in, means="sums")):
+        key, sides, count = row[:width], row[width:-2], int(row[-1])
+        found = {}
+        for a, low, high in zip(question.aggregates, sides[::2], sides[1::2], strict=True):
+            if a.kind.help is None:
+                found[a] = Bounds(int(low), int(high), int(low))
+                continue
+            whole = declared.columns[str(a.sensitive)].type == "integer"
+            total = expected.get(str(a.sensitive), {}).get(key)
+            found[a] = a.kind.help.bounds(low, high, count, total, whole)
+        rows[key] = found
+    return rows
+
+
+def expected_sums(
+    connection: duckdb.DuckDBPyConnection, question: Question, known: Relations
+) -> dict[str, dict[Key, Fraction]]:
+    """Per sensitive column and group columns the expected sum: hits times the group's mean."""
+    estimates: dict[str, dict[Key, Fraction]] = {}
+    for name in columns_of_sums(question):
+        expected: dict[Key, Fraction] = defaultdict(Fraction)
+        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, known)):
+            expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
+        estimates[name] = expected
+    return estimates
+
+
+def columns_of_sums(question: Question) -> list[str]:
+    """The sensitive columns whose sums tell what is expected of an aggregate."""
+    helped = ((a.sensitive, a.kind.help) for a in question.aggregates)
+    return list(dict.fromkeys(str(name) for name, of in helped if of is not None and of.expected))
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """How many rows count in a cell: at least, at most, and as expected, if that is asked for."""
+
+    least: int
+    most: int
+    expected: Fraction | None
+
+
+def bounds_from_values(
+    aggregate: Aggregate, rows: CountedRows, values: CountedValues | None
+) -> Bounds:
+    """The bounds of an aggregate over the values of its column; None where none may count."""
+    fewest = aggregate.kind.fewest
+    if aggregate.kind.counts_rows:
+        return Bounds(rows.least, rows.most, rows.expected)
+    if values is None or rows.most < fewest:
+        return Bounds(None, None, None)
+    return replace(aggregate.bounds_over(values), may_be_empty=rows.least < fewest)

@@ -1,0 +1,141 @@
+"""The values by which labelled rows are grouped: those that published labels name, and the rest.
+
+A row of the answer is of each value that some label of few values admits. Where other labels may
+hide a value that none of these names, one more row is of all such values together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.forms.recoded.labels import Admitted, Between
+from sfumato.tasks.query.behind_labels.decide import columns_of
+from sfumato.tasks.query.behind_labels.values_behind_labels import is_listed, values_of_label
+from sfumato.tasks.query.engines.rows_with_labels import Rows
+from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.schema.published import Schema
+from sfumato.tasks.sql.parse import literal, quote_name
+
+_CELLS = 2_000  # of a GROUP BY over recoded columns
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """A labelled column, or what is calculated of some, that rows are grouped by.
+
+    Attributes:
+        name: of the column.
+        node: an expression over published columns.
+        values: that its labels name; None for null, and `REST` for all others.
+    """
+
+    name: str
+    node: exp.Expr
+    values: Sequence[Any]
+
+    def condition(self, value: Any) -> exp.Expr:
+        """The condition that a row has one of the values."""
+        this = exp.paren(self.node.copy(), copy=False)
+        if value is None:
+            return exp.Is(this=this, expression=exp.Null())
+        if value is not REST:
+            return exp.EQ(this=this, expression=literal(value))
+        named = [literal(of) for of in self.values if of is not None and of is not REST]
+        if not named:
+            return exp.Not(this=exp.Is(this=this, expression=exp.Null()))
+        return exp.Not(this=exp.In(this=this, expressions=named))
+
+
+def group_keys(
+    rows: Rows, names: Sequence[str], expressions: Mapping[str, exp.Expr]
+) -> list[GroupKey]:
+    """The labelled columns among those that rows are grouped by.
+
+    Raises:
+        QueryError: where labels stand for too many values, or there are too many cells.
+    """
+    keys = []
+    for name in names:
+        if name in rows.labels:
+            column = exp.column(name, quoted=True)
+            keys.append(GroupKey(name, column, _values_of_labels(rows, name)))
+        elif name in expressions:
+            node = expressions[name]
+            keys.append(GroupKey(name, node, _values_of_calculation(rows, node, rows.schema, name)))
+    cells = prod(len(key.values) for key in keys)
+    if cells > _CELLS:
+        raise QueryError(
+            f"GROUP BY of columns with labels would give {cells:,} rows; the limit is {_CELLS:,}. "
+            "Group by fewer columns, or by ranges such as FLOOR(age / 10)"
+        )
+    return keys
+
+
+def _values_of_labels(rows: Rows, name: str) -> list[Any]:
+    """The values that labels of a column name, null, and the rest if there may be one."""
+    labels, column = rows.labels[name][0], rows.schema[name]
+    listed = [label for label in labels if is_listed(label, column)]
+    others = [label for label in labels if not is_listed(label, column)]
+    _require_no_ranges(others, quote_name(name))
+    values = (value for label in listed for value in values_of_label(label, column))
+    return _with_rest(values, null=any(label.null for label in others), rest=bool(others))
+
+
+def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str) -> list[Any]:
+    """List the results of an expression on the values behind labels."""
+    names = columns_of(node)
+    combined = rows.combinations(names, [node])
+    tables = [combined.table]
+    hidden = list(_hidden(rows, names, combined.first[combined.is_open]))
+    span = rows.span(names[0]) if len(names) == 1 and any(map(_is_range, hidden)) else None
+    if span is not None:
+        tables.append(pa.table({names[0]: span}))
+        hidden = [label for label in hidden if not _is_range(label)]
+    _require_no_ranges(hidden, "a calculation")
+    type_ = schema[name].arrow_type
+    values = [rows.evaluate(table, node.copy()).cast(type_) for table in tables]
+    listed = pc.unique(pa.concat_arrays(values)).to_pylist()
+    if any(isinstance(of, float) and not -inf < of < inf for of in listed):
+        raise QueryError(
+            "GROUP BY of a calculation that is infinite, or not a number in some row. Divide by "
+            "NULLIF(…, 0)"
+        )
+    is_open = bool(hidden) if span is not None else bool(combined.is_open.any())
+    return _with_rest(listed, null=is_open and schema[name].nulls, rest=is_open)
+
+
+def _hidden(rows: Rows, names: Sequence[str], among: np.ndarray) -> Iterator[Admitted]:
+    """The labels that some rows have."""
+    for name in names:
+        if name in rows.labels:
+            labels, codes = rows.labels[name]
+            yield from (labels[code] for code in np.unique(codes[among]))
+
+
+def _with_rest(values: Any, *, null: bool, rest: bool) -> list[Any]:
+    return list(dict.fromkeys([*values, *([None] if null else []), *([REST] if rest else [])]))
+
+
+def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
+    """Make sure that labels that name no values are stars, or hide characters.
+
+    Raises:
+        QueryError: where one is a range of too many values.
+    """
+    if any(map(_is_range, labels)):
+        raise QueryError(
+            f"GROUP BY {what}: a label is a range of too many values to list. Ask for your own "
+            "ranges: COUNT(*) FILTER (WHERE … BETWEEN … AND …)"
+        )
+
+
+def _is_range(label: Admitted) -> bool:
+    """Decide whether a label has a least and a greatest value."""
+    return isinstance(label, Between) and label.low is not None

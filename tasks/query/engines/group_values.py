@@ -1,0 +1,286 @@
+"""The values of groups and their exact sums: how many match a condition, and which."""
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.exact import INT64_MAX, exact
+from sfumato.expectations.sorting import lengths, stable_order, starts
+from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
+
+_LONG = Context(prec=60)
+_FLOAT_EXACT = 1 << 53  # floats add integers exactly up to here
+_HALF = 26
+_LOW = (1 << _HALF) - 1
+_LONGEST = 1 << 40  # units that can be added up quickly
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Integers, or decimals: `units / 10**digits`, the digits being those of their type."""
+
+    units: np.ndarray
+    digits: int
+    decimal: bool = False
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest absolute value."""
+        return largest(self.units)
+
+    def number(self, units: int) -> int | Decimal:
+        """The number that this many units make, as SQL has it."""
+        return Decimal(units).scaleb(-self.digits, _LONG) if self.decimal else units
+
+
+def units_of(numbers: pa.Array) -> Units:
+    """Integers, or decimals of 128 bits, as units (int64, or Python integers).
+
+    >>> units_of(pa.array([1, -2])).units.tolist()
+    [1, -2]
+
+    Raises:
+        NotDirectError: for other numbers, or where some are missing.
+    """
+    if numbers.null_count:
+        raise NotDirectError
+    if pa.types.is_integer(numbers.type):
+        return Units(as_numpy(numbers), 0)
+    if not pa.types.is_decimal128(numbers.type):
+        raise NotDirectError
+    words = np.frombuffer(numbers.buffers()[1] or b"", np.int64).reshape(-1, 2)
+    words = words[numbers.offset : numbers.offset + len(numbers)]
+    low, high = words[:, 0], words[:, 1]
+    if np.array_equal(high, low >> 63):
+        return Units(np.ascontiguousarray(low), numbers.type.scale, decimal=True)
+    whole = high.astype(object) * (1 << 64) + low.astype(np.uint64).astype(object)
+    return Units(whole, numbers.type.scale, decimal=True)
+
+
+def sums_by(key: np.ndarray, keys: int, units: np.ndarray) -> np.ndarray:
+    """The sum of the units that each key has (int64, or Python integers).
+
+    Args:
+        key: of each unit (integers from 0).
+        keys: above every key.
+        units: integers (int64 or Python's), one per key.
+    """
+    if largest(units) * len(units) <= _FLOAT_EXACT:
+        return np.bincount(key, units.astype(np.float64), keys).astype(np.int64)
+    if units.dtype == np.int64 and len(units) <= _LOW:
+        halves = units >> _HALF, units & _LOW
+        if largest(halves[0]) * len(units) <= _FLOAT_EXACT:
+            upper, lower = (sums_by(key, keys, half).astype(object) for half in halves)
+            return np.asarray(upper * (1 << _HALF) + lower)
+    totals = np.zeros(keys, dtype=object)
+    np.add.at(totals, key, units.astype(object))
+    return totals
+
+
+def product(units: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Units (int64 or Python integers) that many times (int64), exactly."""
+    fits = largest(units) * int(times.max(initial=0)) <= INT64_MAX
+    return np.asarray((units if fits else units.astype(object)) * times)
+
+
+def largest(units: np.ndarray) -> int:
+    """The largest absolute value."""
+    return max(-int(units.min()), int(units.max())) if len(units) else 0
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTotals:
+    """Each group's values: how many there are (int64, one per group), and their sum."""
+
+    sizes: np.ndarray
+    sums: Units
+
+    @cached_property
+    def means(self) -> "GroupMeans":
+        """The mean of each group, of one denominator where no number gets too long by it."""
+        sizes = np.flatnonzero(np.bincount(self.sizes))
+        denominator = lcm(*sizes.tolist())
+        if denominator * max(largest(self.sums.units), 1) <= _LONGEST:
+            units = self.sums.units * (denominator // np.maximum(self.sizes, 1))
+            return GroupMeans(units, None, np.array([denominator]), self.sums.digits)
+        rank = np.zeros(int(self.sizes.max()) + 1, dtype=np.int64)
+        rank[sizes] = np.arange(len(sizes))
+        return GroupMeans(self.sums.units, rank[self.sizes], sizes, self.sums.digits)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeans:
+    """Fractions, one per group: units by 10**digits, and by a denominator.
+
+    `rank` says which of the denominators each group has (int64, one per group); None where there is
+    one for all.
+    """
+
+    units: np.ndarray
+    rank: np.ndarray | None
+    denominators: np.ndarray
+    digits: int
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingValues:
+    """The values of groups that match, by group and ascending.
+
+    Attributes:
+        group: of each (int64).
+        code: of each (integers).
+        times: how often it occurs (int64), each once in its group; None where each stands as often
+            as it occurs.
+        below: how many values of its group are before it (integers).
+        start: where each group's first one is, and the number of all (int64, groups + 1).
+        number: how many values of each group match (int64, one per group).
+    """
+
+    group: np.ndarray
+    code: np.ndarray
+    times: np.ndarray | None
+    below: np.ndarray
+    start: np.ndarray
+    number: np.ndarray
+
+
+class MatchingRows:
+    """Rows of values that match, of a table that has each as often as `times` says (None: once)."""
+
+    def __init__(self, table: PublishedColumns, times: np.ndarray | None, rows: np.ndarray) -> None:
+        """Take rows by their positions."""
+        self._table, self._times, self._rows = table, times, rows
+
+    @property
+    def group(self) -> np.ndarray:
+        """The group of each (integers)."""
+        found: np.ndarray = self._table.group[self._rows]
+        return found
+
+    @property
+    def times(self) -> np.ndarray | None:
+        """How often each occurs (int64); None where that is once."""
+        return None if self._times is None else self._times[self._rows]
+
+    def codes(self, name: str) -> np.ndarray:
+        """The code of each in a column (integers)."""
+        found: np.ndarray = self._table.coded(name).codes[self._rows]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfValues:
+    """Rows that have some values of a column, where no other one is asked for."""
+
+    name: str
+    group: np.ndarray
+    code: np.ndarray
+    times: None = None
+
+    def codes(self, _name: str) -> np.ndarray:
+        """The code of each in the column (integers)."""
+        return self.code
+
+
+def totals_of_values(
+    table: PublishedColumns, name: str, times: np.ndarray | None, sizes: np.ndarray
+) -> GroupTotals:
+    """The sums of all values of each group, from the values themselves."""
+    column = table.coded(name)
+    numbers = exact(column.values, name)
+    units = numbers.units[column.codes]
+    whole = units if times is None else product(units, times)
+    return GroupTotals(sizes, Units(sums_by(table.group, len(sizes), whole), numbers.digits))
+
+
+def count_matching(rows: MatchingRows | RowsOfValues, groups: int) -> np.ndarray:
+    """How many values of each group are in rows that match (int64, one per group)."""
+    if rows.times is None:
+        return np.bincount(rows.group, minlength=groups)
+    return sums_by(rows.group, groups, rows.times)
+
+
+def matching_values(
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
+) -> MatchingValues:
+    """The values of a column in the rows that match.
+
+    Args:
+        rows: that match.
+        name: of the column.
+        values: how many different ones it has.
+        groups: how many there are.
+
+    Raises:
+        NotDirectError: where there are too many groups with their values.
+    """
+    times = rows.times
+    if times is None:
+        pairs, bits = ordered_pairs(rows, name, values, groups)
+        distinct, times = _each_once(pairs)
+    else:
+        pairs, bits = _pairs(rows, name, values, groups)
+        distinct, times = _added_up(pairs, times)
+    group = (distinct >> distinct.dtype.type(bits)).astype(np.int64)
+    number = np.bincount(group, minlength=groups)
+    start = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(number, out=start[1:])
+    if times is None:
+        below = np.arange(len(group))
+        below -= start[group]
+    else:
+        before = np.append(0, np.cumsum(times))
+        below = before[:-1] - before[start[group]]
+        number = np.diff(before[start])
+    code = distinct & distinct.dtype.type((1 << bits) - 1)
+    return MatchingValues(group, code, times, below, start, number)
+
+
+def ordered_pairs(
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
+) -> tuple[np.ndarray, int]:
+    """Keys of the group and the code of each row, ascending, and the bits of codes (integers).
+
+    Raises:
+        NotDirectError: where there are too many groups with their values.
+    """
+    pairs, bits = _pairs(rows, name, values, groups)
+    pairs.sort()
+    return pairs, bits
+
+
+def _pairs(
+    rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
+) -> tuple[np.ndarray, int]:
+    bits = max(values - 1, 0).bit_length()
+    if groups << bits > INT64_MAX:
+        raise NotDirectError
+    narrow = np.int32 if groups << bits <= np.iinfo(np.int32).max else np.int64
+    pairs: np.ndarray = rows.group.astype(narrow)
+    pairs <<= narrow(bits)
+    pairs |= rows.codes(name).astype(narrow)
+    return pairs, bits
+
+
+def _each_once(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Each pair once, and how often it occurs; or as often as that (None), where few repeat."""
+    if 2 * np.count_nonzero(ordered[1:] == ordered[:-1]) <= len(ordered):
+        return ordered, None
+    at = starts(ordered)
+    return ordered[at], lengths(at, len(ordered))
+
+
+def _added_up(pairs: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each pair once, ascending, and how often it occurs in all."""
+    if (pairs[1:] >= pairs[:-1]).all():
+        ordered = pairs
+    else:
+        order = stable_order(pairs)
+        ordered, times = pairs[order], times[order]
+    at = starts(ordered)
+    return ordered[at], np.add.reduceat(times, at) if len(at) else times

@@ -1,0 +1,243 @@
+"""Columns of published tables as codes, each read when a question first needs it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sfumato.expectations.arrow import as_array, as_codes, as_indices, as_numpy
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.query.question.ways import GROUP_ID
+from sfumato.tasks.schema.files import regular
+from sfumato.tasks.sql.parted import TableInParts
+
+_SAMPLE = 1 << 16
+_NEGATIVE_ZERO = -(2**63)  # as the bits of a float
+_SPARSE = 4  # a range of integers is looked up where it has at most so many for each row
+
+
+class NotDirectError(Exception):
+    """A question that codes and group ids do not answer: SQL does."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedValues:
+    """Codes (unsigned, as narrow as may be, one per row) into values.
+
+    `values` ascend, each stands once; a null is the last one.
+    """
+
+    codes: np.ndarray
+    values: pa.Array
+
+    def among(self, wanted: np.ndarray) -> np.ndarray:
+        """The rows whose value is wanted (both bool, by code and by row)."""
+        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0))
+        if len(edges) > 2:
+            found: np.ndarray = wanted[self.codes]
+            return found
+        first, end = (int(edge) for edge in edges) if len(edges) else (0, 0)
+        if end - first == len(wanted):
+            return np.ones(len(self.codes), dtype=bool)
+        narrow = self.codes.dtype.type
+        within: np.ndarray = (self.codes - narrow(first)) < narrow(end - first)  # wraps below
+        return within
+
+
+class GroupsByValue:
+    """The groups of rows, by the codes of their values."""
+
+    def __init__(self, column: CodedValues, group: np.ndarray, groups: int) -> None:
+        """Sort them by code, and then by group (integers, one per row)."""
+        bits = max(groups - 1, 0).bit_length()
+        codes = np.arange(len(column.values) + 1)
+        kind = np.int32 if len(codes) << bits <= np.iinfo(np.int32).max else np.int64
+        key: np.ndarray = column.codes.astype(kind)
+        key <<= kind(bits)
+        key |= group.astype(kind, copy=False)
+        key.sort()
+        self._start = np.searchsorted(key, (codes << bits).astype(kind))
+        key &= kind((1 << bits) - 1)
+        self._group = key
+
+    def among(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The groups and codes of the rows whose value is wanted (bool, by code)."""
+        codes = np.flatnonzero(wanted)
+        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0)).reshape(-1, 2)
+        runs = [self._group[self._start[first] : self._start[end]] for first, end in edges]
+        code = np.repeat(codes, np.diff(self._start)[codes])
+        return runs[0] if len(runs) == 1 else np.concatenate([self._group[:0], *runs]), code
+
+
+def coded_values(column: pa.ChunkedArray) -> CodedValues:
+    """Give each value its rank as its code.
+
+    Raises:
+        NotDirectError: where nearly all values differ, or floats have several zeros or are no
+            numbers, which SQL takes for equal.
+    """
+    if (pa.types.is_integer(column.type) or pa.types.is_date32(column.type)) and len(column):
+        ranked = _ranked(column)
+        if ranked is not None:
+            return ranked
+    _require_repeated(column)
+    whole = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
+    array = whole.combine_chunks()
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    return _in_order(array)
+
+
+def _ranked(column: pa.ChunkedArray) -> CodedValues | None:
+    """The codes of integers without nulls that lie close together; None of others."""
+    if column.null_count:
+        return None
+    numbers = column.combine_chunks()
+    units = as_numpy(numbers)
+    low, high = int(units.min()), int(units.max())
+    if high - low > _SPARSE * len(units) + _SAMPLE:
+        return None
+    shifted = units - units.dtype.type(low) if low else units
+    met = np.zeros(high - low + 1, dtype=bool)
+    met[shifted] = True
+    values = np.flatnonzero(met)
+    rank = (np.cumsum(met) - 1).astype(_narrow(len(values)))
+    codes = shifted.astype(rank.dtype) if len(values) == len(met) else rank[shifted]
+    return CodedValues(codes, as_array((values + low).astype(units.dtype), numbers.type))
+
+
+def _require_repeated(column: pa.ChunkedArray) -> None:
+    if len(column) <= 2 * _SAMPLE:
+        return
+    if pa.types.is_dictionary(column.type):
+        if 2 * sum(len(chunk.dictionary) for chunk in column.chunks) > len(column):
+            raise NotDirectError
+        return
+    every = np.arange(0, len(column), len(column) // _SAMPLE, dtype=np.int32)
+    sampled = column.take(as_indices(every))
+    if 2 * pc.count_distinct(sampled).as_py() > len(sampled):
+        raise NotDirectError
+
+
+def _in_order(array: pa.DictionaryArray) -> CodedValues:
+    values, indices = array.dictionary, array.indices
+    _require_plain(values)
+    order = as_numpy(pc.sort_indices(values)).astype(np.int32)
+    rank = np.empty(len(values) + 1, dtype=_narrow(len(values) + 1))
+    rank[order], rank[-1] = np.arange(len(values)), len(values)
+    ordered = values.take(as_indices(order))
+    if not indices.null_count:
+        return CodedValues(rank[as_numpy(indices)], ordered)
+    ordered = pa.concat_arrays([ordered, pa.nulls(1, ordered.type)])
+    return CodedValues(rank[as_codes(indices)], ordered)
+
+
+def _require_plain(values: pa.Array) -> None:
+    if pa.types.is_floating(values.type):
+        bits = as_numpy(values.cast(pa.float64()).view(pa.int64()))
+        if np.isnan(bits.view(np.float64)).any() or (bits == _NEGATIVE_ZERO).any():
+            raise NotDirectError
+
+
+def _narrow(values: int) -> np.dtype:
+    """The narrowest type of so many codes, and of how many they are."""
+    return np.dtype(
+        next(of for of in (np.uint8, np.uint16, np.uint32) if values <= np.iinfo(of).max)
+    )
+
+
+class PublishedColumns:
+    """The columns of a table, or of several below each other, each read at most once."""
+
+    def __init__(self, *sources: Source) -> None:
+        """Read nothing yet."""
+        self._sources = sources
+        self._coded: dict[str, CodedValues] = {}
+        self._by_value: dict[str, GroupsByValue | None] = {}
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """A column as it is published; texts as dictionaries, where these are stored.
+
+        Raises:
+            PromiseError: where a table lacks it, which no release's does.
+        """
+        return _one_type([self._column(source, name) for source in self._sources])
+
+    def _column(self, source: Source, name: str) -> pa.ChunkedArray:
+        try:
+            return _column(source, name)
+        except KeyError:
+            place = source.name if isinstance(source, Path) else "a table"
+            raise PromiseError(f"{place}: has no column {name!r}") from None
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of integers.
+
+        Raises:
+            NotDirectError: where it is another one, or some are missing.
+        """
+        column = self.read(name)
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise NotDirectError
+        return as_numpy(column.combine_chunks())
+
+    def coded(self, name: str) -> CodedValues:
+        """A column as codes.
+
+        Raises:
+            NotDirectError: where it cannot be.
+        """
+        if name not in self._coded:
+            self._coded[name] = coded_values(self.read(name))
+        return self._coded[name]
+
+    def by_value(self, name: str) -> GroupsByValue | None:
+        """The groups of rows by a column's values; None at first, as once is not worth sorting.
+
+        Raises:
+            NotDirectError: where the column cannot be coded, or groups are not numbered so.
+        """
+        if name not in self._by_value:
+            self._by_value[name] = None
+        elif self._by_value[name] is None:
+            self._by_value[name] = GroupsByValue(self.coded(name), self.group, self.groups)
+        return self._by_value[name]
+
+    @cached_property
+    def group(self) -> np.ndarray:
+        """The group of each row (int64, one per row).
+
+        Raises:
+            NotDirectError: where groups are not numbered from 0, each with a row.
+        """
+        group = self.numbers(GROUP_ID).astype(np.int64, copy=False)
+        if len(group) and not 0 <= group.min() <= group.max() < len(group):
+            raise NotDirectError
+        return group
+
+    @cached_property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max(initial=-1)) + 1
+
+
+def _column(source: Source, name: str) -> pa.ChunkedArray:
+    if isinstance(source, pa.Table):
+        return source[name]
+    if isinstance(source, TableInParts):
+        return _one_type([table[name] for table in source.tables([name])])
+    # A dictionary of texts: no other column has one.
+    with pq.ParquetFile(regular(source), read_dictionary=[name]) as file:
+        return file.read([name])[name]
+
+
+def _one_type(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Columns below each other; dictionaries, where all of them are."""
+    type_ = next((p.type for p in parts if not pa.types.is_dictionary(p.type)), parts[0].type)
+    return pa.chunked_array([c for p in parts for c in p.cast(type_).chunks], type_)

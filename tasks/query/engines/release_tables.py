@@ -1,0 +1,235 @@
+"""The published tables of a release that shows exact rows, and its help tables, by columns.
+
+It takes half a second to load. So it is for those who ask again and again: from when what was
+counted without it took about as long.
+"""
+
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.arrow import as_indices
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
+from sfumato.tasks.forms.composed.vacancies import VACANT
+from sfumato.tasks.query.aggregates.kind import HelpColumn
+from sfumato.tasks.query.engines.cells import Hits
+from sfumato.tasks.query.engines.engine import Files
+from sfumato.tasks.query.engines.group_values import GroupTotals, Units, totals_of_values, units_of
+from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.ways import GROUP_VALUES, Relations
+
+_EXTREMES: Mapping[type[exp.AggFunc], np.ufunc] = {exp.Min: np.minimum, exp.Max: np.maximum}
+_WORTH_LOADING = 30_000_000  # groups and values of them that were counted
+
+
+class HelpRows:
+    """A help table in which groups 0, 1, … have 1, 2, … hits."""
+
+    def __init__(self, table: PublishedColumns) -> None:
+        """Read nothing yet."""
+        self._table = table
+        self._units: dict[str, Units] = {}
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """The place of each group's first row, and the number of all rows (int64, groups + 1).
+
+        Raises:
+            NotDirectError: where groups and hits are not in this order.
+        """
+        group, hits = self._table.group, self._table.numbers("hits")
+        changed = group[1:] != group[:-1]
+        start = np.concatenate(([0], np.flatnonzero(changed) + 1))[: len(group)]
+        counted = np.where(changed, 1, hits[:-1] + 1)
+        if not (
+            np.array_equal(group[start], np.arange(len(start)))
+            and (hits[:1] == 1).all()
+            and np.array_equal(hits[1:], counted)
+        ):
+            raise NotDirectError
+        return np.append(start, len(group))
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The most hits of each group (int64, one per group)."""
+        return np.diff(self.start)
+
+    @property
+    def totals(self) -> Units:
+        """The sum of each group's values (units, one per group)."""
+        sums = self.units("l_sum")
+        return Units(sums.units[self.start[1:] - 1], sums.digits)
+
+    def places(self, hits: Hits) -> np.ndarray:
+        """The row for so many hits of a group (int64).
+
+        Raises:
+            NotDirectError: where there is none.
+        """
+        start, group = self.start, hits.each_group
+        if len(group) and int(group.max()) >= len(start) - 1:
+            raise NotDirectError
+        places = start[group] + hits.hits
+        if (places > start[1:][group]).any():
+            raise NotDirectError
+        return np.asarray(places - 1)
+
+    def combined(self, column: HelpColumn, places: np.ndarray, hits: Hits) -> list[Any]:
+        """A column's bounds in some places, combined by cell; None where a cell has no least one.
+
+        Raises:
+            NotDirectError: where SQL combines them otherwise.
+        """
+        if column.function is exp.Sum:
+            numbers = self.units(column.name)
+            sums = hits.sums(numbers.units[places], numbers.largest)
+            return [numbers.number(of) for of in sums.tolist()]
+        if column.function not in _EXTREMES:
+            raise NotDirectError
+        coded = self._table.coded(column.name)
+        return _extremes(coded.values, coded.codes[places], hits, _EXTREMES[column.function])
+
+    def units(self, name: str) -> Units:
+        """A column of numbers."""
+        if name not in self._units:
+            self._units[name] = units_of(self._table.read(name).combine_chunks())
+        return self._units[name]
+
+
+def _extremes(values: pa.Array, codes: np.ndarray, hits: Hits, extreme: np.ufunc) -> list[Any]:
+    """The value with the extreme code in each cell; None in one without codes."""
+    none = len(values) if extreme is np.minimum else -1
+    found = hits.reduced(extreme, codes.astype(np.int32), none)
+    shown: list[Any] = values.take(as_indices(np.where(found == none, -1, found))).to_pylist()
+    return shown
+
+
+class LoopWhenWorth:
+    """The loop, for who asked enough."""
+
+    def __init__(self) -> None:
+        """Nothing was counted yet."""
+        self._counted = 0
+
+    def after(self, number: int) -> Loop | None:
+        """The loop to count one more question with; None while it is not worth loading."""
+        self._counted += number
+        return _compiled() if self._counted > _WORTH_LOADING else None
+
+
+def count_groups(
+    pairs: Any, bits: Any, hits: Any, sizes: Any, counts: Any, expected: Any, rows: Any
+) -> None:
+    """Add up what each group counts: its values stand together and ascend.
+
+    Args:
+        pairs: keys of groups and, in the last `bits`, codes, ascending (integers).
+        bits: of codes.
+        hits: of each group (int64).
+        sizes: how many values each group has (int64).
+        counts: of each code: surely and in all, from below and from above (int64, 4 x codes).
+        expected: of each code (float64).
+        rows: how many are meant at least, at most, and as expected (float64).
+    """
+    mask, at = (1 << bits) - 1, 0
+    while at < len(pairs):
+        group, end = pairs[at] >> bits, at + 1
+        while end < len(pairs) and pairs[end] >> bits == group:
+            end += 1
+        matched, selected, size = end - at, hits[group], sizes[group]
+        if selected > 0:
+            sure, most = max(selected + matched - size, 0), min(selected, matched)
+            rows[0] += sure
+            rows[1] += most
+            rows[2] += selected * matched / size
+            for place in range(at, end):
+                code, below, above = pairs[place] & mask, place - at, end - 1 - place
+                counts[0, code] += below < sure
+                counts[1, code] += below < most
+                counts[2, code] += above < sure
+                counts[3, code] += above < most
+                expected[code] += selected / size
+        at = end
+
+
+@cache
+def _compiled() -> Loop:
+    return compile_loop(count_groups)
+
+
+class ReleaseTables:
+    """Every table by what it is for; columns are read once, when a question needs them."""
+
+    def __init__(self, tables: Files, declared: Declared, known: Relations) -> None:
+        """Read nothing yet."""
+        self._tables, self._declared, self._known = tables, declared, known
+        self.rows = PublishedColumns(tables[known.rows])
+        self._values: dict[str, PublishedColumns] = {known.rows: self.rows}
+        self._helping: dict[str, HelpRows] = {}
+        self._totals: dict[str, GroupTotals] = {}
+        self._times: dict[tuple[str, ...], np.ndarray] = {}
+        self.loop = LoopWhenWorth()
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a column's values are integers."""
+        return self._declared.columns[name].type == "integer"
+
+    def bundle(self, name: str) -> tuple[str, ...]:
+        """The sensitive columns that keep their association with one, itself included."""
+        return next(of for of in self._known.tables if name in of)
+
+    def values(self, bundle: tuple[str, ...]) -> PublishedColumns:
+        """The values of groups, of people and of nobody."""
+        name = self._known.tables[bundle]
+        if name not in self._values:
+            parts = [self._known.rows, VACANT] if name == GROUP_VALUES else [name]
+            self._values[name] = PublishedColumns(*(self._tables[part] for part in parts))
+        return self._values[name]
+
+    def times(self, bundle: tuple[str, ...]) -> np.ndarray | None:
+        """How often each of them occurs (int64, one per row); None where that is once."""
+        if not self._known.counted:
+            return None
+        if bundle not in self._times:
+            self._times[bundle] = self.values(bundle).numbers("count")
+        return self._times[bundle]
+
+    def helping(self, name: str) -> HelpRows:
+        """The help table of a sensitive column."""
+        if name not in self._helping:
+            self._helping[name] = HelpRows(PublishedColumns(self._tables[help_name(name)]))
+        return self._helping[name]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many values each group has (int64, one per group).
+
+        Raises:
+            NotDirectError: where groups are not numbered 0, 1, ….
+        """
+        if not self._declared.composed:
+            return np.bincount(self.rows.group)
+        lineage = PublishedColumns(self._tables[LINEAGE])
+        if not np.array_equal(lineage.group, np.arange(len(lineage.group))):
+            raise NotDirectError
+        return np.asarray(lineage.numbers(ROWS) + lineage.numbers(VACANT_ROWS))
+
+    def totals(self, name: str) -> GroupTotals:
+        """How many values of a column each group has, and their sum."""
+        if name not in self._totals:
+            self._totals[name] = self._read_totals(name)
+        return self._totals[name]
+
+    def _read_totals(self, name: str) -> GroupTotals:
+        if not self._declared.composed:
+            helping = self.helping(name)
+            return GroupTotals(helping.sizes, helping.totals)
+        bundle = self.bundle(name)
+        return totals_of_values(self.values(bundle), name, self.times(bundle), self.sizes)

@@ -1,1 +1,0 @@
-"""What databases know exactly of published rows: columns calculated of them, aggregates, order."""

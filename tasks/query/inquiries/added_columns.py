@@ -1,0 +1,191 @@
+"""Columns put beside published ones: calculated of them, or from an analyst's own tables."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.labels import Admitted, ListedValues
+from sfumato.tasks.forms.recoded.recoded import labels_of, read_labels
+from sfumato.tasks.query.engines.engine import Files, Source, read_table
+from sfumato.tasks.query.question.calculations import Calculated, JoinedTable
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import calculate, fetch_table, session
+
+_PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
+
+
+def require_joinable(
+    tables: Files, declared: Declared, joins: Sequence[JoinedTable], by: Sequence[str]
+) -> None:
+    """Refuse joins by what rows do not show: labels of several values, and columns apart.
+
+    Args:
+        tables: that are published.
+        declared: the terms of the release.
+        joins: what the microdata is joined with.
+        by: the group columns of the query.
+
+    Raises:
+        QueryError: with the reason, and what to do.
+        InputError: where a file is missing.
+    """
+    if WAYS[declared.form.shows].without_rows:
+        _require_one_column(joins, by)
+    else:
+        _require_exact_keys(tables, declared, joins)
+
+
+def _require_one_column(joins: Sequence[JoinedTable], by: Sequence[str]) -> None:
+    apart = "this release publishes each column by itself"
+    for joined in joins:
+        if len(joined.keys) > 1:
+            names = " and ".join(map(quote_name, joined.keys))
+            raise QueryError(f"JOIN by {names}: {apart}. Join by one column")
+        if set(by) & set(joined.columns):
+            raise QueryError(
+                f"GROUP BY of a column of your own table: {apart}. Group by "
+                f"{quote_name(joined.keys[0])}, or ask for each value with WHERE"
+            )
+
+
+def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
+    """Refuse a join by a column whose labels stand for several values: no text matches those."""
+    names = {name for joined in joins for name in joined.keys}
+    columns = {name: column for name, column in declared.columns.items() if name in names}
+    if not declared.recoded:
+        return
+    microdata = read_table(tables[TABLE])
+    labels = read_labels(microdata, columns, reader_for(form_of(declared)))
+    for name, (admitted, codes) in labels.items():
+        texts, _ = labels_of(microdata, name)
+        one_value = map(_is_one_value, admitted, texts)
+        several = ~np.fromiter(one_value, dtype=bool, count=len(texts))
+        hidden = int(several[codes].sum())
+        if hidden:
+            rows = "row shows" if hidden == 1 else "rows show"
+            raise QueryError(
+                f"JOIN by {quote_name(name)}: {hidden:,} {rows} it as a label for several values, "
+                "so they match no single key. Ask for the values instead: "
+                f"WHERE {exp.column(name, quoted=True).sql('duckdb')} IN (…)"
+            )
+
+
+def _is_one_value(label: Admitted, text: str | None) -> bool:
+    """Decide whether a label is a value by itself, written as it is, or null alone."""
+    if not isinstance(label, ListedValues) or len(label.values) + label.null != 1:
+        return False
+    return all(value == text for value in label.values if isinstance(value, str))
+
+
+def add_joined(tables: Files, joins: Iterable[JoinedTable]) -> dict[str, Source]:
+    """The published tables, and beside the columns of each key those of the joined table.
+
+    Raises:
+        InputError: where a file is missing.
+    """
+    found = dict(tables)
+    for joined in joins:
+        found = {name: _with_joined(source, joined) for name, source in found.items()}
+    return found
+
+
+def _with_joined(source: Source, joined: JoinedTable) -> Source:
+    table = read_table(source)
+    if not set(joined.keys) <= set(table.column_names):
+        return source
+    place = pa.array(range(table.num_rows), pa.int64())
+    all_ = pa.array([True] * joined.table.num_rows, pa.bool_())
+    marked = joined.table.append_column(joined.matched, all_)
+    with session({_PUBLISHED: _keyed(table, joined, place), _OWN: marked}) as connection:
+        found = fetch_table(connection, _lookup(joined))
+    for name in joined.columns:
+        column = found[name]
+        known = column.fill_null(False) if name == joined.matched else column
+        table = table.append_column(name, known)
+    return table
+
+
+def _keyed(table: pa.Table, joined: JoinedTable, place: pa.Array) -> pa.Table:
+    return table.select(list(joined.keys)).append_column(_PLACE, place)
+
+
+def _lookup(joined: JoinedTable) -> exp.Select:
+    """The query of the joined table's columns for each published row, in order."""
+    shown = [exp.column(name, table=_OWN, quoted=True) for name in joined.columns]
+    same = [
+        exp.EQ(
+            this=exp.column(name, table=_PUBLISHED, quoted=True),
+            expression=exp.column(name, table=_OWN, quoted=True),
+        )
+        for name in joined.keys
+    ]
+    query = exp.select(*shown).from_(_PUBLISHED).join(_OWN, on=exp.and_(*same), join_type="left")
+    return query.order_by(exp.column(_PLACE, table=_PUBLISHED, quoted=True))
+
+
+def in_one(tables: Files) -> dict[str, Source]:
+    """The same tables, each of them whole where it is in parts."""
+    return {
+        name: read_table(source) if isinstance(source, TableInParts) else source
+        for name, source in tables.items()
+    }
+
+
+def add_calculated(tables: Files, calculated: Iterable[Calculated]) -> dict[str, Source]:
+    """The published tables, and each column beside those that it is calculated of.
+
+    What is calculated of labels is left to whoever knows what these stand for.
+
+    Raises:
+        QueryError: where something cannot be calculated.
+        InputError: where a file is missing.
+    """
+    wanted = [one for one in calculated if not one.labelled]
+    return (
+        {name: _extended(table, wanted) for name, table in tables.items()} if wanted else {**tables}
+    )
+
+
+def _extended(source: Source, calculated: list[Calculated]) -> Source:
+    table = read_table(source)
+    own = [one for one in calculated if set(one.of) <= set(table.column_names)]
+    if not own:
+        return source
+    needed = list(dict.fromkeys(name for one in own for name in one.of))
+    found = _calculated(table.select(needed), own)
+    for one, column in zip(own, found.columns, strict=True):
+        table = table.append_column(one.name, _cast(column, one))
+    return table
+
+
+def _calculated(table: pa.Table, wanted: list[Calculated]) -> pa.Table:
+    try:
+        return calculate(table, [one.expression for one in wanted])
+    except QueryError as error:
+        raise QueryError(
+            f"{error}: what is calculated is undefined in some row, or beyond its type "
+            "(NULLIF(…, 0) as a divisor is null where it would be 0)"
+        ) from None
+
+
+def _cast(column: pa.ChunkedArray, one: Calculated) -> pa.ChunkedArray:
+    try:
+        found = column.cast(one.columns[one.name].arrow_type)
+    except pa.ArrowInvalid:
+        raise QueryError("a calculation that comes to numbers beyond 64 bits") from None
+    if one.type == "float" and pc.all(pc.is_finite(found)).as_py() is False:
+        raise QueryError(
+            "a calculation that is infinite, or no number, in some row: NULLIF(…, 0) as a divisor "
+            "is null where it would be 0"
+        )
+    return found

@@ -1,1 +1,0 @@
-"""Calibration of intervals on the original, before a release is sealed: all here is private."""

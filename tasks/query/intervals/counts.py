@@ -1,0 +1,120 @@
+"""The law of a count over rows whose values are shuffled within groups.
+
+Of a group's n values m are meant, and h of its rows are selected: as far as the release tells, any
+h of the n values are theirs, so that how many are meant has the hypergeometric distribution. Groups
+are shuffled on their own, so that counts add up to the convolution of these. Where it is wide, its
+quantiles follow from its first three moments (Cornish and Fisher), to less than one count.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from sfumato.tasks.query.intervals.spread import Z95
+
+_WIDE = 10.0  # standard deviation in counts, from which moments do
+_REACH = 24  # standard deviations; the chance of what lies farther from the middle is no float
+
+
+@dataclass(frozen=True, eq=False)
+class CountLaw:
+    """The distribution of a count: the chances of all counts from `first` on (float64)."""
+
+    first: int
+    chances: np.ndarray
+
+    def quantile(self, level: float) -> int:
+        """The least count that is not exceeded with so much probability."""
+        below = np.cumsum(self.chances)
+        return self.first + int(np.searchsorted(below, level * below[-1], side="left"))
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledGroups:
+    """Selected rows of groups, some of whose values are meant; all int64, one per group.
+
+    Attributes:
+        size: how many values each group has.
+        meant: how many of them are meant.
+        selected: how many of its rows are selected.
+    """
+
+    size: np.ndarray
+    meant: np.ndarray
+    selected: np.ndarray
+
+    @property
+    def least(self) -> np.ndarray:
+        """How many meant values are surely selected."""
+        least: np.ndarray = np.maximum(self.selected + self.meant - self.size, 0)
+        return least
+
+    @property
+    def most(self) -> np.ndarray:
+        """How many meant values may be selected."""
+        most: np.ndarray = np.minimum(self.selected, self.meant)
+        return most
+
+    def moments(self) -> tuple[float, float, float]:
+        """The mean of the count, its variance, and its third central moment."""
+        n, m, h = (of.astype(np.float64) for of in (self.size, self.meant, self.selected))
+        mean = h * m / n
+        variance = mean * (1 - m / n) * (n - h) / np.maximum(n - 1, 1)
+        third = variance * (n - 2 * m) * (n - 2 * h) / (n * np.maximum(n - 2, 1))
+        return float(mean.sum()), float(variance.sum()), float(third.sum())
+
+    def law(self) -> CountLaw:
+        """The distribution of the count, exactly."""
+        open_ = self.most > self.least
+        kinds, times = np.unique(
+            np.stack([of[open_] for of in (self.size, self.meant, self.selected)], axis=1),
+            axis=0,
+            return_counts=True,
+        )
+        number = int((self.most - self.least).sum()) + 1
+        mean, variance, _ = self.moments()
+        least = int(self.least.sum())
+        length = min(number, int(_REACH * np.sqrt(variance)) + _REACH)
+        length = 1 << max(length - 1, 1).bit_length()
+        wave = np.ones(length // 2 + 1, dtype=np.complex128)
+        for (size, meant, selected), repeated in zip(kinds.tolist(), times.tolist(), strict=True):
+            chances = hypergeometric(size, meant, selected)
+            around = np.bincount(np.arange(len(chances)) % length, chances, length)
+            wave *= np.fft.rfft(around) ** repeated
+        chances = np.maximum(np.fft.irfft(wave, length), 0.0)
+        first = 0 if number <= length else max(int(mean) - least - length // 2, 0)
+        return CountLaw(least + first, np.roll(chances, -first))
+
+    def quantiles(self) -> tuple[float, float]:
+        """The counts between which 95 % of the distribution lie."""
+        mean, variance, third = self.moments()
+        deviation = np.sqrt(variance)
+        if deviation < _WIDE:
+            law = self.law()
+            return law.quantile(0.025), law.quantile(0.975)
+        lean = third / (variance * deviation) * (Z95**2 - 1) / 6
+        return mean + deviation * (lean - Z95), mean + deviation * (lean + Z95)
+
+
+def hypergeometric(size: int, meant: int, selected: int) -> np.ndarray:
+    """The chances of each count from the least possible one to the greatest (float64).
+
+    >>> hypergeometric(4, 2, 2).round(4).tolist()
+    [0.1667, 0.6667, 0.1667]
+    """
+    logs = _logs_of_factorials(1 << max(size, 1).bit_length())
+    counts = np.arange(max(0, selected + meant - size), min(meant, selected) + 1)
+    found = _ways(logs, meant, counts) + _ways(logs, size - meant, selected - counts)
+    chances: np.ndarray = np.exp(found - _ways(logs, size, selected))
+    return chances
+
+
+def _ways(logs: np.ndarray, of: int, some: int | np.ndarray) -> np.ndarray:
+    """The logarithm of the number of ways to choose some of so many."""
+    return np.asarray(logs[of] - logs[some] - logs[of - some])
+
+
+@lru_cache(maxsize=2)
+def _logs_of_factorials(most: int) -> np.ndarray:
+    return np.append(0.0, np.cumsum(np.log(np.arange(1, most + 1))))

@@ -1,0 +1,165 @@
+"""Exact rows in groups: which of them cells select, and what their covariates tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.exact import exact
+from sfumato.expectations.sorting import stable_order
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.engines.cells import SelectedRows, selected_rows
+from sfumato.tasks.query.engines.conditions import ValueConditions
+from sfumato.tasks.query.engines.published_columns import CodedValues, PublishedColumns
+from sfumato.tasks.query.intervals.covariates import (
+    Covariates,
+    Deviations,
+    GroupedNumbers,
+    SelectedOfGroups,
+    in_bins,
+)
+from sfumato.tasks.query.intervals.spread import Z95, NumberSpread, SelectedSize
+from sfumato.tasks.query.intervals.sums import LEAN, LikelySum
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.schema.columns import ORDERED
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRows:
+    """The rows of a release that shows them as they are.
+
+    Attributes:
+        table: the rows.
+        conditions: judges conditions on published tables.
+        declared: of the release.
+        groups: how many groups there are.
+    """
+
+    table: PublishedColumns
+    conditions: ValueConditions
+    declared: Terms
+    groups: int
+
+    def domain(self, name: str) -> Sequence[Any]:
+        """The published values of a column, ascending, without null."""
+        return list(self.table.coded(name).values.drop_null().to_pylist())
+
+    def cells(self, question: Question) -> Iterator[tuple[Key, SelectedOfGroups]]:
+        """The rows of each cell.
+
+        Raises:
+            NotDirectError: where a condition cannot be evaluated on values.
+        """
+        chosen = None
+        if question.condition is not None:
+            chosen = self.conditions.rows(self.table, question.condition)
+        rows = selected_rows(self.table, question.group_by, chosen)
+        places = np.arange(len(self.table.group)) if chosen is None else np.flatnonzero(chosen)
+        for cell, of_cell in _split(rows, places):
+            counted = np.bincount(self.table.group[of_cell], minlength=self.groups)
+            group = np.flatnonzero(counted)
+            yield rows.keys[cell], SelectedOfGroups(group, counted[group], of_cell)
+
+    @cached_property
+    def covariates(self) -> Covariates:
+        """The quasi-identifiers, in bins."""
+        columns = []
+        for name in self.declared.named("quasi-identifier"):
+            coded, ordered = self.table.coded(name), self.declared.columns[name].type in ORDERED
+            columns.append(in_bins(coded.codes, len(coded.values), ordered=ordered))
+        return Covariates(self.table.group, self.groups, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersOfRows:
+    """A number of each row that is known of its group alone.
+
+    Attributes:
+        grouped: the numbers of groups.
+        deviations: by how much rows' numbers are expected to be above these groups' means.
+        lean: see `LikelySum`.
+    """
+
+    grouped: GroupedNumbers
+    deviations: Deviations
+    lean: float = LEAN
+
+    def sum_over(self, selected: SelectedOfGroups, unlike: np.ndarray | None = None) -> LikelySum:
+        """What is likely of the sum over selected rows; `unlike` as in `Deviations.sum_over`."""
+        moved, error = self.deviations.sum_over(selected, unlike)
+        return LikelySum(self.grouped, selected, moved, error, self.lean)
+
+    def spread_over(
+        self, selected: SelectedOfGroups, unlike: np.ndarray | None = None, *, per_row: bool
+    ) -> NumberSpread:
+        """The law of that sum, or of the mean."""
+        likely, per = self.sum_over(selected, unlike), selected.number if per_row else 1
+        width = Z95 * likely.deviation / per
+        return NumberSpread(size_of(selected), likely.middle / per, width, width)
+
+
+def size_of(selected: SelectedOfGroups) -> SelectedSize:
+    """How many rows and groups are selected."""
+    return SelectedSize(selected.number, len(selected.group))
+
+
+def condition_on_one(question: Question) -> tuple[tuple[str, ...], exp.Expr] | None:
+    """The one condition on sensitive values that a question has, None for another number."""
+    if len(question.matching) != 1:
+        return None
+    (matching,) = question.matching
+    return matching.columns, matching.condition
+
+
+def _split(rows: SelectedRows, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The positions of the rows of each cell."""
+    if rows.cell is None:
+        yield 0, places
+        return
+    order = stable_order(rows.cell)
+    ends = np.flatnonzero(np.diff(rows.cell[order])) + 1
+    for part in np.split(order, ends):
+        if len(part):
+            yield int(rows.cell[part[0]]), places[part]
+
+
+@dataclass(frozen=True, eq=False)
+class ValuesOfColumn:
+    """The values of groups in a table, and how often each stands there (None: once)."""
+
+    table: PublishedColumns
+    column: CodedValues
+    times: np.ndarray | None
+
+    @property
+    def weights(self) -> np.ndarray:
+        """How often each stands there (float64)."""
+        if self.times is None:
+            return np.ones(len(self.column.codes))
+        return self.times.astype(np.float64)
+
+    @property
+    def known(self) -> pa.Array:
+        """The values by code, without null, which is the last."""
+        return self.column.values.drop_null()
+
+    @property
+    def there(self) -> np.ndarray:
+        """Which are not null (bool)."""
+        there: np.ndarray = self.column.codes < len(self.known)
+        return there
+
+    def by_code(self, name: str) -> np.ndarray:
+        """The values as numbers (float64), without null."""
+        known = exact(self.known, name)
+        by_code: np.ndarray = known.units.astype(np.float64) / 10**known.digits
+        return by_code
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Each as a number (float64), 0 where there is none."""
+        numbers: np.ndarray = np.append(self.by_code(name), 0.0)[self.column.codes]
+        return numbers

@@ -1,0 +1,178 @@
+"""What is likely of answers on labels, beside which all other values stand as they are.
+
+A row is meant with the share of its label's values that a condition selects, as it is fitted from
+the labels. Columns are taken to be independent behind labels; the calibrated factor makes good for
+where they are not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.groups.counting import dense, pack
+from sfumato.tasks.query.engines.attendance import EveryoneIsHere
+from sfumato.tasks.query.engines.conditions import ValueConditions
+from sfumato.tasks.query.engines.labels import LabelsEngine
+from sfumato.tasks.query.intervals.laws_of_labels import (
+    ColumnOfLabels,
+    ValuesWithChances,
+    fitted_shares,
+    values_behind,
+    values_with_chances,
+)
+from sfumato.tasks.query.intervals.shapes import ALIKE, selections_in
+from sfumato.tasks.query.intervals.spread import AnswerLaw, NumberSpread
+from sfumato.tasks.query.intervals.sums import count_of_chances, likely_size
+from sfumato.tasks.query.intervals.way import Spreads
+from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.question import Aggregate, Question
+
+_MOST_KEYS = 2_000
+
+
+class LabelsIntervals:
+    """The laws of answers of an engine that reads labels."""
+
+    laws = frozenset({"rows", *ALIKE})
+    laws_over_nulls = laws
+
+    def __init__(self, engine: LabelsEngine, _conditions: ValueConditions | None = None) -> None:
+        """Know which rows have the same labels."""
+        self._rows, self._everyone = engine.rows, isinstance(engine.attendance, EveryoneIsHere)
+        self._behind: dict[str, ColumnOfLabels | None] = {}
+        codes = [codes.astype(np.int64) for _, codes in engine.rows.labels.values()]
+        sizes = [max(len(labels), 1) for labels, _ in engine.rows.labels.values()]
+        self._class, _ = dense(pack(codes, sizes)[0])
+
+    def domain(self, name: str) -> Sequence[Any]:
+        """The values of a column that may be behind its labels; none where they are too many."""
+        if name not in self._rows.labels:
+            return list(self._rows.column(name).values.to_pylist())
+        found = self._column(name)
+        return [] if found is None else found.values
+
+    def times_of(self, name: str) -> np.ndarray:
+        """How often each value of a sensitive column occurs (int64)."""
+        column = self._rows.column(name)
+        return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+
+    def spreads(self, question: Question) -> Spreads:
+        """The law of each aggregate by the values of the group columns."""
+        whole = self._selected(question.condition) if self._everyone else None
+        if whole is None:
+            return {}
+        columns = [self._distinct(name) for name in question.group_by]
+        if prod(len(values) for values in columns) > _MOST_KEYS:
+            return {}
+        found = {}
+        for key in product(*columns):
+            cell = whole
+            for name, value in zip(question.group_by, key, strict=True):
+                cell = cell.narrowed(*self._where(name, value))
+            if cell.chance.any():
+                found[key] = dict(self._of_cell(question, cell))
+        return found
+
+    def _of_cell(
+        self, question: Question, selected: "_SelectedLabels"
+    ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
+        rows = np.flatnonzero(selected.chance)
+        chance, groups = selected.chance[rows], len(np.unique(self._class[rows]))
+        own = cache(lambda name: self._values_of(name, rows, chance, groups))
+        for aggregate in question.aggregates:
+            law: AnswerLaw | None = None
+            if aggregate.sensitive is None:
+                law = self._count(rows, chance, groups, selected.meant)
+            elif aggregate.sensitive in self._rows.labels:
+                continue  # what is likely of numbers behind labels is not calibrated
+            elif selected.meant is None and (values := own(aggregate.sensitive)) is not None:
+                law = values.law(aggregate)
+            if law is not None:
+                yield aggregate, law
+
+    def _values_of(
+        self, name: str, rows: np.ndarray, chance: np.ndarray, groups: int
+    ) -> ValuesWithChances | None:
+        return values_with_chances(name, self._rows.column(name), rows, chance, groups)
+
+    def _count(
+        self, rows: np.ndarray, chance: np.ndarray, groups: int, meant: np.ndarray | None
+    ) -> NumberSpread:
+        """The law of how many rows are selected, or how many of them are meant."""
+        size = likely_size(chance, groups)
+        return count_of_chances(size, chance if meant is None else chance[meant[rows]])
+
+    def _selected(self, condition: exp.Expr | None) -> "_SelectedLabels | None":
+        """The chance of each row that a conjunction means it; None of other conditions."""
+        found = _SelectedLabels(np.ones(self._rows.number), None)
+        for part in () if condition is None else conjuncts(condition):
+            names = {column.name for column in part.find_all(exp.Column)}
+            if len(names) != 1 or not self._knows(name := names.pop()):
+                return None
+            found = found.narrowed(*self._part(name, part))
+        return found
+
+    def _knows(self, name: str) -> bool:
+        return name not in self._rows.labels or self._column(name) is not None
+
+    def _part(self, name: str, part: exp.Expr) -> tuple[np.ndarray, bool]:
+        """The chance that a part holds on each row, and whether it is on a sensitive column."""
+        drawn = selections_in(part)
+        values = self._values(name)
+        if drawn:
+            holds = drawn[0].admits(values.to_pylist())
+        else:
+            holds = self._rows.decide(pa.table({name: values}), part) == 1
+        return self._holding(name, holds)
+
+    def _where(self, name: str, value: Any) -> tuple[np.ndarray, bool]:
+        """The chance that each row has a value, and whether the column is sensitive."""
+        values = self._values(name).to_pylist()
+        return self._holding(name, np.array([of == value for of in values], dtype=bool))
+
+    def _holding(self, name: str, holds: np.ndarray) -> tuple[np.ndarray, bool]:
+        column = self._column(name) if name in self._rows.labels else None
+        if column is not None:
+            return np.minimum(column.share @ holds, 1.0)[column.codes], False
+        sensitive = self._rows.schema[name].role == "sensitive"
+        return np.append(holds, False)[self._rows.column(name).codes].astype(float), sensitive
+
+    def _values(self, name: str) -> pa.Array:
+        if name not in self._rows.labels:
+            return self._rows.column(name).values
+        return pa.array(self.domain(name), self._rows.schema[name].arrow_type)
+
+    def _distinct(self, name: str) -> Sequence[Any]:
+        return list(self._values(name).to_pylist())
+
+    def _column(self, name: str) -> "ColumnOfLabels | None":
+        if name not in self._behind:
+            labels, codes = self._rows.labels[name]
+            values = values_behind(labels, self._rows.schema[name].type)
+            self._behind[name] = fitted_shares(labels, codes, values) if values else None
+        return self._behind[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _SelectedLabels:
+    """Rows by the chance that they are selected (float64), and meant by a sensitive value (bool).
+
+    `meant` is None where no condition is on sensitive values.
+    """
+
+    chance: np.ndarray
+    meant: np.ndarray | None
+
+    def narrowed(self, chance: np.ndarray, sensitive: bool) -> "_SelectedLabels":
+        """Those of them on which one more part holds."""
+        if not sensitive:
+            return _SelectedLabels(self.chance * chance, self.meant)
+        holds = chance > 0
+        return _SelectedLabels(self.chance, holds if self.meant is None else self.meant & holds)

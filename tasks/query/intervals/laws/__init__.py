@@ -1,1 +1,0 @@
-"""Laws of what a release leaves open: counts, sums and extremes, and what covariates tell."""

@@ -1,0 +1,161 @@
+"""What is likely of answers on exact rows beside shuffled values."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sfumato.tasks.query.engines.conditions import ValueConditions
+from sfumato.tasks.query.engines.direct import DirectEngine
+from sfumato.tasks.query.engines.published_columns import PublishedColumns
+from sfumato.tasks.query.intervals.counts import ShuffledGroups
+from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.exact_rows import (
+    ExactRows,
+    NumbersOfRows,
+    ValuesOfColumn,
+    condition_on_one,
+    size_of,
+)
+from sfumato.tasks.query.intervals.laws_of_column import LawsOfColumn, LawsOverRows
+from sfumato.tasks.query.intervals.shapes import ALIKE, column_there
+from sfumato.tasks.query.intervals.spread import Z95, AnswerLaw, NumberSpread
+from sfumato.tasks.query.intervals.sums import LEAN_OF_SHARES
+from sfumato.tasks.query.intervals.way import Spreads
+from sfumato.tasks.query.question.question import Aggregate, Question
+
+
+class RowsIntervals:
+    """The laws of answers of an engine that reads exact rows."""
+
+    laws = frozenset(ALIKE)
+    laws_over_nulls = laws
+
+    def __init__(self, engine: DirectEngine, conditions: ValueConditions | None = None) -> None:
+        """Read nothing yet."""
+        self._tables, self._declared = engine.tables, engine.declared
+        groups = len(engine.tables.sizes)
+        judged = conditions or engine.conditions
+        self._rows = ExactRows(engine.tables.rows, judged, engine.declared, groups)
+        self._columns: dict[str, LawsOfColumn] = {}
+        self._there: dict[str, _Meant] = {}
+
+    def domain(self, name: str) -> Sequence[Any]:
+        """The published values of a column, ascending, without null."""
+        if self._declared.columns[name].role != "sensitive":
+            return self._rows.domain(name)
+        return list(self._values(name).known.to_pylist())
+
+    def times_of(self, name: str) -> np.ndarray:
+        """How often each value of a sensitive column occurs (int64), without null."""
+        values = self._values(name)
+        times = np.bincount(values.column.codes, values.weights, len(values.column.values))
+        return times[: len(values.known)].astype(np.int64)
+
+    def spreads(self, question: Question) -> Spreads:
+        """The law of each aggregate by the values of the group columns.
+
+        Raises:
+            NotDirectError: where a condition cannot be evaluated on values.
+        """
+        meant = self._meant(question)
+        if question.matching and meant is None:
+            return {}
+        return {
+            key: dict(self._of_cell(question, selected, meant))
+            for key, selected in self._rows.cells(question)
+        }
+
+    def _of_cell(
+        self, question: Question, selected: SelectedOfGroups, meant: "_Meant | None"
+    ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
+        if not selected.number:
+            return
+        over = cache(lambda name: self._column(name).over(selected))
+        for aggregate in question.aggregates:
+            if aggregate.kind.counts_rows:
+                law = self._of_count(aggregate, selected, meant)
+            else:
+                law = self._of_column(aggregate, over, meant)
+            if law is not None:
+                yield aggregate, law
+
+    def _of_count(
+        self, aggregate: Aggregate, selected: SelectedOfGroups, meant: "_Meant | None"
+    ) -> AnswerLaw | None:
+        return None if meant is None or aggregate.distinct else self._count(selected, meant)
+
+    def _of_column(
+        self, aggregate: Aggregate, over: Callable[[str], LawsOverRows], meant: "_Meant | None"
+    ) -> AnswerLaw | None:
+        """The law of an aggregate of all values, or of all that are there; None of others."""
+        name = aggregate.sensitive
+        if name is None or (meant is not None and meant.there != name):
+            return None
+        return over(name).law(aggregate)
+
+    def _meant(self, question: Question) -> "_Meant | None":
+        """Which values a condition on sensitive columns that go together means."""
+        found = condition_on_one(question)
+        if found is None:
+            return None
+        bundle, condition = found
+        there = column_there(condition)
+        if there is None:
+            return self._meant_by(bundle, self._rows.conditions.rows(self._of(bundle), condition))
+        if there not in self._there:
+            self._there[there] = self._meant_by(bundle, self._values(there).there, there)
+        return self._there[there]
+
+    def _of(self, bundle: tuple[str, ...]) -> PublishedColumns:
+        return self._tables.values(bundle)
+
+    def _meant_by(
+        self, bundle: tuple[str, ...], holds: np.ndarray, there: str | None = None
+    ) -> "_Meant":
+        """Those values on which a condition holds (bool)."""
+        table, times = self._of(bundle), self._tables.times(bundle)
+        sizes = self._tables.sizes
+        weights = holds if times is None else holds * times
+        number = np.bincount(table.group, weights, len(sizes)).astype(np.int64)
+        share = number / np.maximum(sizes, 1)
+        of_groups = GroupedNumbers(
+            sizes.astype(np.float64), share, share * (1 - share), np.zeros(len(sizes))
+        )
+        deviations = self._rows.covariates.fit(of_groups)
+        return _Meant(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
+
+    def _count(self, selected: SelectedOfGroups, meant: "_Meant") -> NumberSpread:
+        sizes = self._tables.sizes[selected.group]
+        groups = ShuffledGroups(sizes, meant.number[selected.group], selected.hits)
+        likely = meant.numbers.sum_over(selected)
+        shuffled, unknown = likely.middle - likely.moved, Z95 * likely.unknown
+        below, above = (float(np.hypot(end - shuffled, unknown)) for end in groups.quantiles())
+        return NumberSpread(size_of(selected), likely.middle, below, above)
+
+    def _values(self, name: str) -> ValuesOfColumn:
+        bundle = self._tables.bundle(name)
+        table, times = self._tables.values(bundle), self._tables.times(bundle)
+        return ValuesOfColumn(table, table.coded(name), times)
+
+    def _column(self, name: str) -> LawsOfColumn:
+        if name not in self._columns:
+            whole = self._tables.is_whole(name)
+            self._columns[name] = LawsOfColumn(
+                name, self._values(name), self._tables.sizes, self._rows, whole=whole
+            )
+        return self._columns[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _Meant:
+    """How many values of each group a condition means (int64); 1 for each of them, else 0.
+
+    `there` is the column whose values are all meant, and nothing but its nulls is not.
+    """
+
+    number: np.ndarray
+    numbers: NumbersOfRows
+    there: str | None = None

@@ -1,1 +1,0 @@
-"""The shapes of queries, and the families whose intervals are calibrated."""

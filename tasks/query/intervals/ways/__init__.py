@@ -1,1 +1,0 @@
-"""What is likely of answers: one module for each way in which forms show a person."""

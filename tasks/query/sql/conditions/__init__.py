@@ -1,4 +1,0 @@
-"""Bounds as common table expressions: what groups can have where a condition is on them.
-
-Trees alone: no text of SQL is put together here.
-"""

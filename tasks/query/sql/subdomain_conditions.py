@@ -1,0 +1,210 @@
+"""Bounds where a condition is on sensitive values and subdomains stand for them, in plain SQL.
+
+A subdomain is narrowed down to its values that the condition wants: from the least to the greatest
+of them. Of the `hits` rows of a group that the other conditions mean, at least `lo` have one of the
+`sure` subdomains, all of whose values are wanted, for so many copies are not among the others. The
+least sum takes as many negative values as there are rows, and else those of the `lo` least sure
+copies; the other bounds follow as well. `tasks.query.bounds.subdomains` has the same in
+Python.
+
+Written with window functions and no more, for any database. A mean needs more: it is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.aggregates.kind import AggregateKind
+from sfumato.tasks.query.bounds.subdomains import require_bounds
+from sfumato.tasks.query.question.question import Aggregate, Question
+from sfumato.tasks.query.question.ways import GROUP_ID, Relations
+from sfumato.tasks.query.sql.trees import (
+    BOUNDS_OF,
+    CELLED,
+    VALUED,
+    Part,
+    alias,
+    cell_parts,
+    join,
+    key_names,
+    keys_of,
+    own,
+    published_column,
+    same,
+    select,
+    tree,
+    trees,
+    with_parts,
+)
+
+_SIDES = {"low": ("l", 0), "high": ("u", 1)}
+_SUMMED = ("COALESCE(SUM(lo), 0) AS count_l", "COALESCE(SUM(hi), 0) AS count_u")
+_NODES = (
+    'SELECT shown.a, shown.b, MIN(wanted.v) AS "lower", MAX(wanted.v) AS "upper", '
+    "CASE WHEN COUNT(wanted.v) = COUNT(*) THEN 1 ELSE 0 END AS inside FROM shown "
+    "JOIN valued_nodes AS leaves ON leaves.v >= shown.a AND leaves.v <= shown.b "
+    "LEFT JOIN wanted ON wanted.v = leaves.v GROUP BY shown.a, shown.b HAVING COUNT(wanted.v) > 0"
+)
+_PARTS = {
+    "held": 'SELECT st.group_id, n."lower", n."upper", n.inside, st."count" AS times FROM st '
+    'JOIN bounds_nodes AS n ON n.a = st."lower" AND n.b = st."upper"',
+    "sizes": 'SELECT group_id, SUM("count") AS size FROM st GROUP BY group_id',
+    "able": "SELECT group_id, SUM(times) AS can, SUM(times * inside) AS must FROM held "
+    "GROUP BY group_id",
+    "ranged": "SELECT celled.*, "
+    "CASE WHEN hits + COALESCE(must, 0) > size THEN hits + COALESCE(must, 0) - size ELSE 0 END "
+    "AS lo, CASE WHEN hits < COALESCE(can, 0) THEN hits ELSE COALESCE(can, 0) END AS hi "
+    "FROM celled JOIN sizes ON sizes.group_id = celled.group_id "
+    "LEFT JOIN able ON able.group_id = celled.group_id",
+}
+_VALUED = {
+    "low": "SELECT group_id, v, times, sure, SUM(times) OVER (PARTITION BY group_id ORDER BY v "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS before_it, "
+    "SUM(sure) OVER (PARTITION BY group_id ORDER BY v "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - sure AS ahead FROM "
+    '(SELECT group_id, "lower" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
+    'FROM held GROUP BY group_id, "lower") AS grouped',
+    "high": "SELECT group_id, v, times, sure, SUM(times) OVER (PARTITION BY group_id "
+    "ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS before_it, "
+    "SUM(sure) OVER (PARTITION BY group_id ORDER BY v DESC "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - sure AS ahead FROM "
+    '(SELECT group_id, "upper" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
+    'FROM held GROUP BY group_id, "upper") AS grouped',
+}
+"""The best values of each group's subdomains, and how many copies are before them."""
+
+
+@dataclass(frozen=True)
+class RangeConditions:
+    """A question with a condition on sensitive values, as common table expressions."""
+
+    question: Question
+    relations: Relations
+
+    def bounds(self) -> exp.Select:
+        """The query that returns the bounds: k0, k1, …, l0, u0, l1, u1, …, least.
+
+        Raises:
+            QueryError: where it asks for what SQL cannot say, or values are not in the order of
+                the domain.
+        """
+        kinds = self._kinds()
+        self._require_order()
+        keys = zip(keys_of(self.question, "counted"), key_names(self.question), strict=True)
+        columns: list[exp.Expr] = [alias(of, key) for of, key in keys]
+        for number, aggregate in enumerate(self.question.aggregates):
+            sides = zip(_sides(aggregate), ("l", "u"), strict=True)
+            columns += [alias(of, f"{side}{number}") for of, side in sides]
+        some = tree("counted.count_u > 0") if self.question.group_by else None
+        query = select([*columns, tree("counted.count_l AS least")], "counted", where=[some])
+        parts = self._counted()
+        for end in _SIDES if kinds else ():
+            table = f"{BOUNDS_OF}{end}"
+            join(query, table, same("cell", table, "counted"), "LEFT")
+            parts += [(f"{VALUED}{end}", tree(_VALUED[end])), (table, _bounds(end, kinds))]
+        return with_parts(parts, query)
+
+    def _kinds(self) -> list[AggregateKind]:
+        """The aggregates but counts, by their names."""
+        kinds = {a.kind for a in self.question.aggregates if not a.kind.counts_rows}
+        for aggregate in self.question.aggregates:
+            if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
+                require_bounds(aggregate.kind)
+                raise QueryError(
+                    f"{aggregate.kind.called} with a condition on a sensitive column is not "
+                    f"written in SQL: ask with `sfumato query`"
+                )
+        return sorted(kinds, key=lambda kind: kind.name)
+
+    def _require_order(self) -> None:
+        (name,) = self.relations.declared.named("sensitive")
+        column = self.relations.declared.columns[name]
+        if column.hierarchy is not None and column.type in ("string", "boolean"):
+            raise QueryError(
+                "a condition on a sensitive column in the order of its hierarchy is not written in "
+                "SQL: ask with `sfumato query`"
+            )
+
+    def _counted(self) -> list[Part]:
+        """The parts that count each cell's rows, at least and at most."""
+        keys = keys_of(self.question)
+        first = own("cell") if keys else tree("1 AS cell")
+        by = [own("cell"), *keys_of(self.question)] if keys else []
+        counted = select([first, *keys, *trees(*_SUMMED)], "ranged", by=by)
+        return [
+            *cell_parts(self.question, self.relations.rows),
+            *self._narrowed(),
+            *((name, tree(text)) for name, text in _PARTS.items()),
+            ("counted", counted),
+        ]
+
+    def _narrowed(self) -> list[Part]:
+        """The subdomains with wanted values, from a to b, and whether all of theirs are."""
+        (matching,) = self.question.matching
+        lower = exp.column("lower", quoted=True)
+        condition = matching.condition.transform(
+            lambda node: lower.copy() if isinstance(node, exp.Column) else node
+        )
+        leaves = 'SELECT DISTINCT "lower" AS v FROM targets WHERE "lower" = "upper"'
+        return [
+            ("valued_nodes", tree(leaves)),
+            ("wanted", tree(leaves).where(exp.paren(condition, copy=False), copy=False)),
+            ("shown", tree('SELECT DISTINCT "lower" AS a, "upper" AS b FROM st')),
+            ("bounds_nodes", tree(_NODES)),
+        ]
+
+
+def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
+    """The bounds of each cell from one end of the values."""
+    side, place = _SIDES[end]
+    columns: list[exp.Expr] = [own("cell", "r")]
+    bounds = ((kind.name, kind.over_ranges) for kind in kinds)
+    columns += [alias(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
+    query = select(columns, exp.table_("ranged", alias="r"), by=[own("cell", "r")])
+    join(query, exp.table_(f"{VALUED}{end}", alias="w"), same(GROUP_ID, "w", "r"))
+    return query
+
+
+def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+    if aggregate.kind.counts_rows:
+        return own("count_l", "counted"), own("count_u", "counted")
+    name = aggregate.kind.name
+    return own(f"{name}_l", f"{BOUNDS_OF}low"), own(f"{name}_u", f"{BOUNDS_OF}high")
+
+
+@dataclass(frozen=True)
+class SubdomainQueries:
+    """The queries that one question takes; `rows` is the table of the rows."""
+
+    question: Question
+    rows: str
+
+    def keys(self) -> exp.Select:
+        """The cells, 1, 2, …, and the values of their group columns."""
+        columns = [own("cell"), *keys_of(self.question)]
+        return self._query(select(columns, CELLED).distinct(copy=False))
+
+    def hits(self) -> exp.Select:
+        """The query that counts the rows which each cell selects of each group."""
+        return self._query(select(trees("cell", "group_id", "hits"), CELLED))
+
+    def shown(self) -> exp.Select:
+        """The subdomains of the selected groups, their counts, and the targets of the groups."""
+        query: exp.Select = tree(
+            'SELECT group_id, "count", target, "lower", "upper" FROM st JOIN aims USING (group_id) '
+            "WHERE group_id IN (SELECT group_id FROM selected)"
+        )
+        return self._query(query)
+
+    def wanted(self, name: str) -> exp.Select:
+        """The values of the domain on which the condition on the sensitive column holds."""
+        (matching,) = self.question.matching
+        lower = alias(exp.column("lower", quoted=True), name, quoted=True)
+        values = select([lower], "targets", where=[tree('"lower" = "upper"')])
+        query = select([published_column(name)], "domain", where=[matching.condition])
+        return with_parts([("domain", values.distinct(copy=False))], query)
+
+    def _query(self, query: exp.Select) -> exp.Select:
+        return with_parts(cell_parts(self.question, self.rows), query)
