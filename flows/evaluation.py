@@ -24,6 +24,7 @@ from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.attack import attack_all_parts
@@ -35,7 +36,6 @@ from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted

@@ -28,11 +28,11 @@ from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.ingest import ingest
+from sfumato.tasks.lines.versions import is_measured, pending_versions
 from sfumato.tasks.outcomes import pending_state, published_state, standing_state
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.publish import after_appearance
-from sfumato.tasks.publication.versions import is_measured, pending_versions
 from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks

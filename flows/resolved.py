@@ -14,13 +14,13 @@ from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.opened import PAGE
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
-from sfumato.tasks.publication.line import Line
 
 _SEVERAL, _HOUSEHOLDS = ("repeat: all", "people"), ("household", "households")
 

@@ -14,13 +14,13 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
+from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.wish import PartitionWish
-from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.stated.dossier import DossierStatements

@@ -4,13 +4,13 @@ import os
 from collections.abc import Sequence
 
 from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
+from sfumato.tasks.destinations.deliver import Delivered, Secrets, remember
+from sfumato.tasks.destinations.deliver import deliver as deliver_line
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
-from sfumato.tasks.publication.destinations.deliver import Delivered, Secrets, remember
-from sfumato.tasks.publication.destinations.deliver import deliver as deliver_line
-from sfumato.tasks.publication.line import Line
 
 Declared = Sequence[StoreDestination | DatabaseDestination]
 

@@ -8,13 +8,13 @@ from prefect.artifacts import create_markdown_artifact
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.parts.divided import is_divided
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds

@@ -7,9 +7,9 @@ from prefect.artifacts import create_link_artifact
 
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import find_waiting
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.review import REVIEW_PAGE
 from sfumato.tasks.stages.deidentify import identity

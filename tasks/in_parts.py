@@ -13,6 +13,7 @@ from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -20,8 +21,7 @@ from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
-from sfumato.tasks.publication.in_parts.whole import findings_of
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.parts import findings_of
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity

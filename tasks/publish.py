@@ -13,10 +13,10 @@ from sfumato.tasks.approval.decisions import read_text
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.publication import complete, find_approved, note_approvals
 from sfumato.tasks.approval.request import REQUEST
+from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
-from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import Published, after_appearance
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched.composition import composition_rows

@@ -10,10 +10,10 @@ from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.report.watched.guesses import guess_rows
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate

@@ -184,7 +184,7 @@ class VerifiedRelease:
 
         from sfumato.flows.cli.analyst.check import checked_lines
         from sfumato.tasks.publication.check import check
-        from sfumato.tasks.publication.checked.made_again import Checked
+        from sfumato.tasks.publication.made_again import Checked
 
         found: list[Checked] = []
 

@@ -23,6 +23,9 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.drafts.apart import line_apart
 from sfumato.tasks.drafts.content import draft_content
 from sfumato.tasks.drafts.left_out import removed_rows
+from sfumato.tasks.lines.composition import require_combinable
+from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
+from sfumato.tasks.lines.standing import standing_version
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
@@ -31,12 +34,6 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.combined.composition import require_combinable
-from sfumato.tasks.publication.combined.lines.same_people import (
-    ComparedPeople,
-    require_other_people,
-)
-from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
 from sfumato.tasks.stages.choice.choose import choose_terms

@@ -9,6 +9,9 @@ from sfumato.flows.resolved import ResolvedRun
 from sfumato.flows.source import divide_source
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.parts_gate import require_combined
+from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
+from sfumato.tasks.lines.standing import standing_version
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -17,13 +20,7 @@ from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.combined.in_parts.gate import require_combined
-from sfumato.tasks.publication.combined.lines.same_people import (
-    ComparedPeople,
-    require_other_people,
-)
-from sfumato.tasks.publication.in_parts.whole import SeenParts
-from sfumato.tasks.publication.standing import standing_version
+from sfumato.tasks.publication.parts import SeenParts
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity

@@ -2,7 +2,7 @@
 
 from sfumato.flows.passphrases import destination_secrets
 from sfumato.flows.resolved import ResolvedRun
-from sfumato.tasks.publication.life.destinations import knows_destinations
+from sfumato.tasks.lines.known_destinations import knows_destinations
 
 
 def bring_copies(resolved: ResolvedRun) -> tuple[str, ...]:

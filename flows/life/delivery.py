@@ -6,10 +6,10 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError, SfumatoError
 from sfumato.flows.life.places import line_at, own_line
 from sfumato.flows.passphrases import destination_secrets
+from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
+from sfumato.tasks.lines.known_destinations import knows_destinations
+from sfumato.tasks.lines.line import Line, hold
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.publication.destinations.deliver import Delivered, deliver, remember
-from sfumato.tasks.publication.life.destinations import knows_destinations
-from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.publish import recover
 
 

@@ -9,7 +9,7 @@ from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import line_at
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.publication.life.description import DescribedLine, describe, description
+from sfumato.tasks.publication.amendments import DescribedLine, describe, description
 
 
 def describe_line(place: Path, changes: Mapping[str, str | None]) -> DescribedLine:

@@ -12,9 +12,9 @@ from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.authorship.signature import author_of
 from sfumato.tasks.declaration.lines.tombstone import read_tombstone
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.steward.dossier import (
     KnownOfVersion,
     dossier,

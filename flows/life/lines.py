@@ -15,6 +15,8 @@ from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import open_signer, signing_key
 from sfumato.tasks.declaration.opened import require_release
+from sfumato.tasks.lines.line import Line, hold, owner_mark, take_ownership
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import (
     backup,
     finish_restoring,
@@ -46,12 +48,9 @@ from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory, private_work_directory
 from sfumato.tasks.private.wrapping import passphrase_in
-from sfumato.tasks.publication.line import Line, hold
-from sfumato.tasks.publication.ownership import owner_mark, take_ownership
+from sfumato.tasks.publication.amendments import SignedVersion
+from sfumato.tasks.publication.amendments import sign_version as publish_signature
 from sfumato.tasks.publication.publish import recover
-from sfumato.tasks.publication.signing import SignedVersion
-from sfumato.tasks.publication.signing import sign_version as publish_signature
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.files import read_bytes, unreadable
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.passphrases import passphrases
+from sfumato.tasks.lines.left_over import find_left_over
+from sfumato.tasks.lines.line import LOCK, Line, hold
+from sfumato.tasks.lines.pages import public_place_of
+from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import is_private, work_directory
-from sfumato.tasks.publication.life.left_over import find_left_over
-from sfumato.tasks.publication.life.pages import public_place_of
-from sfumato.tasks.publication.line import LOCK, Line, hold
-from sfumato.tasks.publication.versions import RECORD
 
 
 @dataclass(frozen=True)

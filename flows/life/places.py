@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.pages import public_place_of
+from sfumato.tasks.lines.public_record import lines_in
+from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import is_private, private_directory, private_work_directory
-from sfumato.tasks.publication.life.pages import public_place_of
-from sfumato.tasks.publication.life.public_record import lines_in
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import RECORD
 from sfumato.tasks.schema.files import is_there
 
 

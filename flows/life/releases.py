@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError
 from sfumato.flows.life.places import lines_at
+from sfumato.tasks.lines.listing import ListedLine, listed_line
+from sfumato.tasks.lines.pages import rebuild_pages
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import is_private, private_work_directory
-from sfumato.tasks.publication.life.listing import ListedLine, listed_line
-from sfumato.tasks.publication.life.pages import rebuild_pages
 
 
 def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:

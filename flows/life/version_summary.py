@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.declaration.opened import PAGE, Release, open_release
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
 

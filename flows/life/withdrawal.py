@@ -15,11 +15,11 @@ from sfumato.tasks.authorship.offers import read_offers, require_next_signer
 from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
 from sfumato.tasks.authorship.signature import signer_of
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, has_replaced
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.life.withdrawal import Withdrawn, require_reason, withdraw
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import Version, read_record
+from sfumato.tasks.publication.withdrawal import Withdrawn, require_reason, withdraw
 
 _UNSIGNED = "--unsigned withdraws it without a signature"
 

@@ -17,9 +17,9 @@ from sfumato.flows.environment import open_home, without_login
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
 from sfumato.flows.review.candidates import list_candidates
+from sfumato.tasks.lines.left_over import find_left_over
+from sfumato.tasks.lines.listing import ListedLine
 from sfumato.tasks.private.workdir import is_private, work_directory
-from sfumato.tasks.publication.life.left_over import find_left_over
-from sfumato.tasks.publication.life.listing import ListedLine
 from sfumato.tasks.report.lines.entries import rfc3339
 
 _ROOM = 1 << 30  # bytes that should be free

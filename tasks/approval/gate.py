@@ -11,8 +11,8 @@ from sfumato.tasks.approval.request import Request
 from sfumato.tasks.approval.reviewers import read_reviewers, reviewers_file
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import own_keys
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import Approval
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import Approval
 
 
 def require_approved(

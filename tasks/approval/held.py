@@ -25,7 +25,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.state import STATE, read_state
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.seal import require_plain, seal
+from sfumato.tasks.publication.staging import require_plain, seal
 
 CANDIDATE, IDENTITY, REPORT = "candidate", "identity", "report"
 _SEALED = (CANDIDATE, IDENTITY, REPORT)

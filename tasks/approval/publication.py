@@ -16,12 +16,12 @@ from sfumato.tasks.approval.decisions import Decision
 from sfumato.tasks.approval.gate import approvals_by, require_approved
 from sfumato.tasks.approval.held import HeldCandidate, end, read_held
 from sfumato.tasks.approval.history import read_history
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import state_lock
-from sfumato.tasks.publication.life.accuracy import record_approvals
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.seal import require_plain
+from sfumato.tasks.publication.amendments import record_approvals
+from sfumato.tasks.publication.staging import require_plain
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.schema.files import read_bytes
 

@@ -14,11 +14,11 @@ from sfumato.tasks.approval.held import (
 )
 from sfumato.tasks.approval.history import End, read_history
 from sfumato.tasks.approval.request import Request
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.state import LineState, read_state
 from sfumato.tasks.private.workdir import state_lock
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import read_record
 
 
 def find_waiting(line: Line, identity: Identity, now: datetime) -> HeldCandidate | None:

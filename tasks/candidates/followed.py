@@ -14,6 +14,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.continued.evolve import Evolved
 from sfumato.tasks.partitions.continued.survivors import stack
@@ -27,7 +28,6 @@ from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.line import Line
 
 
 def find_followed(line: Line, terms: Terms) -> FollowedLine | None:

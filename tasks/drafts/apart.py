@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import private_directory, state_lock
-from sfumato.tasks.publication.line import Line
 
 _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", ".*")
 

@@ -15,9 +15,9 @@ from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.line import Identity
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.attack import AttackedCandidate, Judging, judge_attacked, score_all
 from sfumato.tasks.workers.workers import Workers

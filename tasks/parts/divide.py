@@ -16,6 +16,7 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding, require
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.declared_source import require as require_declared
 from sfumato.tasks.microdata.input_error import input_error
@@ -38,7 +39,6 @@ from sfumato.tasks.private.people.keys import names_of_values, people_key
 from sfumato.tasks.private.people.lines import rows_as_written
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.deidentify import (
     ROWS_AS_WRITTEN,

@@ -9,7 +9,7 @@ from sfumato.tasks.declaration.cuts import PublishedPart, Share, Where
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.strata import StratumOnDisk, read_rows_of
-from sfumato.tasks.publication.in_parts.whole import PlaceOfPart
+from sfumato.tasks.publication.parts import PlaceOfPart
 from sfumato.tasks.stages.stage import read_note, write_note
 
 _PARTS = "parts"

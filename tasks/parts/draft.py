@@ -17,7 +17,7 @@ from sfumato.tasks.drafts.risk import compare_risks
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.strata import as_stage_table, read_rows_of
-from sfumato.tasks.publication.in_parts.whole import SeenParts, observations_of
+from sfumato.tasks.publication.parts import SeenParts, observations_of
 from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent

@@ -11,6 +11,7 @@ from sfumato.tasks.candidates.remember import file_of_map
 from sfumato.tasks.declaration.cuts import text_of_where
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.strata import read_rows_of
@@ -18,7 +19,6 @@ from sfumato.tasks.private.line import suppressed_rows, without_suppressed
 from sfumato.tasks.private.people.in_parts.maps import MapInParts
 from sfumato.tasks.private.people.store import has_map, map_in_parts
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.truth import OriginalInParts
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED

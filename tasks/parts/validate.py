@@ -24,19 +24,19 @@ from sfumato.tasks.parts.continued.shown import parts_in, rows_left_out, write_m
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.private.people.store import last_in_parts
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.in_parts.files import complete_whole
-from sfumato.tasks.publication.in_parts.read import compare_parts
-from sfumato.tasks.publication.in_parts.rest import Totals
-from sfumato.tasks.publication.in_parts.whole import (
+from sfumato.tasks.publication.parts import (
     JudgePromises,
     PlaceOfPart,
     SeenPart,
     SeenParts,
+    Totals,
     compared_columns,
+    complete_whole,
     findings_of,
     see_part,
 )
-from sfumato.tasks.publication.seal import seal
+from sfumato.tasks.publication.parts_read import compare_parts
+from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED

@@ -1,4 +1,4 @@
-"""Checking that a published release keeps its word, from its files alone.
+"""Checks that a published release keeps its promises, from its files alone.
 
 Everything in a release but its tables and its declaration is a function of those two. So a check
 reads them back strictly, measures every promise again, makes the whole release anew beside it, and
@@ -10,33 +10,144 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Any
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
+from pydantic import Field, TypeAdapter
+
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
+from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.declaration.assessment import Assessment, assess
+from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
     Release,
+    open_release,
+    require_release,
 )
 from sfumato.tasks.declaration.references.stated import with_statements
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import other_software
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
+from sfumato.tasks.forms.codes import with_published_codes
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.leaves import with_published_leaves
+from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.private.references.reference import (
+    KEYED_DIGEST,
     NO_REFERENCES,
     References,
     given_references,
 )
-from sfumato.tasks.publication.checked.agreement import require_agreement
-from sfumato.tasks.publication.checked.made_again import Checked, compare_made_again
-from sfumato.tasks.publication.checked.sealed import open_sealed
 from sfumato.tasks.publication.files import page_beside, write_release
-from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
-from sfumato.tasks.publication.in_parts.read import read_whole
-from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
+from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.verification.integrity import require_listed
+from sfumato.tasks.publication.parts import (
+    findings_of,
+    observations_of,
+    page_of_whole,
+    write_beside,
+)
+from sfumato.tasks.publication.parts_read import read_whole
+from sfumato.tasks.query.intervals.shapes import fault_of_stated
+from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
+
+_REFERENCE = TypeAdapter(Annotated[str, Field(pattern=KEYED_DIGEST)])
+
+
+def require_agreement(declared: Declared, tables: Tables) -> None:
+    """Hold a declaration against the tables that it speaks of.
+
+    Raises:
+        PromiseError: where row counts contradict each other, columns are told of that there are
+            not, groups stand in another order, or leaves of hierarchies or labelled codes are not
+            published.
+    """
+    _counts_agree(declared, tables)
+    _in_order(declared, tables)
+    _leaves_are_published(declared, tables)
+    if with_published_codes(declared.words, declared.columns, tables) != declared.words:
+        raise PromiseError(f"{MANIFEST}: labels codes that are not published")
+
+
+def _counts_agree(declared: Declared, tables: Tables) -> None:
+    rows = declared.rows
+    if fakes(form_of(declared), tables) != rows.fakes:
+        raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    lost += rows.suppressed + rows.not_represented_versions
+    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+    told = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
+    if len(set(told)) < len(told) or not set(told) <= set(declared.named("sensitive")):
+        raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
+    if not {*declared.words.columns, *declared.words.labels} <= set(declared.columns):
+        raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
+    kept = () if declared.bars is None else declared.bars.bars
+    if len(set(kept)) < len(kept) or not {bar.attack for bar in kept} <= set(JUDGED):
+        raise PromiseError(f"{MANIFEST}: states bars on attacks twice, or on unknown ones")
+    if fault := fault_of_stated(declared, declared.intervals):
+        raise PromiseError(f"{MANIFEST}: {fault}")
+
+
+def _in_order(declared: Declared, tables: Tables) -> None:
+    if len(tables) == 1:
+        return  # a rule of the table
+    for name, table in form_of(declared).canonical(tables).items():
+        if not table.equals(tables[name]):
+            raise PromiseError(f"{name}: groups are not in canonical order across all tables")
+
+
+def _leaves_are_published(declared: Declared, tables: Tables) -> None:
+    if with_published_leaves(declared.columns, tables) != declared.columns:
+        raise PromiseError(f"{MANIFEST}: a hierarchy has leaves under no published label")
+
+
+def open_sealed(directory: Path, announced: str | None = None) -> Release:
+    """Open a release that is as it was sealed.
+
+    Args:
+        directory: the release, as published.
+        announced: the digest that the publisher announced, where there is one to compare with.
+
+    Raises:
+        InputError: where there is no release, or it was made by newer software.
+        PromiseError: where the manifest is not canonical, or its digest is another.
+    """
+    require_release(directory)
+    require_regular_files(directory)
+    try:
+        document = read_canonical(directory / MANIFEST)
+        stated, sealed = document["sfumato"]["digest"], digest(document)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    require_readable(directory / MANIFEST, document["sfumato"])
+    try:
+        release = open_release(directory)
+        for words, kind in _worded(release.declared):
+            kind.validate_python(words)
+    except (InputError, ValueError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    if stated != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
+    if announced is not None and announced != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+    return release
+
+
+def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
+    """The texts that a forged manifest could put on a terminal, and types that restrict them."""
+    references = [p.reference_uri for p in declared.promises if p.reference_uri is not None]
+    return [
+        *((name, _REFERENCE) for name in references),
+        (declared.name, TypeAdapter(LineName)),
+        (declared.title, TypeAdapter(Title)),
+        (declared.software, TypeAdapter(dict[Word, Word])),
+    ]
 
 
 def check(

@@ -1,15 +1,152 @@
-"""datapackage.json: a Frictionless Data Package that lists every file and what was promised."""
+"""datapackage.json: a Frictionless Data Package that lists every file and every promise.
 
+Source: Data Package 2.0, https://datapackage.org (Data Resource, Table Schema, Table Dialect).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
+from sfumato.tasks.declaration.software import tells
+from sfumato.tasks.declaration.tables import FORMULA, schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.publication.resources import resources
-from sfumato.tasks.schema.stated.words import PublishedWords, mail_address, web_address
+from sfumato.tasks.schema.files import regular, sha256_of
+from sfumato.tasks.schema.names import safe_name
+from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, mail_address, web_address
 from sfumato.tasks.verification.integrity import digest
 
+MEDIA = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".parquet": "application/vnd.apache.parquet",
+    ".sql": "application/sql",
+}
+"""The media types of published files, by their endings."""
+_TIME = "%Y-%m-%d %H:%M:%S.%f"  # as Arrow writes times into CSV files
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+
+
+def resources(directory: Path, paths: Sequence[Path], declared: Declared) -> list[dict[str, Any]]:
+    """Describe files of a release directory, whose paths are relative to it."""
+    tables, names = schemas(declared), _names(paths, declared)
+    described = tells("schemas", declared.software)
+    found = []
+    for path, name in zip(paths, names, strict=True):
+        resource = _file(directory, path, name)
+        if path.parent.name == "data":
+            fields = [_data_field(directory, path, one, declared) for one in tables[path.stem]]
+            resource |= {"type": "table", "schema": {"fields": fields}}
+        elif described:
+            resource |= _help_table(directory, path, declared)
+        if described and path.suffix != ".parquet":
+            resource["encoding"] = "utf-8"
+        found.append(resource)
+    return found
+
+
+def _file(directory: Path, path: Path, name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "path": path.as_posix(),
+        "format": path.suffix[1:],
+        "mediatype": MEDIA[path.suffix],
+        "bytes": (directory / path).stat().st_size,
+        "hash": f"sha256:{sha256_of(directory / path)}",
+    }
+
+
+def _names(paths: Iterable[Path], declared: Declared) -> list[str]:
+    """A name for each file, of its whole path where two files are called alike."""
+    short = [path.name.replace(".", "-") for path in paths]
+    if not tells("schemas", declared.software):
+        return short
+    times = Counter(short)
+    whole = ("-".join(path.parts).replace(".", "-") for path in paths)
+    return [long if times[name] > 1 else name for name, long in zip(short, whole, strict=True)]
+
+
+def _data_field(directory: Path, path: Path, of: pa.Field, declared: Declared) -> dict[str, Any]:
+    words, found = declared.words, _field(of)
+    if of.name in words.columns:
+        found["description"] = words.columns[of.name]
+    if path.suffix == ".csv" and pa.types.is_timestamp(of.type):
+        found |= {"format": _TIME} if tells("schemas", declared.software) else {}
+    if of.name in words.labels:
+        found |= _categories(directory / path, of, words.labels[of.name], declared)
+    if not of.nullable:
+        found["constraints"] = {"required": True}
+    return found
+
+
+def _categories(
+    place: Path, of: pa.Field, labels: CodeLabels, declared: Declared
+) -> Mapping[str, Any]:
+    """The codes of a field that has no other values: categories are all that a field may have."""
+    whole = pa.types.is_integer(of.type)
+    if not (whole or pa.types.is_string(of.type)):
+        return {}
+    quoted = place.suffix == ".csv" and declared.csv.formulas == "quote" and not whole
+    if quoted and any(re.match(FORMULA, code) for code in labels.codes):
+        return {}
+    values = pq.read_table(regular(place.with_suffix(".parquet")), columns=[of.name])[of.name]
+    standing = pc.cast(pc.unique(values), pa.string()).to_pylist()
+    if not {*standing} - {None} <= {*labels.codes}:
+        return {}
+    return {
+        "categories": [
+            {"value": int(code) if whole else code, "label": label}
+            for code, label in sorted(labels.codes.items())
+        ]
+    }
+
+
+def _schema_of(file: Path) -> dict[str, Any]:
+    """The schema of a Parquet file; nothing of one that is damaged, which no check lets pass."""
+    try:
+        fields = [_field(one) for one in pq.read_schema(regular(file))]
+    except (OSError, pa.ArrowException):
+        return {}
+    return {"type": "table", "schema": {"fields": fields}}
+
+
+def _help_table(directory: Path, path: Path, declared: Declared) -> dict[str, Any]:
+    """The schema of a table that is beside the data: of its file, or of a hierarchy's levels."""
+    if path.suffix == ".parquet":
+        return _schema_of(directory / path)
+    if path.parent.name != "hierarchies":
+        return {}
+    rows = next(of for c, of in declared.hierarchies.items() if safe_name(c) == path.stem)
+    levels = len(rows[0]) if isinstance(rows, tuple) else 0
+    names = ["value", *(f"level {n}" for n in range(1, levels))]
+    return {
+        "type": "table",
+        "dialect": {"header": False},
+        "schema": {"fields": [{"name": name, "type": "string"} for name in names]},
+    }
+
+
+def _field(of: pa.Field) -> dict[str, Any]:
+    return {"name": of.name, "type": _frictionless(of.type)}
+
+
+def _frictionless(type_: pa.DataType) -> str:
+    if pa.types.is_integer(type_):
+        return "integer"
+    if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
+        return "number"
+    if pa.types.is_date(type_):
+        return "date"
+    if pa.types.is_timestamp(type_):
+        return "datetime"
+    return "boolean" if pa.types.is_boolean(type_) else "string"
 
 
 def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]) -> dict[str, Any]:

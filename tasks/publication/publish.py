@@ -19,6 +19,26 @@ from pathlib import Path
 from sfumato.expectations.errors import Fault, PromiseError, SfumatoError
 from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms, write_composition
+from sfumato.tasks.lines.kept import prune_kept
+from sfumato.tasks.lines.left_over import STAGING, TEMPORARY
+from sfumato.tasks.lines.line import (
+    Candidate,
+    Line,
+    begin_change,
+    end_change,
+    hold,
+    hold_privately,
+    replace_record,
+    with_change,
+)
+from sfumato.tasks.lines.meeting import description_of
+from sfumato.tasks.lines.pages import note_place, refresh_pages
+from sfumato.tasks.lines.parts_gate import require_combined
+from sfumato.tasks.lines.same_people import require_other_people, write_compared
+from sfumato.tasks.lines.standing import directories, name_people, standing_version
+from sfumato.tasks.lines.tombstones import complete_withdrawals
+from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.calibrated.factors import freeze_factors
 from sfumato.tasks.private.coded.frozen import freeze
 from sfumato.tasks.private.durable import reason_of, sync_directory
@@ -34,33 +54,7 @@ from sfumato.tasks.private.people.spelled import UNITS_NORMAL, write_spelled
 from sfumato.tasks.private.people.store import prune_maps
 from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL, write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
-from sfumato.tasks.publication.combined.composition import (
-    HeldTogether,
-    JudgeAtoms,
-    write_composition,
-)
-from sfumato.tasks.publication.combined.in_parts.gate import require_combined
-from sfumato.tasks.publication.combined.lines.same_people import (
-    require_other_people,
-    write_compared,
-)
-from sfumato.tasks.publication.combined.meeting import description_of
-from sfumato.tasks.publication.life.kept import prune_kept
-from sfumato.tasks.publication.life.left_over import STAGING, TEMPORARY
-from sfumato.tasks.publication.life.pages import note_place, refresh_pages
-from sfumato.tasks.publication.life.tombstones import complete_withdrawals
-from sfumato.tasks.publication.line import (
-    Candidate,
-    Line,
-    begin_change,
-    end_change,
-    hold,
-    hold_privately,
-)
-from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
-from sfumato.tasks.publication.standing import directories, name_people, standing_version
-from sfumato.tasks.publication.versions import RECORD, read_record
 
 _MENDED = "the line's next command finishes it (sfumato sweep)"
 

@@ -43,7 +43,7 @@ def write_accuracy_report(
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
 
     `exposures` say how present the represented people are (see
-    `tasks.publication.diagnostics.exposure`); where there are any, `exposure.json` holds them, too.
+    `tasks.publication.exposure`); where there are any, `exposure.json` holds them, too.
     `coded` are the columns whose truth is that of coded values.
 
     Returns:

@@ -29,6 +29,8 @@ from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import diagnostics, fakes
+from sfumato.tasks.lines.exposed import declared_exposure
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
@@ -37,9 +39,7 @@ from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.private.people.followed import FollowedLine
-from sfumato.tasks.publication.combined.exposed import declared_exposure
-from sfumato.tasks.publication.diagnostics.divergence import divergence
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.divergence import divergence
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
 

@@ -25,11 +25,11 @@ from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.line import Identity
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.evaluate import keep_represented

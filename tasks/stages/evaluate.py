@@ -11,6 +11,8 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import pending_versions
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.durable import copy_atomically
@@ -18,11 +20,9 @@ from sfumato.tasks.private.line import represented_part, without_suppressed
 from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.diagnostics.exposure import exposure
-from sfumato.tasks.publication.life.accuracy import record_accuracy
-from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import pending_versions
+from sfumato.tasks.publication.amendments import record_accuracy
+from sfumato.tasks.publication.exposure import exposure
+from sfumato.tasks.publication.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation

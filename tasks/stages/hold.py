@@ -21,13 +21,13 @@ from sfumato.tasks.approval.request import Asked, request_approval, write_reques
 from sfumato.tasks.approval.settle import settle
 from sfumato.tasks.candidates.remember import forget_whose
 from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.lines.difference import difference
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, sync_tree
 from sfumato.tasks.private.workdir import private_directory, state_lock
-from sfumato.tasks.publication.combined.difference import difference
-from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.staging import digest_in
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.schema.files import read_json

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.durable import copy_atomically
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.stage import read_note, write_note, write_private_list
 

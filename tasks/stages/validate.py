@@ -17,13 +17,13 @@ from sfumato.tasks.candidates.remember import (
 )
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
 from sfumato.tasks.declaration.tables import TABLES, read_tables, write_tables
+from sfumato.tasks.lines.line import Candidate, CandidateMap
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.private.scratch import scratch_directory
-from sfumato.tasks.publication.checked.agreement import require_agreement
+from sfumato.tasks.publication.check import require_agreement
 from sfumato.tasks.publication.files import complete_release
-from sfumato.tasks.publication.line import Candidate, CandidateMap
-from sfumato.tasks.publication.seal import require_sealed, seal, seal_of
+from sfumato.tasks.publication.staging import require_sealed, seal, seal_of
 from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.withdrawal import withdraw
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from sfumato.tasks.authorship.secret import PASSPHRASE
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.versions import read_record
 from tests.fork_server import ForkServer
 from tests.release.small import Small, people
 

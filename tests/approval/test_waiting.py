@@ -11,7 +11,7 @@ from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.scores import Measured
 from sfumato.tasks.stages.validate import sealed_candidate
 from tests.parts.composed_line import ComposedLine

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.opened import SIGNATURE
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.withdrawal import withdraw
 from tests.corpus.lines import frozen_lines
 from tests.release.small import SPEC, people
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.candidates import continued
-from sfumato.tasks.publication.combined import composed, composition
+from sfumato.tasks.lines import composed, composition
 from tests.benchmarks.comers import Pace, versions_of
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.rereleased import Rereleased, spec_of

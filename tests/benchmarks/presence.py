@@ -26,7 +26,7 @@ from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.publication.diagnostics.exposure import exposure
+from sfumato.tasks.publication.exposure import exposure
 from sfumato.tasks.query.accuracy.conditions import CountsQueries
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from sfumato.tasks.query.ask import engine

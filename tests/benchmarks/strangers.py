@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.tasks.publication.versions import RECORD
+from sfumato.tasks.lines.versions import RECORD
 
 CONFIRM = ("roles: proposed", "roles: confirmed")
 MOST_EDITS, MOST_SECONDS = 2, 120

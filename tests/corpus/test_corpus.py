@@ -10,12 +10,12 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.references.stated import with_statements
 from sfumato.tasks.declaration.software import LAYOUT, software
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.references.reference import given_references
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from tests.corpus.lines import CONTINUED, PASSPHRASE, VERSIONS, as_told, frozen_lines

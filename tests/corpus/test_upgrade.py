@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.versions import read_record
 from tests.corpus.lines import (
     CONTINUED,
     FORMATS,

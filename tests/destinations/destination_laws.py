@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.withdrawal import withdraw
 from tests.destinations.places import bring
 from tests.release.small import Small, people
 

@@ -11,10 +11,10 @@ from uuid import uuid4
 import psycopg
 
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
-from sfumato.tasks.publication.destinations.deliver import Delivered, deliver, remember
-from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
+from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from tests.query.databases import postgres

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.tasks.publication.destinations.bucket import Bucket
-from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.destinations.bucket import Bucket
+from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
+from sfumato.tasks.lines.line import Line
 from tests.destinations.places import PREFIX, bring
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.small import Small, people
@@ -223,7 +223,7 @@ class TestDeliver:
         assert (code, "no line wages in" in said) == (3, True)
 
     def test_an_unfinished_withdrawal_is_finished_first(self, published, store, call, monkeypatch):
-        from sfumato.tasks.publication.life import withdrawal
+        from sfumato.tasks.publication import withdrawal
 
         def stop(*_):
             raise RuntimeError("killed")
@@ -294,7 +294,7 @@ class TestListed:
         assert f"NOT  line wages: {store.declared.uri} is behind" in out
 
     def test_a_line_that_changed_since_is_behind(self, published, store, call):
-        from sfumato.tasks.publication.life.description import describe
+        from sfumato.tasks.publication.amendments import describe
 
         line: Line = published.plan().line
         describe(line, {"title": "Other words"})

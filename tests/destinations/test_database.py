@@ -10,10 +10,10 @@ import pytest
 
 from sfumato.expectations.errors import InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.main import run
-from sfumato.tasks.publication.destinations import database as schemas
-from sfumato.tasks.publication.destinations.refusals import translate_errors
-from sfumato.tasks.publication.life.destinations import DESTINATIONS
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.destinations import database as schemas
+from sfumato.tasks.destinations.database import translate_errors
+from sfumato.tasks.lines.known_destinations import DESTINATIONS
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from tests.destinations.places import bring
 from tests.release.evolving import digest_of

@@ -4,8 +4,8 @@ import pytest
 
 from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import resolve_run
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.line import Line
 from tests.corpus.lines import FORMATS, frozen_lines
 from tests.destinations.places import bring
 from tests.parts.divided import Divided, visits

@@ -7,10 +7,10 @@ import signal
 
 import pytest
 
-from sfumato.tasks.publication.destinations import deliver as delivery
-from sfumato.tasks.publication.destinations.bucket import Bucket
-from sfumato.tasks.publication.life.destinations import read_destinations
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.destinations import deliver as delivery
+from sfumato.tasks.destinations.bucket import Bucket
+from sfumato.tasks.lines.known_destinations import read_destinations
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.sql.target import TargetDatabase
 from tests.destinations.dying import killed
 from tests.destinations.places import PREFIX, bring

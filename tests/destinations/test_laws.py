@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.tasks.publication.destinations.registry import DESTINATIONS
+from sfumato.tasks.destinations.registry import DESTINATIONS
 from tests.destinations.destination_laws import DestinationLaws
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.tasks.publication.destinations.registry import DESTINATIONS
+from sfumato.tasks.destinations.registry import DESTINATIONS
 from tests.destinations.destination_laws import DestinationLaws
 from tests.house.shelf import SHELF, ShelfDestination
 

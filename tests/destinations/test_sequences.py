@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from sfumato.tasks.publication.destinations.bucket import Bucket
-from sfumato.tasks.publication.destinations.registry import DESTINATIONS
-from sfumato.tasks.publication.life.description import describe
-from sfumato.tasks.publication.life.withdrawal import withdraw
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.destinations.bucket import Bucket
+from sfumato.tasks.destinations.registry import DESTINATIONS
+from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.publication.amendments import describe
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.sql.target import TargetDatabase
 from tests.destinations.dying import killed
 from tests.destinations.places import bring

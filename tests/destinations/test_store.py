@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.publication.destinations import bucket, bucket_client
-from sfumato.tasks.publication.destinations.bucket import Bucket
-from sfumato.tasks.publication.destinations.declared import StoreDestination
-from sfumato.tasks.publication.destinations.store import ObjectStore
-from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
-from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.destinations import bucket, bucket_client
+from sfumato.tasks.destinations.bucket import Bucket
+from sfumato.tasks.destinations.declared import StoreDestination
+from sfumato.tasks.destinations.store import ObjectStore
+from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
+from sfumato.tasks.publication.withdrawal import withdraw
 from tests.destinations.dying import killed
 from tests.destinations.places import PREFIX, bring
 from tests.destinations.test_kills import STEPS
@@ -468,7 +468,7 @@ def test_one_delivery_goes_at_a_time(with_versions, store, monkeypatch):
 
 
 def test_a_destination_that_is_none_any_more_is_forgotten_and_told(with_versions, store):
-    from sfumato.tasks.publication.destinations.deliver import remember
+    from sfumato.tasks.destinations.deliver import remember
 
     line = with_versions(1)
     bring(line, store)

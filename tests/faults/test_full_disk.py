@@ -6,11 +6,11 @@ import pytest
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.life.mending import mend_lines
+from sfumato.tasks.lines.left_over import find_left_over
+from sfumato.tasks.lines.pages import pages_behind
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.progress import listening
-from sfumato.tasks.publication.life.left_over import find_left_over
-from sfumato.tasks.publication.life.pages import pages_behind
-from sfumato.tasks.publication.versions import read_record
 from tests.faults import whole
 from tests.faults.full_disk import FullDisk
 from tests.flow_here import leave_prefect_out, release_here

@@ -112,7 +112,7 @@ def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
     """What is evaluated is not what was published: the bounds cannot contain it."""
     from sfumato.expectations.errors import Fault
     from sfumato.flows import release as flow
-    from sfumato.tasks.publication.versions import read_record
+    from sfumato.tasks.lines.versions import read_record
 
     leave_prefect_out(monkeypatch)
     published = flow.publish

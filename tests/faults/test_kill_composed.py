@@ -11,7 +11,7 @@ from tests.faults import whole
 from tests.release.evolving import Evolving
 
 POINTS = [
-    "after:sfumato.tasks.publication.line:keep_map",
+    "after:sfumato.tasks.lines.line:keep_map",
     "before:sfumato.tasks.publication.publish:appear",
     "after:sfumato.tasks.publication.publish:appear",
     "before:sfumato.tasks.publication.publish:_record",

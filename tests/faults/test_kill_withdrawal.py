@@ -8,9 +8,9 @@ import pytest
 
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.lines.tombstone import is_tombstone, read_tombstone
-from sfumato.tasks.publication.life import exchange
-from sfumato.tasks.publication.life.withdrawal import withdraw
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.lines import tombstones
+from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.publication.withdrawal import withdraw
 from tests.faults.stop_at import arm
 from tests.forked import in_child
 from tests.release.small import people
@@ -67,7 +67,7 @@ def place(template, tmp_path, monkeypatch):
 def killed(place, point, *, renames=False):
     def withdraw_here():
         if renames:
-            exchange._exchanged = lambda *_: False
+            tombstones._exchanged = lambda *_: False
         arm(point)
         return run(["withdraw", "line/public/wages/0002", "--reason", REASON, "--yes"])
 

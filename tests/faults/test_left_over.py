@@ -9,12 +9,13 @@ import pytest
 
 from sfumato.expectations.errors import Fault
 from sfumato.flows.life.mending import mend_lines
+from sfumato.tasks.lines import pages
+from sfumato.tasks.lines.left_over import find_left_over
+from sfumato.tasks.lines.versions import RECORD, Approval, read_record
 from sfumato.tasks.private.durable import locked, share_lock, write_atomically
+from sfumato.tasks.publication import amendments
 from sfumato.tasks.publication import publish as publication
-from sfumato.tasks.publication.life import accuracy, pages
-from sfumato.tasks.publication.life.accuracy import record_accuracy, record_approvals
-from sfumato.tasks.publication.life.left_over import find_left_over
-from sfumato.tasks.publication.versions import RECORD, Approval, read_record
+from sfumato.tasks.publication.amendments import record_accuracy, record_approvals
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from tests.lines import publish_prepared
 from tests.release.small import people
@@ -225,7 +226,7 @@ class TestTold:
         def full(*_, **__):
             raise FULL
 
-        monkeypatch.setattr(accuracy, "replace_record", full)
+        monkeypatch.setattr(amendments, "replace_record", full)
         with pytest.raises(Fault, match=r"version 0002 stands in .*No space left on device"):
             record_accuracy(small.plan().line, "0002", MeasuredBounds([]))
 

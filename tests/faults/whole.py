@@ -39,7 +39,7 @@ def _unverified(public: Path, now: dict[str, str]) -> Iterator[str]:
 
 def _wrongly_recorded(public: Path, now: dict[str, str], before: dict[str, str]) -> Iterator[str]:
     from sfumato.expectations.errors import SfumatoError
-    from sfumato.tasks.publication.versions import read_record
+    from sfumato.tasks.lines.versions import read_record
 
     try:
         record = read_record(public)
@@ -66,8 +66,8 @@ def temporaries(folder: Path) -> list[str]:
 
 def settled(public: Path) -> Iterator[str]:
     """What is wrong after a run that succeeded."""
-    from sfumato.tasks.publication.life.left_over import find_left_over
-    from sfumato.tasks.publication.versions import read_record
+    from sfumato.tasks.lines.left_over import find_left_over
+    from sfumato.tasks.lines.versions import read_record
 
     yield from (f"left over: {trace}" for trace in find_left_over(public))
     record = read_record(public)

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from sfumato.tasks.publication.life.destinations import read_destinations
+from sfumato.tasks.lines.known_destinations import read_destinations
 from tests.destinations.places import DatabasePlace, store_server
 from tests.faults.foreign import NOWHERE
 from tests.flows.test_worker import deployment, readings

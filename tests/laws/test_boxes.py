@@ -14,9 +14,8 @@ from sfumato.tasks.forms.recoded.labels import (
     admits,
 )
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.publication.diagnostics import boxes
-from sfumato.tasks.publication.diagnostics.admission import admission
-from sfumato.tasks.publication.diagnostics.boxes import points_in_boxes
+from sfumato.tasks.publication import divergence
+from sfumato.tasks.publication.divergence import admission, points_in_boxes
 
 
 def found(points, low, high, most=10**9):
@@ -34,7 +33,7 @@ def test_all_pairs_are_found_once(seed, dimensions, pairs):
     low = draw.integers(0, 9, (dimensions, draw.integers(0, 40)))
     high = low + draw.integers(0, 4, low.shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boxes, "_PAIRS", pairs)
+        patch.setattr(divergence, "_PAIRS", pairs)
         got = found(points, low, high)
     within = (low[:, None] <= points[:, :, None]) & (points[:, :, None] < high[:, None])
     assert sorted(got) == list(zip(*np.nonzero(within.all(axis=0)), strict=True))

@@ -22,6 +22,7 @@ from sfumato.tasks.forms.order import (
 )
 from sfumato.tasks.forms.permuted import permuted
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
@@ -32,7 +33,6 @@ from sfumato.tasks.private.durable import (
     write_atomically,
 )
 from sfumato.tasks.publication import publish as publication
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.anonymize import SUPPRESSED
 from sfumato.tasks.stages.deidentify import identity

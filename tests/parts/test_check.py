@@ -12,8 +12,7 @@ from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.in_parts.files import complete_whole
-from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part
+from sfumato.tasks.publication.parts import SeenParts, complete_whole, see_part
 from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import SPEC, visits
 from tests.release.forge import edit, rebuilt, reseal

@@ -15,7 +15,7 @@ from tests.parts.test_flow import told_of
 
 pytestmark = pytest.mark.filterwarnings("default")
 POINTS = [
-    "after:sfumato.tasks.publication.line:keep_map",
+    "after:sfumato.tasks.lines.line:keep_map",
     "before:sfumato.tasks.publication.publish:appear",
     "after:sfumato.tasks.publication.publish:appear",
     "before:sfumato.tasks.publication.publish:_record",

@@ -12,7 +12,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.publication.combined.previous import hold_against
+from sfumato.tasks.lines.previous import hold_against
 from tests.parts.composed_line import KINDS, ComposedLine, part_of
 
 

@@ -21,9 +21,9 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
 from sfumato.tasks.partitions.full_domain.search import best_node
+from sfumato.tasks.publication import parts_read
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.in_parts import read
-from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
+from sfumato.tasks.publication.parts import Totals, with_rest
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -109,10 +109,10 @@ def test_presence_over_parts_that_meet_is_refused(release):
     declared = declared.model_copy(update={"promises": (joint,)})
     first = {"age": frozenset({20, 30}), "year": frozenset({2020}), "town": frozenset({"Aa"})}
     other = {"age": frozenset({40}), "year": frozenset({2020}), "town": frozenset({"Aa", None})}
-    read._require_apart(declared, [first, other])
+    parts_read._require_apart(declared, [first, other])
     meeting = {**other, "age": frozenset({30, 40})}
     with pytest.raises(PromiseError, match="parts 1 and 2 may admit the same quasi-identifiers"):
-        read._require_apart(declared, [first, meeting])
+        parts_read._require_apart(declared, [first, meeting])
 
 
 def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):

@@ -5,12 +5,12 @@ import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication import check as checking
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.seal import seal
-from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.stages.deidentify import identity
 from tests.parts.divided import SPEC, Divided, visits
 

@@ -11,6 +11,7 @@ from sfumato.expectations.composition.refusals import Refused
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.lines.composed import verdict_on
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.anatomy import partition as anatomy
@@ -26,7 +27,6 @@ from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.members import members_of
 from sfumato.tasks.private.people.seen import published_slots
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.publication.combined.composed import verdict_on
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import Line
 

@@ -17,12 +17,12 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.ambiguous import ambiguous
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import Microdata, encode, load
+from sfumato.tasks.publication import exposure
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.diagnostics import exposure
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.stages.evaluate import evaluate_release, exposures
 from tests.release.small import SPEC, Small, people

@@ -14,7 +14,7 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.offers import KEYS_FILE
 from sfumato.tasks.declaration.lines.words import WORDS
-from sfumato.tasks.publication.versions import RECORD
+from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.schema import files
 
 LIMIT = 5  # seconds

@@ -10,12 +10,12 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.lines.words import WORDS, read_words
 from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.lines import pages, public_record
+from sfumato.tasks.lines.versions import RECORD, Approval, read_record
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life import pages, public_record
-from sfumato.tasks.publication.life.withdrawal import withdraw
-from sfumato.tasks.publication.versions import RECORD, Approval, read_record
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from tests.release.small import Small, people
 

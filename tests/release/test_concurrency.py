@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.versions import read_record
 from tests.fork_server import THREADLESS
 from tests.release.publishing_apart import publish_apart
 from tests.release.small import Small, people

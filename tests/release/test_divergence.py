@@ -16,8 +16,8 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.publication.diagnostics import divergence as diagnostic
-from sfumato.tasks.publication.diagnostics.divergence import divergence
+from sfumato.tasks.publication import divergence as diagnostic
+from sfumato.tasks.publication.divergence import divergence
 from tests.query.worlds import column, shape
 
 

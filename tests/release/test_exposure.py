@@ -17,9 +17,9 @@ from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import presence_of
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.publication.diagnostics import exposure as room
-from sfumato.tasks.publication.diagnostics import exposure_sums as module
-from sfumato.tasks.publication.diagnostics.exposure import Unmeasured, exposure
+from sfumato.tasks.publication import exposure as module
+from sfumato.tasks.publication import exposure as room
+from sfumato.tasks.publication.exposure import Unmeasured, exposure
 
 READINGS = ("per_group", "one_record", "combined_or", "combined_sum")
 PEOPLE = [

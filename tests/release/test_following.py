@@ -13,6 +13,8 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.followed import slots_as_followed
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines import meeting
+from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.forget import with_forgotten
@@ -20,8 +22,6 @@ from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.combined import meeting
-from sfumato.tasks.publication.combined.previous import hold_against
 from tests.release.evolving import DIVERSE, JOBS, Evolving, spec
 from tests.report.html import Read
 
@@ -300,7 +300,7 @@ def test_the_other_line_may_not_go_on_meanwhile(first, monkeypatch):
     class Changed:
         sha256 = "another"
 
-    monkeypatch.setattr("sfumato.tasks.publication.combined.composition.require_followed", go_on)
+    monkeypatch.setattr("sfumato.tasks.lines.composition.require_followed", go_on)
     with pytest.raises(PromiseError, match="line first has changed meanwhile: run again"):
         follow(second)
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.publication.versions import read_record, write_record
+from sfumato.tasks.lines.versions import read_record, write_record
 from tests.prefect_server import free_port
 from tests.release.small import Small, people
 

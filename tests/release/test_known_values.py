@@ -10,11 +10,11 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.microdata.grouping import as_tuples
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people import store
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.combined.previous import hold_against
 from tests.release.evolving import Evolving, spec
 
 KNOWN = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "job"}
@@ -87,7 +87,7 @@ def test_tuples_of_a_group_that_are_others_are_found(line, monkeypatch):
         rows = slots.rows.keep(hours if c.name == "hours" else c for c in slots.rows.columns)
         return replace(slots, rows=rows)
 
-    monkeypatch.setattr("sfumato.tasks.publication.combined.composed.slots_so_far", turned)
+    monkeypatch.setattr("sfumato.tasks.lines.composed.slots_so_far", turned)
     with pytest.raises(PromiseError, match="a value of 1 group is gone"):
         line.publish(**SPLIT | columns(line))
 

@@ -9,14 +9,14 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.life import lines
+from sfumato.tasks.lines import line as places
+from sfumato.tasks.lines.line import require_ours
+from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private import backup as backups
 from sfumato.tasks.private import workdir
 from sfumato.tasks.private.keys import PASSPHRASE, line_key
 from sfumato.tasks.private.people.lines import forget_line
 from sfumato.tasks.private.state import STATE, read_state
-from sfumato.tasks.publication import line as places
-from sfumato.tasks.publication.ownership import require_ours
-from sfumato.tasks.publication.versions import RECORD, read_record
 from tests.release.small import people
 
 FRESH = {"first": 1000, "seed": 2}

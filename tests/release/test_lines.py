@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life.withdrawal import withdraw
-from sfumato.tasks.publication.versions import RECORD, read_record
+from sfumato.tasks.publication.withdrawal import withdraw
 from tests.release.small import people
 
 

@@ -9,10 +9,10 @@ from sfumato.flows.evaluation import evaluate_again
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks import evaluate as tasks
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.progress import listening
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
-from sfumato.tasks.publication.versions import read_record
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people

@@ -10,9 +10,9 @@ import pytest
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.lines import tombstones
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication import publish as publication
-from sfumato.tasks.publication.life import tombstones
 from tests.release.small import SPEC, people
 
 

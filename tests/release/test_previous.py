@@ -13,10 +13,10 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.lines.all_versions import count_grown, joint_verdicts
+from sfumato.tasks.lines.previous import hold_against
+from sfumato.tasks.lines.shown import ShownVersion
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.combined.all_versions import count_grown, joint_verdicts
-from sfumato.tasks.publication.combined.previous import hold_against
-from sfumato.tasks.publication.combined.shown import ShownVersion
 from tests.release.evolving import KINDS, Evolving, digest_of, evolve, forge
 from tests.release.forge import rebuilt
 
@@ -407,7 +407,7 @@ def test_more_people_than_ever_were_in_a_group(lines):
 def test_groups_that_grew_are_found(lines, monkeypatch):
     first, second, _ = lines("permuted")
     monkeypatch.setattr(
-        "sfumato.tasks.publication.combined.all_versions.count_grown",
+        "sfumato.tasks.lines.all_versions.count_grown",
         lambda versions: len(versions),
     )
     with pytest.raises(PromiseError, match="2 groups with more people than ever before"):

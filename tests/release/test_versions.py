@@ -10,15 +10,15 @@ from functools import partial
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.lines.versions import Approval, Record, read_record, record_content
 from sfumato.tasks.private.durable import locked_if_free
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication import amendments, withdrawal
 from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.amendments import record_accuracy
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life import accuracy, withdrawal
-from sfumato.tasks.publication.life.accuracy import record_accuracy
-from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.publish import publish
-from sfumato.tasks.publication.versions import Approval, Record, read_record, record_content
+from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
@@ -220,7 +220,7 @@ def test_nobody_publishes_while_the_record_changes(small, first, monkeypatch, ch
         with locked_if_free(line.public / ".lock") as free:
             held.append(not free)
 
-    for room in (accuracy, withdrawal):
+    for room in (amendments, withdrawal):
         monkeypatch.setattr(room, "replace_record", replace)
     change(line, "0001")
     assert held == [True]

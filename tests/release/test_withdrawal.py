@@ -11,16 +11,16 @@ from sfumato.flows.life.lines import back_up, restore
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, Tombstone, read_tombstone
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines import tombstones as exchanges
+from sfumato.tasks.lines.kept import keep_release
+from sfumato.tasks.lines.line import replace_record
+from sfumato.tasks.lines.snapshot import snapshot
+from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life import exchange as exchanges
-from sfumato.tasks.publication.life.kept import keep_release
-from sfumato.tasks.publication.life.snapshot import snapshot
-from sfumato.tasks.publication.life.withdrawal import withdraw, withdraw_after_evaluation
-from sfumato.tasks.publication.ownership import replace_record
-from sfumato.tasks.publication.versions import RECORD, read_record
+from sfumato.tasks.publication.withdrawal import withdraw, withdraw_after_evaluation
 from tests.corpus.lines import PASSPHRASE as CORPUS_PASSPHRASE
 from tests.corpus.lines import frozen_lines
 from tests.parts.divided import Divided, visits

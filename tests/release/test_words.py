@@ -10,8 +10,8 @@ from sfumato.flows.spec import json_schema
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.lines.words import WORDS, read_words
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.life.description import describe
 from sfumato.tasks.report.lines.said import labels_in_order, said_of_line
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
 from sfumato.tasks.verification.integrity import digest

@@ -16,7 +16,7 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line
 if TYPE_CHECKING:
     from sfumato.expectations.models.model import PrivacyModel
     from sfumato.tasks.declaration.opened import Release
-    from sfumato.tasks.publication.checked.made_again import Checked
+    from sfumato.tasks.publication.made_again import Checked
     from sfumato.tasks.verification.limits import ReadLimits
 
 UNSEEN = (
@@ -69,7 +69,7 @@ def check(
     latest ones without a gap.
     """
     from sfumato.tasks.publication.check import check as check_release
-    from sfumato.tasks.publication.checked.made_again import Checked
+    from sfumato.tasks.publication.made_again import Checked
 
     found: list[Checked] = []
 

@@ -21,7 +21,7 @@ def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> 
 
     Of rows, groups, promises and accuracy: nothing is computed from the rows themselves.
     """
-    from sfumato.tasks.publication.combined.difference import difference
+    from sfumato.tasks.lines.difference import difference
 
     releases = [way_in_by(None, limits).open(directory) for directory in (version, other)]
     found = difference(*releases)

@@ -9,8 +9,8 @@ from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
     from sfumato.tasks.declaration.opened import Release
-    from sfumato.tasks.publication.combined.movement import Movement
-    from sfumato.tasks.publication.combined.previous import Step, Succession
+    from sfumato.tasks.lines.movement import Movement
+    from sfumato.tasks.lines.previous import Step, Succession
 
 ONLY_THE_OWNER = (
     "that the rows of a group that goes on are the same people",
@@ -37,8 +37,8 @@ def succession_lines(
     release: "Release", directories: Sequence[Path], limits: tuple[str, ...]
 ) -> Iterator[str]:
     """What is found where a verified release is held against earlier versions of it."""
+    from sfumato.tasks.lines.previous import hold_against
     from sfumato.tasks.publication.check import check
-    from sfumato.tasks.publication.combined.previous import hold_against
 
     def verify(directory: Path) -> "Release":
         known = way_in_by(None, limits).open(directory)

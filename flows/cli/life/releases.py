@@ -11,7 +11,7 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
     from sfumato.flows.life.mending import LeftOver
-    from sfumato.tasks.publication.life.listing import ListedLine, ListedVersion
+    from sfumato.tasks.lines.listing import ListedLine, ListedVersion
 
 _HEADER = ("line", "version", "state", "published", "as of", "digest")
 _DIGITS = 12  # of a digest: enough to tell versions apart
@@ -78,7 +78,7 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
 
 def _explain(states: set[str]) -> None:
     """Say of unusual states what they mean."""
-    from sfumato.tasks.publication.life.listing import STATES
+    from sfumato.tasks.lines.listing import STATES
 
     for state in STATES:
         if state in states - {"current", "superseded", "withdrawn"}:

@@ -13,7 +13,7 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line
 
 if TYPE_CHECKING:
     from sfumato.flows.life.withdrawal import WithdrawalPlan
-    from sfumato.tasks.publication.life.withdrawal import Withdrawn
+    from sfumato.tasks.publication.withdrawal import Withdrawn
 
 
 @click.command()

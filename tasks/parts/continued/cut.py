@@ -10,7 +10,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.parts.cuts import Cuts, cuts_of_document, read_cuts
 from sfumato.tasks.private.people.store import last_in_parts
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.in_parts.cut import are_apart
+from sfumato.tasks.publication.parts_read import are_apart
 
 CUTS = "cuts"
 """The cuts of the line, in the stage of a divided table."""

@@ -30,7 +30,7 @@ from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart, j
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import as_table
 from sfumato.tasks.private.state import LineState, last_digest
-from sfumato.tasks.publication.in_parts.whole import terms_of_part
+from sfumato.tasks.publication.parts import terms_of_part
 from sfumato.tasks.stages.stage import read_note, write_note
 
 _SHOWN, _AWAY, _PEOPLE = "shown", "away", "people"

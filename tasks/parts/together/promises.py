@@ -12,8 +12,13 @@ from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.together.values import totals_of, totals_of_parts
-from sfumato.tasks.publication.in_parts.rest import Totals, places, with_rest
-from sfumato.tasks.publication.in_parts.whole import compared_columns, terms_of_part
+from sfumato.tasks.publication.parts import (
+    Totals,
+    compared_columns,
+    places,
+    terms_of_part,
+    with_rest,
+)
 
 
 def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:

@@ -19,7 +19,7 @@ from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.strata import StratumOnDisk, read_columns
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.in_parts.rest import Totals, places
+from sfumato.tasks.publication.parts import Totals, places
 
 _VALUE, _COUNT = "value", "count"
 

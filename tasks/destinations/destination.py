@@ -1,0 +1,111 @@
+"""A destination that is open for a delivery; `tasks.destinations.registry` has all."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
+from sfumato.tasks.lines.versions import Record
+
+
+class Destination(Protocol):
+    """A place that is brought up to a line, in this order; each step may be done again."""
+
+    notices: list[str]
+    """What is to be said beside, in lines."""
+
+    def withdraw(self, version: VersionSnapshot) -> None:
+        """Leave nothing of a version that was withdrawn but what says so.
+
+        Raises:
+            SfumatoError: where that cannot be done.
+        """
+        ...
+
+    def put(self, version: VersionSnapshot) -> bool:
+        """Have a whole version there, which nobody takes for one before it is.
+
+        Returns:
+            False where it was there already, and whole.
+
+        Raises:
+            PromiseError: where another one has its number there, or it was withdrawn there.
+            SfumatoError: where that cannot be done.
+        """
+        ...
+
+    def tell(self, line: LineSnapshot) -> None:
+        """Say which versions there are, and which of them is current.
+
+        Raises:
+            SfumatoError: where that cannot be done.
+        """
+        ...
+
+
+Opened = Callable[[Any, LineSnapshot, Mapping[str, str]], AbstractContextManager[Destination]]
+"""Opens a destination as it is declared, for a line, with the environment that has its secrets."""
+
+
+@dataclass(frozen=True)
+class DestinationKind:
+    """A kind of place.
+
+    Attributes:
+        declared: how a steward declares one.
+        opened: opens one.
+    """
+
+    declared: type[BaseModel]
+    opened: Opened
+
+
+def require_same_line(place: str, there: Record, line: LineSnapshot) -> None:
+    """Refuse a place where another line, or a newer state of this one, was copied to.
+
+    Args:
+        place: for messages.
+        there: the record, as far as it is known there.
+        line: what is to be copied.
+
+    Raises:
+        PromiseError: with what to do.
+    """
+    ours = {line.record.owner, line.former_owner}
+    if there.name != line.name or (
+        None not in (there.owner, line.record.owner) and there.owner not in ours
+    ):
+        raise PromiseError(
+            f"{place}: holds the line {there.name} of another work directory: name another place"
+        )
+    if there.counter > line.record.counter:
+        raise PromiseError(
+            f"{place}: knows a newer state of the line than this one "
+            f"({there.counter} > {line.record.counter}): put back the line's private state"
+        )
+
+
+def another_release(place: str, number: str, digest: str) -> PromiseError:
+    """The refusal to overwrite a version by another of the same number.
+
+    Args:
+        place: where.
+        number: of the version.
+        digest: of what is there.
+    """
+    return PromiseError(
+        f"{place}: has another release as version {number} (digest {digest[:12]}…): nothing was "
+        "overwritten; name another place, or find out who published there"
+    )
+
+
+def withdrawn_there(place: str, number: str) -> PromiseError:
+    """The refusal to bring back a version that a later state of the line withdrew."""
+    return PromiseError(
+        f"{place}: version {number} was withdrawn there, and this line does not know it: put back "
+        "the line as it was published last"
+    )

@@ -1,0 +1,259 @@
+"""A store of objects: a copy of the line's directory, in which no version is seen half written.
+
+    <prefix>/<line>/.claims/<version>    the digest of what is copied there: made once, and kept
+    <prefix>/<line>/<version>/…          data first, datapackage.json last
+    <prefix>/<line>/releases.json        after all versions that it names
+
+A version is there for readers once its manifest is, which is written where there is none
+(`If-None-Match: *`). Data are sent before that, so whoever sends them claims the number first in
+the same way: of two writers with different releases the second is refused before it overwrites
+anything, and one that was killed is recognised by its claim and goes on. The record is replaced
+only as the one that was read (`If-Match`).
+
+A version is withdrawn in the order of the public directory: the record says so, the tombstone
+comes, the manifest goes and then all other files, with the old versions that a bucket keeps.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from sfumato.expectations.errors import SfumatoError, TransientFault
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
+from sfumato.tasks.destinations.bucket import Bucket
+from sfumato.tasks.destinations.bucket_client import open_bucket
+from sfumato.tasks.destinations.declared import StoreDestination
+from sfumato.tasks.destinations.destination import (
+    DestinationKind,
+    another_release,
+    require_same_line,
+    withdrawn_there,
+)
+from sfumato.tasks.lines.public_record import lines_in, read_line_entry
+from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
+from sfumato.tasks.lines.versions import RECORD, Record, parse_record, record_content
+from sfumato.tasks.microdata.notation.address import resolve
+from sfumato.tasks.report.lines.entries import LineEntry
+from sfumato.tasks.report.lines.pages import catalogue_files
+from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.verification.integrity import require_intact
+
+_CLAIMS = ".claims"
+_ATTEMPTS = 3
+
+
+def catalogue_of(line: LineSnapshot, there: Collection[str]) -> dict[str, str]:
+    """The files of the catalogue of a destination, by their names.
+
+    None where a line is there that is not published beside this one: another machine, which knows
+    what belongs in the catalogue, writes it.
+
+    Args:
+        line: which was copied there.
+        there: the names of the lines that are there.
+    """
+    found = {place.name: place for place in lines_in(line.public.parent)}
+    if set(there) - found.keys():
+        return {}
+    try:
+        entries = [read_line_entry(found[name]) for name in sorted(there)]
+    except SfumatoError:
+        return {}
+    listed: list[LineEntry] = [entry for entry in entries if entry is not None]
+    return catalogue_files(listed)
+
+
+@contextmanager
+def open_store(
+    declared: StoreDestination, line: LineSnapshot, environ: Mapping[str, str]
+) -> Iterator["ObjectStore"]:
+    """Open a store for a line.
+
+    Raises:
+        SpecError: for a variable that is not set.
+        InputError: where keys are missing, or the store refuses.
+        PromiseError: where another line is there.
+    """
+    bucket, _, prefix = unquote(resolve(declared.uri, environ)[len("s3://") :]).partition("/")
+    with open_bucket(declared, bucket, environ) as opened:
+        store = ObjectStore(declared.uri, opened, prefix.strip("/"), line)
+        store.record()  # whose line it is, before anything is done
+        yield store
+
+
+class ObjectStore:
+    """A store, open for a line."""
+
+    def __init__(self, uri: str, bucket: Bucket, prefix: str, line: LineSnapshot) -> None:
+        self.notices: list[str] = []
+        self._uri, self._bucket, self._line = uri, bucket, line
+        self._above = f"{prefix}/" if prefix else ""
+        self._root = f"{self._above}{line.name}/"
+
+    def record(self) -> tuple[Record, str] | None:
+        """The record that is there and its tag, None where there is none.
+
+        Raises:
+            PromiseError: where it is another line's, or newer.
+        """
+        found = self._bucket.read(f"{self._root}{RECORD}")
+        if found is None:
+            return None
+        there = parse_record(f"{self._uri}: {self._root}{RECORD}", found.content)
+        require_same_line(self._uri, there, self._line)
+        return there, found.tag
+
+    def put(self, version: VersionSnapshot) -> bool:
+        """Copy a version, its manifest last; a part of it that is there and right stays.
+
+        Raises:
+            PromiseError: where another release has its number there, or it was withdrawn there.
+        """
+        below, manifest = f"{self._root}{version.number}/", version.manifest()
+        there = self._bucket.read(f"{below}{MANIFEST}")
+        if there is not None and there.content != manifest:
+            raise another_release(self._uri, version.number, _digest_in(there.content))
+        if there is None:
+            self._claim(version)
+        sizes = self._bucket.sizes(below)
+        if f"{below}{WITHDRAWAL}" in sizes:
+            raise withdrawn_there(self._uri, version.number)
+        files = parse_json(manifest)["resources"]
+        missing = [file for file in files if not self._holds(below, file, sizes)]
+        if missing:
+            require_intact(open_release(version.directory))
+        for file in missing:
+            self._send(below, version.directory / PurePosixPath(file["path"]), file)
+        signed = self._write_signature(below, version)
+        if there is None:
+            self._complete(below, version, manifest)
+        return there is None or bool(missing) or signed
+
+    def withdraw(self, version: VersionSnapshot) -> None:
+        """Mark a version in the record, put the tombstone in its place, and delete its files."""
+        below, tombstone = f"{self._root}{version.number}/", version.tombstone()
+        self._mark(version.number)
+        for name, content in tombstone.items():
+            self._write(f"{below}{name}", content)
+        stay = {f"{below}{name}" for name in tombstone}
+        gone = sorted(self._bucket.sizes(below).keys() - stay, key=lambda k: k != below + MANIFEST)
+        self._bucket.delete(gone)
+        self._forget(below, stay, gone)
+
+    def tell(self, line: LineSnapshot) -> None:
+        """Copy the files of the line itself, its record last, and what is above the lines."""
+        for name, content in line.beside.items():
+            self._write_ours(f"{self._root}{name}", content)
+        self._replace_record(line.content)
+        folders = self._bucket.folders(self._above)
+        there = [name for name in folders if self._has_record(name)]
+        for name, text in catalogue_of(line, there).items():
+            self._write_ours(f"{self._above}{name}", text.encode())
+
+    def _claim(self, version: VersionSnapshot) -> None:
+        """Have the number for this release; a store that writes over a claim is none."""
+        key, content = f"{self._root}{_CLAIMS}/{version.number}", version.digest.encode()
+        if self._bucket.create(key, content) and self._bucket.create(key, content):
+            raise self._bucket.unconditional()
+        found = self._bucket.read(key)
+        if found is None:
+            raise TransientFault(f"{self._uri}: somebody else writes there")
+        if found.content != content:
+            digest = found.content.decode(errors="replace")
+            raise another_release(self._uri, version.number, digest)
+
+    def _holds(self, below: str, file: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
+        """True where a file of the manifest is there, whole."""
+        key = f"{below}{file['path']}"
+        return sizes.get(key) == file["bytes"] and self._bucket.sha256(key) == _stated(file)
+
+    def _send(self, below: str, path: Path, file: Mapping[str, Any]) -> None:
+        self._bucket.send(f"{below}{file['path']}", path, _stated(file))
+
+    def _write_signature(self, below: str, version: VersionSnapshot) -> bool:
+        content = version.signature()
+        return content is not None and self._write(f"{below}{SIGNATURE}", content)
+
+    def _complete(self, below: str, version: VersionSnapshot, manifest: bytes) -> None:
+        """Write the manifest where there is none: from here on readers see the version."""
+        key = f"{below}{MANIFEST}"
+        version.manifest()  # it may have been withdrawn meanwhile
+        if not self._bucket.create(key, manifest):
+            found = self._bucket.read(key)
+            if found is None or found.content != manifest:
+                digest = _digest_in(found.content) if found else "unknown"
+                raise another_release(self._uri, version.number, digest)
+
+    def _mark(self, number: str) -> None:
+        """Have the record there call a version withdrawn, if it has it."""
+        for _ in range(_ATTEMPTS):
+            found = self.record()
+            if found is None or number not in found[0].versions:
+                return
+            if found[0].versions[number].status == "withdrawn":
+                return
+            if self._replaced(record_content(found[0].withdrawn(number)), found[1]):
+                return
+        raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
+
+    def _replace_record(self, content: bytes) -> None:
+        for _ in range(_ATTEMPTS):
+            found = self.record()
+            if found is not None and record_content(found[0]) == content:
+                return
+            if self._replaced(content, None if found is None else found[1]):
+                return
+        raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
+
+    def _replaced(self, content: bytes, tag: str | None) -> bool:
+        key = f"{self._root}{RECORD}"
+        if tag is None:
+            return self._bucket.create(key, content)
+        return self._bucket.replace(key, content, tag)
+
+    def _write(self, key: str, content: bytes) -> bool:
+        """Write a small object unless it is there; False where it is."""
+        if self._bucket.sha256(key) == hashlib.sha256(content).hexdigest():
+            return False
+        self._bucket.write(key, content)
+        return True
+
+    def _write_ours(self, key: str, content: bytes) -> None:
+        """Write a small object, unless what is there is somebody else's."""
+        if self._bucket.sha256(key) == "":
+            self.notices.append(f"{self._uri}: {key} is not Sfumato's, and was left as it is")
+        else:
+            self._write(key, content)
+
+    def _forget(self, below: str, stay: set[str], gone: list[str]) -> None:
+        """Delete what a bucket with versions keeps of deleted objects."""
+        keeps = self._bucket.keeps_old_versions()
+        if keeps:
+            self._bucket.delete_old_versions(below, stay)
+        if keeps is None and gone:
+            self.notices.append(
+                f"{self._uri}: whether the bucket keeps deleted objects cannot be seen "
+                "(s3:GetBucketVersioning): look there"
+            )
+
+    def _has_record(self, line: str) -> bool:
+        return self._bucket.sha256(f"{self._above}{line}/{RECORD}") is not None
+
+
+def _digest_in(manifest: bytes) -> str:
+    """The digest that a manifest says it has; somebody else may have written it."""
+    try:
+        return str(parse_json(manifest)["sfumato"]["digest"])
+    except (ValueError, KeyError, TypeError):
+        return "unknown"
+
+
+def _stated(file: Mapping[str, Any]) -> str:
+    return str(file["hash"]).removeprefix("sha256:")
+
+
+STORE = DestinationKind(StoreDestination, open_store)

@@ -1,0 +1,250 @@
+"""The composition gate: whether a staged version may stand beside all those before it.
+
+It holds two things against each other, neither of which is believed by itself: what the staged
+files show of each group, and what the private map says of who stands in which. Whatever is missing
+or does not agree is refused.
+
+Source: the theorems of atoms, signatures and slots (see `expectations.composition.gate`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.composition.gate import Passed, gate
+from sfumato.expectations.composition.refusals import Refused, number
+from sfumato.expectations.composition.state import Atoms, Shown, with_former_holders
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import distinct
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
+from sfumato.tasks.forms.composed.registry import VACANCIES
+from sfumato.tasks.forms.composed.tuples import TUPLE, tuples_shown
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.lines.kept import release_before
+from sfumato.tasks.lines.line import Candidate, Line
+from sfumato.tasks.lines.shown import ShownVersion, breaches, in_common, judged_promises
+from sfumato.tasks.private.people.groups import groups_ever, with_tuples
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
+from sfumato.tasks.private.people.members import Members, count_strays, members_of
+from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.people.store import slots_so_far
+from sfumato.tasks.private.state import LineState, last_digest, read_state
+
+_GROUP = "/group"
+
+
+def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed | None:
+    """Refuse a staged version that tells more together with earlier ones than it promises.
+
+    Returns:
+        What is told, None where its groups show no values.
+
+    Raises:
+        PromiseError: with the rule, and counts of groups alone.
+    """
+    state = read_state(line.private)
+    declared = open_release(staging).declared
+    require_latest(candidate, state, declared)
+    if candidate.map is None:
+        raise refusal("what the version is made of is not known here")
+    tables = read_tables(declared, staging / "data")
+    before, now = (
+        slots_so_far(line.private, state),
+        from_table(candidate.map.read(), "the candidate's map"),
+    )
+    verdict = require_kept_together(before, now, declared, tables)
+    if declared.predecessor is not None:
+        with release_before(line, max(state.versions)) as release:
+            last = ShownVersion.of(release)
+        require_succession(last, before, ShownVersion(declared, tables))
+    return verdict
+
+
+def require_latest(candidate: Candidate, state: LineState, declared: Declared) -> None:
+    """Refuse a version that was not made from what the line's last version left.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    if candidate.made_after != last_digest(state):
+        raise PromiseError("another version of the line was published meanwhile: run again")
+    if declared.predecessor not in (None, last_digest(state)):
+        raise refusal("the version continues another one than the last")
+
+
+def require_kept_together(
+    before: SlotMap | None, now: SlotMap, declared: Declared, tables: Tables
+) -> Passed | None:
+    """What a version, or a part of one, tells together with those before it.
+
+    Args:
+        before: the map before, None where there is none.
+        now: its map.
+        declared: by it.
+        tables: as it publishes them.
+
+    Raises:
+        PromiseError: where that is more than is promised, with the rule, and counts alone.
+    """
+    verdict = _judged(before, now, declared, tables)
+    if isinstance(verdict, Refused):
+        raise refusal(str(verdict))
+    return verdict
+
+
+def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVersion) -> None:
+    """Refuse groups that do not show what they showed in the version before.
+
+    And a map of that version that does not know all of its groups and values.
+
+    Raises:
+        PromiseError: with the rule, and counts of groups alone.
+    """
+    if before is None or not _knows_all(before, last):
+        raise refusal("the map of the version before is not that of its groups")
+    if found := list(breaches(last, now)):
+        raise refusal("; ".join(found))
+
+
+def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
+    """Decide whether a map has the people, and the vacant values, of every group of a version."""
+    lineage = last.tables[LINEAGE]
+    shown = before.published >= 0
+    live, vacant = (
+        np.bincount(before.published[shown & np.isin(before.kind, of)], minlength=lineage.num_rows)
+        for of in ((LIVE,), (VACANT, LEFT))
+    )
+    tells = VACANCIES[last.declared.form.method].tells
+    return np.array_equal(live, rows_of(lineage)) and (
+        not tells or np.array_equal(vacant, vacant_of(lineage))
+    )
+
+
+def refusal(why: str) -> PromiseError:
+    """The error of versions that do not compose."""
+    return PromiseError(f"versions: composed is broken: {why}")
+
+
+def _judged(
+    before: SlotMap | None, now: SlotMap, declared: Declared, tables: Tables
+) -> Passed | Refused | None:
+    """The verdict on a version, whose groups' values are those that the published tables show.
+
+    None where they show none: what is shown in their place is compared with the version before.
+    """
+    columns = lasting_columns(declared)
+    members = members_of(before, now, columns)
+    if members.lost:
+        return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
+    if refused := _too_present(now, declared):
+        return refused
+    previous = tables[LINEAGE][PREVIOUS].fill_null(-1).to_numpy()
+    movable = columns if getattr(declared.versions, "consolidate", False) else []
+    if before is not None and (people := count_strays(before, now, members, previous, movable)):
+        return Refused(f"{number(people, 'person')} in another group than before", 0, people)
+    if declared.form.declares:
+        return None
+    shown = form_of(declared).groups(tables, declared.columns, (), columns)
+    groups = Groups(shown.sizes, dict(shown.sensitive))
+    if declared.form.together and len(columns) > 1:
+        form = declared.form
+        tuples, types = tuples_shown(
+            VACANCIES[form.method], tables, declared.columns, form, columns
+        )
+        groups = Groups(shown.sizes, {**shown.sensitive, TUPLE: tuples})
+        before = before and with_tuples(before, TUPLE, types)
+    asked = judged_promises(declared.promises)
+    return _of_columns(verdict_on(before, now, members, groups, asked), now, declared)
+
+
+def _of_columns(found: Passed | Refused, now: SlotMap, declared: Declared) -> Passed | Refused:
+    """The verdict on columns, tuples apart.
+
+    Whoever knows other values of a person learns no more from all versions than from a group where
+    each group is an atom: then what the release keeps by itself is kept.
+    """
+    if isinstance(found, Refused):
+        return found
+    groups = len(distinct(now.group[now.kind != WITNESS]))
+    whole = found.route == "A" and len(found.atoms) == groups
+    if not whole and any(promise.known_columns for promise in declared.promises):
+        return Refused("people of whom other values are known stand in groups that changed", 0, 0)
+    return replace(
+        found,
+        fewest={name: of for name, of in found.fewest.items() if name != TUPLE},
+        likeliest={name: of for name, of in found.likeliest.items() if name != TUPLE},
+    )
+
+
+def verdict_on(
+    before: SlotMap | None,
+    now: SlotMap,
+    members: Members,
+    groups: Groups,
+    promises: Sequence[PrivacyModel],
+) -> Passed | Refused:
+    """The gate's verdict on a version, by its map and that of all versions before it.
+
+    Args:
+        before: the map before, None where there is none.
+        now: the map.
+        members: who of both is who.
+        groups: what the version shows of each of its groups.
+        promises: what is promised of values.
+    """
+    of_now, atoms = groups, None
+    if before is not None:
+        of_before, of_now = in_common(groups_ever(before, list(groups.sensitive)), groups)
+        told = _told_before(before, members, of_before)
+        if isinstance(told, Refused):
+            return told
+        atoms = told
+    here = now.published[members.is_] >= 0
+    rows = members.is_[here]
+    version = Shown(
+        members.of_is[here],
+        now.published[rows],
+        of_now,
+        now.kind[rows] == LIVE,
+        members.slot[here],
+    )
+    return gate(atoms, version, promises, members.units)
+
+
+def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
+    """What earlier versions told together, by their map: each group an atom, former holders too."""
+    group, _ = dense(before.group[members.was])
+    everybody = np.ones(len(group), dtype=bool)
+    slots = np.arange(len(group))
+    found = gate(None, Shown(members.of_was, group, groups, everybody, slots), [])
+    if isinstance(found, Refused) or not len(before.past):
+        return found if isinstance(found, Refused) else found.atoms
+    numbers = np.full(int(before.group.max()) + 1, -1, dtype=np.int64)
+    numbers[before.group[members.was]] = group
+    return with_former_holders(found.atoms, members.of_past, numbers[before.past.group])
+
+
+def lasting_columns(declared: Declared) -> list[str]:
+    """The columns whose values stay with a group: in recoded forms all but quasi-identifiers."""
+    return declared.named("sensitive", *(["insensitive"] if declared.recoded else []))
+
+
+def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
+    """Why all groups ever published together tell more of anybody's presence than is promised."""
+    for promise in declared.promises:
+        if promise.judged_jointly:
+            covered = promise.quasi_identifiers or ()
+            ever = groups_ever(now, [str(promise.sensitive)], covered)
+            if not (verdict := promise.check(ever)).holds:
+                reason = f"all versions together break {promise.title}"
+                return Refused(reason, verdict.failing, 0)
+    return None

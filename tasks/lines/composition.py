@@ -1,0 +1,214 @@
+"""Whether a staged version may stand beside all others, and what they tell together.
+
+The findings go to the version's private reports (`composition.json`), as counts alone.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from sfumato.expectations.composition.gate import Passed
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.verdicts import Finding, require
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.lines.composed import require_composed
+from sfumato.tasks.lines.exposed import (
+    Exposed,
+    exposure_of,
+    require_declared,
+    require_nothing_by_subtraction,
+    same_people,
+)
+from sfumato.tasks.lines.line import Candidate, Line
+from sfumato.tasks.lines.meeting import (
+    description_of,
+    meetings,
+    require_coded_alike,
+    require_compatible,
+    require_followed,
+    require_named,
+)
+from sfumato.tasks.lines.shown import judged_promises
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
+from sfumato.tasks.private.people.lines import KnownLine, maps_of
+from sfumato.tasks.private.people.slots import SlotMap, from_table
+
+JudgeAtoms = Callable[[Passed, Sequence[PrivacyModel]], tuple[Finding, ...]]
+"""Judges what versions tell together by what is promised of values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Composition:
+    """What a version tells together with others.
+
+    Attributes:
+        declared: what it declares.
+        exposed: what it exposes beside all others of its people.
+        slots: its map.
+        passed: the gate's verdict, None where it has none to give.
+        counts: of people and groups that went on, or did not.
+    """
+
+    declared: Declared
+    exposed: Exposed
+    slots: SlotMap
+    passed: Passed | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def likeliest(self) -> dict[str, str | None]:
+        """The largest posterior of anybody's value, by sensitive column."""
+        if self.passed is None:
+            return {}
+        found = self.passed.likeliest.items()
+        return {name: None if chance is None else str(chance) for name, chance in found}
+
+    def document(self) -> dict[str, Any]:
+        """The private report."""
+        passed = self.passed
+        return {
+            "rule": rule_of(self.declared.versions),
+            "route": passed and passed.route,
+            "atoms": passed and len(passed.atoms),
+            "fewest": dict(passed.fewest) if passed else {},
+            "likeliest": self.likeliest,
+            "vacancy": self._vacancy(),
+            "refilled": self.counts.get("refilled", 0),
+            "moved": self.counts.get("moved", 0),
+            "reinserted": self.counts.get("reinserted", 0),
+            "withheld": self.counts.get("withheld", 0),
+            "waiting": self.counts.get("waiting", 0),
+            "retired": self.counts.get("in_retired_groups", 0),
+            "exposure": self.exposed.counts.model_dump(mode="json"),
+        }
+
+    def totals(self) -> dict[str, int | str | None]:
+        """Counts for people who watch a run."""
+        passed = self.passed
+        likeliest = passed.likeliest.values() if passed else ()
+        known = [chance for chance in likeliest if chance is not None]
+        route, worst = passed.route if passed else None, str(max(known)) if known else None
+        return totals_of_counts(self.counts, self.declared.rows, route, worst)
+
+    def _vacancy(self) -> dict[str, int]:
+        slots = self.slots
+        shown = (slots.published >= 0) | (not slots.composed)
+        kinds = {"people": (LIVE,), "vacant": (VACANT, LEFT)}
+        return {name: int((shown & np.isin(slots.kind, of)).sum()) for name, of in kinds.items()}
+
+
+def totals_of_counts(
+    counts: Mapping[str, int], rows: RowCounts, route: str | None, worst: str | None
+) -> dict[str, int | str | None]:
+    """Counts of a version for people who watch a run.
+
+    Args:
+        counts: of people and groups that went on, or did not.
+        rows: that it declares.
+        route: by which it composes.
+        worst: the largest posterior of anybody's value.
+    """
+    return {
+        "continued": counts.get("continued", 0),
+        "new": counts.get("new", 0) + counts.get("reinserted", 0),
+        "refilled": counts.get("refilled", 0),
+        "moved": counts.get("moved", 0),
+        "vacant": rows.vacant,
+        "not_represented_versions": rows.not_represented_versions,
+        "groups_continued": counts.get("groups_continued", 0),
+        "groups_new": counts.get("groups_new", 0),
+        "groups_retired": counts.get("groups_retired", 0),
+        "route": route,
+        "worst_posterior": worst,
+    }
+
+
+class ToldTogether(Protocol):
+    """What a version tells together with others, of one table or of parts."""
+
+    @property
+    def declared(self) -> Declared:
+        """What it declares."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """The private report."""
+        ...
+
+    def totals(self) -> dict[str, int | str | None]:
+        """Counts for people who watch a run."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HeldTogether:
+    """A version that may stand beside all others.
+
+    Attributes:
+        known: what its line tells of itself from now on.
+        composition: what it tells together with others.
+        notices: what a run says of lines that use the same units for other people.
+    """
+
+    known: KnownLine
+    composition: ToldTogether
+    notices: tuple[str, ...] = ()
+
+
+def require_combinable(
+    line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
+) -> HeldTogether | None:
+    """Refuse a version that tells too much beside earlier ones, or beside other lines.
+
+    Args:
+        line: its line, whose locks are held.
+        candidate: what is published.
+        staging: the staged release.
+        judge: judges once more what the gate lets pass.
+
+    Returns:
+        None where the line knows nobody.
+
+    Raises:
+        PromiseError: with the rule, and counts of people and groups.
+    """
+    passed, declared = None, open_release(staging).declared
+    if candidate.versions == "composed":
+        passed = require_composed(line, candidate, staging)
+    if candidate.map is None:
+        return None
+    now = from_table(candidate.map.read(), "the map")
+    if passed is not None and judge is not None:
+        require(judge(passed, judged_promises(declared.promises)))
+    if candidate.versions == "composed":
+        _require_theorem(line, now, declared)
+    require_followed(line, candidate)
+    met = list(meetings(line, now))
+    notices = require_named(line, met, candidate.versions)
+    require_compatible(line, met, now, declared)
+    ours, same = description_of(line, declared), [one for one in met if same_people(line, one)]
+    require_coded_alike(line, ours, same, candidate.versions)
+    found = exposure_of(line, now, declared, met)
+    require_declared(line, found, declared.exposure)
+    composition = Composition(declared, found, now, passed, candidate.counts)
+    return HeldTogether(ours, composition, tuple(notices))
+
+
+def _require_theorem(line: Line, now: SlotMap, declared: Declared) -> None:
+    """Hold a version to what follows for who came or left where groups go on whole."""
+    before = maps_of(line.private)
+    if before and before[-1].composed:
+        require_nothing_by_subtraction(before[-1], now, declared.named("sensitive"))
+
+
+def write_composition(reports: Path, composition: ToldTogether) -> None:
+    """Leave what a version tells together with others among its private reports."""
+    content = json.dumps(composition.document(), indent=2, ensure_ascii=False)
+    write_atomically(reports / "composition.json", content.encode())

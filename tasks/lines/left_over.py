@@ -1,0 +1,85 @@
+"""Traces of commands that were killed, or ran out of space, in a line's public directory.
+
+    <line>/.unfinished         a change that was begun: deleted once the pages follow it
+    <line>/.staging-<id>/      a release on its way to its place
+    <line>/.withdrawal-<n>/    a tombstone on its way to its place, or the version it replaced
+    <line>/.<name>.<pid>.tmp   a file that was being written
+    <line>/<n>/                a version that releases.json does not list
+
+Whatever a live run holds by the line's lock is no trace. Looking for traces writes nothing; the
+next command of the line's owner mends them (`publish.recover`).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.lines.line import LOCK, UNFINISHED, has_published_nothing
+from sfumato.tasks.lines.versions import RECORD, read_record
+from sfumato.tasks.private.durable import share_lock, was_left
+from sfumato.tasks.report.lines.pages import FEED, METADATA, PAGE
+
+STAGING, STAGED_WITHDRAWAL, REPLACED = ".staging-", ".withdrawal-", ".withdrawn-"
+TEMPORARY = ".*.tmp"
+
+
+def find_left_over(public: Path) -> tuple[str, ...]:
+    """Return in words what is left over in a line's public directory; nothing while a run is live.
+
+    >>> find_left_over(Path("no such line"))
+    ()
+    """
+    with share_lock(public / LOCK) as unlocked:
+        if not (unlocked and public.is_dir() and _is_of_a_line(public)):
+            return ()
+        try:
+            return tuple(_traces(public))
+        except OSError:  # this user may not look
+            return ()
+
+
+def _is_of_a_line(public: Path) -> bool:
+    """False for a directory of releases that no command of ours looks after."""
+    return any((public / name).exists() for name in (LOCK, RECORD))
+
+
+def _traces(public: Path) -> Iterator[str]:
+    if has_published_nothing(public):
+        yield "an empty directory"
+    yield from (f"{number} is not listed in {RECORD}" for number in _unlisted(public))
+    yield from _behind(public)
+    for pattern, what in (
+        (f"{STAGED_WITHDRAWAL}*", "a withdrawal that was begun"),
+        (f"{REPLACED}*", "a withdrawn version"),
+        (f"{STAGING}*", "a release that was being staged"),
+        (TEMPORARY, "a file that was being written"),
+    ):
+        yield from (f"{path.name}: {what}" for path in sorted(public.glob(pattern)))
+    for path in filter(was_left, _temporaries_of_catalogue(public.parent)):
+        yield f"../{path.name}: a file that was being written"
+
+
+def _temporaries_of_catalogue(place: Path) -> list[Path]:
+    """Those of pages of ours alone: other files of a public place are nobody's of ours."""
+    return sorted(path for name in (PAGE, FEED, METADATA) for path in place.glob(f".{name}.*.tmp"))
+
+
+def _unlisted(public: Path) -> list[str]:
+    """Versions that no record lists; none where the record cannot be read, which is said apart."""
+    try:
+        listed = read_record(public).versions
+    except SfumatoError:
+        return []
+    there = (place.parent.name for place in public.glob(f"[0-9]*/{MANIFEST}"))
+    return sorted(number for number in there if number.isdigit() and number not in listed)
+
+
+def _behind(public: Path) -> Iterator[str]:
+    """What does not follow the record, in a line with a change that was begun."""
+    if not (public / UNFINISHED).exists():
+        return
+    from sfumato.tasks.lines.pages import pages_behind  # renders them: rarely needed
+
+    names = pages_behind(public)
+    yield f"out of date: {', '.join(names)}" if names else "a change that was begun"

@@ -1,0 +1,336 @@
+"""A release line: its public directory and its private state, which belong together.
+
+The public record repeats a keyed mark of the private line, and a counter that grows with every
+change of its state. So another work directory, and a state put back from an old backup, are noticed
+before anything is decided with them.
+"""
+
+import errno
+import hmac
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError, SfumatoError
+from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
+from sfumato.tasks.authorship.keys import fingerprint
+from sfumato.tasks.authorship.secret import public_key
+from sfumato.tasks.lines.versions import RECORD, Record, read_record, write_record
+from sfumato.tasks.private.durable import locked, sync_directory, write_atomically
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.lines import lock_of_lines
+from sfumato.tasks.private.people.store import keep_map, write_map
+from sfumato.tasks.private.state import LineState, read_state, write_state
+from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.schema.files import read_bytes, sha256_of
+from sfumato.tasks.schema.stated.bars import KeptBars
+from sfumato.tasks.schema.stated.words import PublishedWords
+
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
+_RESTORE = "put back the line's private state (sfumato line restore)"
+
+
+LOCK, UNFINISHED = ".lock", ".unfinished"
+"""Beside a line's versions: the file of its lock, and the mark of a change that is not finished."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A release line.
+
+    Attributes:
+        name: of it.
+        public: the directory of its versions.
+        private: the directory of its state.
+        signing_key: the file of the key that signs its versions, None where they are not signed.
+        people: the name of the set of people that it is about, None for none.
+        groups: the line whose groups it shows, None where they are its own.
+        same_as: what columns are called in another line of the same people.
+        pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
+        accepts_lines: whether what it tells together with other lines is accepted.
+        as_of: the day of which its next version tells, where that is said.
+        reviewers: how many have to approve a version before it appears.
+        bars: on attacks, beyond which no version of it appears, None for none.
+        window: the width of a small range, in which guesses count; None where none is said.
+        others: whether people who come are said not to be those who left, under other names.
+        rows_apart: why rows in which an identifier repeats are not one person's, None for none.
+        words: what its spec says of it and of its columns, None where no spec is at hand.
+    """
+
+    name: str
+    public: Path
+    private: Path
+    signing_key: Path | None = None
+    people: str | None = None
+    accepts_lines: bool = False
+    as_of: date | None = None
+    groups: str | None = None
+    same_as: Mapping[str, str] = field(default_factory=dict)
+    pinned: str | None = None
+    reviewers: int = 0
+    bars: KeptBars | None = None
+    window: Decimal | None = None
+    words: PublishedWords | None = None
+    rows_apart: str | None = None
+    others: bool = False
+
+    @property
+    def said(self) -> PublishedWords:
+        """What its versions say of it and of its columns, and the key that they are signed with."""
+        words = self.words or PublishedWords()
+        if self.signing_key is None:
+            return words
+        try:
+            key = fingerprint(public_key(self.signing_key).public)
+        except SfumatoError:  # who builds a version for reviewers need not have it
+            return words
+        return words.model_copy(update={"key": key})
+
+    @property
+    def work(self) -> Path:
+        """The work directory, which other lines share."""
+        return self.private.parent
+
+    def reports(self, version: str) -> Path:
+        """The folder of a version's private reports."""
+        return private_directory(private_directory(self.private / "reports") / version)
+
+
+@dataclass(frozen=True)
+class CandidateMap:
+    """Who stands in which group of a candidate, in a file, which is large and read where needed.
+
+    Attributes:
+        path: of the file, in its stage.
+        sha256: of its content, when the candidate was assessed.
+    """
+
+    path: Path
+    sha256: str
+
+    def read(self) -> pa.Table:
+        """The map.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
+        return read_stage_table(self.file())
+
+    def file(self) -> Path:
+        """The file of the map, where that is as it was assessed.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
+        self._require_same(sha256_of(self.path))
+        return self.path
+
+    def keep(self, line: Path, version: str) -> str:
+        """Keep the map in a line's private directory as that of a version; its SHA-256 there.
+
+        Raises:
+            PromiseError: where it was changed since.
+        """
+        if is_encrypted(self.path):
+            return write_map(line, version, self.read())
+        kept = keep_map(line, version, self.file())
+        self._require_same(kept)
+        return kept
+
+    def _require_same(self, sha256: str) -> None:
+        if sha256 != self.sha256:
+            raise PromiseError(
+                "the candidate's map was changed after validation: validate it again"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A candidate for a version: files that were assessed.
+
+    Attributes:
+        release: the directory of the whole release.
+        sha256: of each of its files when it was assessed, by its path from there.
+        versions: whether people may be in several versions of the line.
+        suppressed: which rows are not published, in canonical order (bool), None where all are.
+        map: who stands in which group, None where the line remembers nobody so.
+        made_after: the digest of the line's last version when the map was made, where it goes on.
+        followed: the SHA-256 of the map whose groups it shows, None where they are its own.
+        counts: of people and groups that go on, or do not.
+        digest: of the manifest that was approved, None where nobody was asked.
+        made_again: whether its files are those that its tables, read back, gave when it was
+            assessed; not of candidates that earlier software assessed.
+    """
+
+    release: Path
+    sha256: Mapping[str, str]
+    versions: str
+    suppressed: np.ndarray | None = None
+    map: CandidateMap | None = None
+    made_after: str | None = None
+    followed: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    digest: str | None = None
+    made_again: bool = False
+
+
+@contextmanager
+def hold(line: Line) -> Iterator[None]:
+    """Hold the locks of the work directory's people, the line, and its public directory.
+
+    Always in this order: no two lines of a work directory are compared at once.
+
+    Raises:
+        InputError: where a file stands in the way of the public one.
+        Fault: where the line's directories cannot be written.
+    """
+    with _named_where_closed(line):
+        new = not line.public.is_dir() or (line.public / LOCK).exists()
+        _make_public(line.public)
+        with lock_of_lines(line.work), state_lock(line.private):
+            _make_public(line.public)  # another run may have deleted it meanwhile
+            with locked(line.public / LOCK):
+                try:
+                    yield
+                finally:
+                    _clear_empty(line.public, made_here=new)
+
+
+def _clear_empty(public: Path, *, made_here: bool) -> None:
+    """Leave no directory of a line that has published nothing; one that others made stays."""
+    with suppress(OSError):  # it may be gone, or its parent closed to this user
+        if has_published_nothing(public):
+            for name in (UNFINISHED, LOCK):
+                (public / name).unlink(missing_ok=True)
+            if made_here:
+                public.rmdir()
+
+
+def has_published_nothing(public: Path) -> bool:
+    """True for a directory in which nothing is but a line's lock and mark."""
+    return {path.name for path in public.iterdir()} <= {LOCK, UNFINISHED}
+
+
+def begin_change(public: Path) -> None:
+    """Mark a line's directory, whose lock is held, until its pages follow a change."""
+    (public / UNFINISHED).touch(mode=0o644)
+    sync_directory(public)
+
+
+def end_change(public: Path) -> None:
+    """Delete the mark of a change that is finished."""
+    (public / UNFINISHED).unlink(missing_ok=True)
+
+
+def _make_public(place: Path) -> None:
+    """Make the directory of a line's versions where it is missing.
+
+    Raises:
+        InputError: where a file stands in the way.
+        Fault: where this user cannot.
+    """
+    if place.is_dir():
+        return
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except (NotADirectoryError, FileExistsError):
+        raise InputError(f"publish.uri: {place} cannot be made: a file is in the way") from None
+    except OSError as error:
+        raise Fault(f"{place}: cannot be made ({error.strerror})") from None
+    sync_directory(place.parent)
+
+
+@contextmanager
+def hold_privately(line: Line) -> Iterator[None]:
+    """Hold the same locks but that of the public directory, where nothing is written meanwhile."""
+    with lock_of_lines(line.work), state_lock(line.private):
+        yield
+
+
+@contextmanager
+def _named_where_closed(line: Line) -> Iterator[None]:
+    """Name the line's directory that this user may not read or write, and nothing in it."""
+    try:
+        yield
+    except OSError as error:
+        where = Path(os.fsdecode(error.filename2 or error.filename or ""))  # the target of a copy
+        for place in (line.public, line.private):
+            if error.errno in _CLOSED and (where == place or _is_beside(where, place)):
+                raise Fault(f"{place}: cannot be written ({error.strerror})") from None
+        raise
+
+
+def _is_beside(where: Path, place: Path) -> bool:
+    """True for what is in a directory, or a directory that it is to be made in."""
+    return place in where.parents or where in place.parents
+
+
+def owner_mark(secret: bytes) -> str:
+    """What the public record knows of a private line: keyed, so that nobody else can claim it."""
+    return hmac.digest(secret, b"owner of the public record", "sha256").hex()
+
+
+def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
+    """State and record after one more change of the state, the record in the line's name."""
+    counter = max(state.counter, record.counter) + 1
+    mark = owner_mark(line_key(line.private))
+    return (
+        state.model_copy(update={"counter": counter, "former_mark": None}),
+        record.model_copy(update={"counter": counter, "owner": mark}),
+    )
+
+
+def take_ownership(line: Line) -> None:
+    """Note in the public record that the line's state changed, and by which key it is known now."""
+    state, record = with_change(read_state(line.private), read_record(line.public), line)
+    replace_record(line, record)
+    write_state(line.private, state)
+
+
+def replace_record(line: Line, record: Record) -> None:
+    """Write the public record; what an older format said is kept with the private state."""
+    place = line.public / RECORD
+    if place.exists():
+        older = read_record(line.public).format
+        if older != record.lowest_format:
+            write_atomically(line.private / f"releases.format-{older}.json", read_bytes(place))
+    write_record(line.public, record)
+
+
+def require_ours(line: Line, state: LineState, record: Record, directories: list[str]) -> None:
+    """Refuse to decide about versions that are another line's, or that the state does not know.
+
+    Args:
+        line: what publishes.
+        state: its private state.
+        record: the public record.
+        directories: the versions that are there, recorded or not.
+
+    Raises:
+        PromiseError: with what to do.
+    """
+    if record.owner is not None:
+        _require_mark(line, state, record.owner)
+    if state.counter < record.counter:
+        raise PromiseError(
+            f"the private state of {line.name} is lost or an old backup, older than its public "
+            f"record ({state.counter} < {record.counter}): {_RESTORE}"
+        )
+    unknown = sorted({*record.versions, *directories} - state.versions.keys())
+    if unknown:
+        raise PromiseError(f"version {unknown[0]} in {line.public} is not known here: {_RESTORE}")
+
+
+def _require_mark(line: Line, state: LineState, owner: str) -> None:
+    if owner not in (owner_mark(line_key(line.private)), state.former_mark):
+        raise PromiseError(
+            f"{line.public}: belongs to the private state of another work directory: run there, "
+            f"or {_RESTORE}"
+        )

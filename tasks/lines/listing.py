@@ -1,0 +1,137 @@
+"""Lines and the states of their versions, as their steward lists them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.tasks.declaration.lines.tombstone import has_replaced
+from sfumato.tasks.lines.known_destinations import knows_destinations, read_destinations
+from sfumato.tasks.lines.public_record import read_line_entry
+from sfumato.tasks.lines.snapshot import snapshot
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.report.lines.entries import VersionEntry
+
+STATES: Mapping[str, str] = {
+    "current": "the one to use",
+    "superseded": "a later one is current",
+    "pending": "current once its accuracy was measured: release again, or sfumato evaluate",
+    "withdrawn": "taken back; a tombstone stands in its place",
+    "withdrawn, in place": "the record says so, its files are still there: withdraw it again",
+    "gone": "recorded, but its directory is missing: put it back",
+    "unfinished": "a run was killed; the next one finishes or forgets it",
+    "unknown": "where it was published is not known here: release once, or name the public place",
+}
+"""The states of versions, and what each means to a steward."""
+
+
+@dataclass(frozen=True)
+class ListedVersion:
+    """A version and its state, one of `STATES`."""
+
+    number: str
+    state: str
+    digest: str
+    entry: VersionEntry | None = None
+
+    def document(self) -> dict[str, Any]:
+        """For machines; what is not known is null."""
+        entry = self.entry
+        tombstone = None if entry is None else entry.tombstone
+        as_of = None if entry is None or entry.as_of is None else entry.as_of.isoformat()
+        return {
+            "version": self.number,
+            "state": self.state,
+            "digest": self.digest,
+            "published": None if entry is None else entry.time,
+            "as_of": as_of,
+            "withdrawn": None if tombstone is None else tombstone.time,
+            "reason": None if tombstone is None else tombstone.reason,
+        }
+
+
+@dataclass(frozen=True)
+class ListedDestination:
+    """A place to which a line is copied, and why it is behind, None where it is not."""
+
+    place: str
+    behind: str | None
+    time: str
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+        state = "complete" if self.behind is None else "behind"
+        return {"place": self.place, "state": state, "reason": self.behind, "tried": self.time}
+
+
+@dataclass(frozen=True)
+class ListedLine:
+    """A line: what it is called, where it is published and copied to, its versions in order."""
+
+    name: str
+    title: str | None
+    place: Path | None
+    versions: tuple[ListedVersion, ...]
+    destinations: tuple[ListedDestination, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+        current = [one.number for one in self.versions if one.state == "current"]
+        return {
+            "line": self.name,
+            "title": self.title,
+            "directory": None if self.place is None else str(self.place),
+            "current": current[0] if current else None,
+            "versions": [one.document() for one in self.versions],
+            "destinations": [one.document() for one in self.destinations],
+        }
+
+
+def listed_line(name: str, public: Path | None, private: Path | None) -> ListedLine:
+    """A line by its public record, and by its private state where that is at hand.
+
+    Args:
+        name: of the line.
+        public: its directory, None where it is not known.
+        private: its private directory, None where the reader has none.
+
+    Raises:
+        InputError: where newer software wrote either.
+        PromiseError: where either cannot be read.
+    """
+    entry = None if public is None else read_line_entry(public)
+    versions = {}
+    if entry is not None and public is not None:
+        versions = {one.number: _public(public, one) for one in entry.versions}
+    if private is not None:
+        versions = {**_private(private), **versions}
+    ordered = tuple(versions[number] for number in sorted(versions))
+    title = None if entry is None else entry.title
+    return ListedLine(name, title, public, ordered, _destinations(public, private))
+
+
+def _destinations(public: Path | None, private: Path | None) -> tuple[ListedDestination, ...]:
+    """Where the line is copied to, as its private state has it; the places are not asked."""
+    if public is None or private is None or not knows_destinations(private):
+        return ()
+    known, now = read_destinations(private).destinations, snapshot(public).sha256
+    return tuple(ListedDestination(one.place, one.why_behind(now), one.time) for one in known)
+
+
+def _public(line: Path, entry: VersionEntry) -> ListedVersion:
+    place, state = line / entry.number, entry.state
+    if state == "withdrawn" and place.exists() and not has_replaced(place):
+        state = "withdrawn, in place"
+    elif state != "withdrawn" and not place.is_dir():
+        state = "gone"
+    return ListedVersion(entry.number, state, entry.digest, entry)
+
+
+def _private(line: Path) -> dict[str, ListedVersion]:
+    """What the private state alone knows: versions that no public record has."""
+    state = read_state(line)
+    known = {n: ListedVersion(n, "unknown", one.digest) for n, one in state.versions.items()}
+    if state.pending is not None:
+        number, pending = state.pending
+        known[number] = ListedVersion(number, "unfinished", pending.digest)
+    return known

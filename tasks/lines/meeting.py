@@ -1,0 +1,253 @@
+"""Lines about the same people: which may stand beside each other.
+
+Every line that knows its people is held against every other line of the work directory. People in
+common have to be named; then no column may be hidden in one line and open in the other, and no
+sensitive column may be grouped in two ways.
+
+Values are compared as they are shown: 8,912 in one line and 8,900 in another would count as two
+values, of which a person has neither for sure, although the first is all that they tell together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.sorting import in_common
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.lines.line import Candidate, Line
+from sfumato.tasks.lines.second_grouping import second_grouping
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.private.people.followed import followed_line
+from sfumato.tasks.private.people.lines import (
+    KnownLine,
+    line_of_groups,
+    maps_of,
+    other_lines,
+    people_of,
+    read_line,
+)
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.schema.codings.declared import document_of
+from sfumato.tasks.schema.strata import column_of
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """People whom two lines have in common.
+
+    Attributes:
+        line: the other line's private directory.
+        people: how many.
+        known: what the other line told of itself, None where that was before lines did.
+    """
+
+    line: Path
+    people: int
+    known: KnownLine | None
+
+    @property
+    def groups(self) -> str:
+        """The line that made the groups of the other line."""
+        follows = None if self.known is None else self.known.groups
+        return line_of_groups(self.line.parent, self.line.name, follows)
+
+    def names(self, people: str | None) -> bool:
+        """Decide whether both lines name the same set of people."""
+        return people is not None and self.known is not None and self.known.people == people
+
+
+def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
+    """The lines of the work directory that have slots for some of the people of a map."""
+    work, others = line.private.parent, other_lines(line.private.parent, line.name)
+    names = slots.names if others else np.array([])
+    for other in others:
+        if common := in_common(names, people_of(other)):
+            yield Meeting(other, common, read_line(work, other.name))
+
+
+def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
+    """Refuse people who are in another line, unless it is said who they are.
+
+    Args:
+        line: what publishes.
+        met: the lines with people in common.
+        rule: how its versions may be combined.
+
+    Returns:
+        What a run says of lines that use the same units for other people.
+
+    Raises:
+        PromiseError: with counts of units.
+    """
+    notices = []
+    for one in met:
+        other = one.line.name
+        if one.names(line.people):
+            require_same_file(line, one.known)
+            if rule == "disjoint" and not (line.accepts_lines or is_joined(line, one)):
+                raise PromiseError(
+                    f"versions: disjoint is broken: {one.people} units are in line {other} about "
+                    "the same people"
+                )
+        elif line.people and one.known is not None and one.known.people:
+            notices.append(f"{one.people} units are in line {other}, about other people")
+        elif not line.accepts_lines:
+            raise PromiseError(
+                f"{one.people} units are in line {other}: name the people they share (people: in "
+                f"both specs, then release {other} again), or another name in each where the same "
+                "units mean other people"
+            )
+    return notices
+
+
+def require_same_file(line: Line, known: KnownLine | None) -> None:
+    """Refuse people who are known by row numbers of another file.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    if known is not None and known.pinned != line.pinned:
+        raise PromiseError(
+            "generated: row numbers mean the same people in one file alone, and source.sha256 is "
+            "not that of the versions before: give people an identifier in the file, or name other "
+            "people in a line of another name"
+        )
+
+
+def is_joined(line: Line, met: Meeting) -> bool:
+    """Decide whether two lines show the groups of one of them, or of a third."""
+    return line_of_groups(line.work, line.name, line.groups) == met.groups
+
+
+def require_known_columns(line: Line) -> None:
+    """Refuse columns that are said to be those of another line, and are none's.
+
+    Raises:
+        InputError: with the columns' names.
+    """
+    others = [read_line(line.work, other.name) for other in other_lines(line.work, line.name)]
+    same = [one for one in others if one and one.people is not None and one.people == line.people]
+    for name, called in line.same_as.items():
+        if not any(called in one.roles for one in same):
+            raise InputError(
+                f"columns.{name}.same-as: no line of the same people has a column {called!r} "
+                "(release it first, and name the people in both)"
+            )
+
+
+def require_followed(line: Line, candidate: Candidate) -> None:
+    """Refuse a version in the groups of another line that has gone on since.
+
+    Raises:
+        PromiseError: where its latest map is another one.
+    """
+    if line.groups is None:
+        return
+    composed = candidate.versions == "composed"
+    followed = followed_line(line.work, line.groups, line.people, composed)
+    if candidate.followed != followed.sha256:
+        raise PromiseError(f"groups: line {line.groups} has changed meanwhile: run again")
+
+
+def require_compatible(
+    line: Line, met: Sequence[Meeting], now: SlotMap, declared: Declared
+) -> None:
+    """Refuse a version that tells more together with the lines that it meets about its people.
+
+    Raises:
+        PromiseError: with the rule, and counts of people or groups.
+    """
+    if line.accepts_lines:
+        return
+    ours = description_of(line, declared)
+    for one in met:
+        if not one.names(line.people) or one.known is None:
+            continue
+        joined, other = is_joined(line, one), one.line.name
+        maps = maps_of(one.line)
+        fault, mended = crossing_roles(ours, one.known), ""
+        if fault is None:
+            fault = second_grouping(now, declared, ours, one.known, maps, joined)
+            mended = "" if joined else f"groups: {other} shows its groups in another form; "
+        if fault is not None:
+            raise PromiseError(
+                f"lines {declared.name} and {other} are about {one.people} people in common: "
+                f"{fault} ({mended}across-lines: accepted-risk publishes it all the same)"
+            )
+
+
+def description_of(line: Line, declared: Declared) -> KnownLine:
+    """What a line tells of itself."""
+    strata = {column_of(stratum) for stratum in declared.strata}
+    unprotected = {n for n, column in declared.columns.items() if column.unprotected is not None}
+    shown = declared.named("quasi-identifier", "insensitive")
+    return KnownLine(
+        people=line.people,
+        roles={name: column.role for name, column in declared.columns.items()},
+        open=tuple(sorted({*shown, *strata, *unprotected})),
+        hides_presence=declared.form.shows == "columns",
+        groups=line_of(declared.partition),
+        same_as=dict(line.same_as),
+        pinned=line.pinned,
+        declares=declared.form.declares,
+        promises=tuple(promise for promise in declared.promises if promise.protects),
+        coded=_codings(line, declared),
+    )
+
+
+def _codings(line: Line, declared: Declared) -> dict[str, str]:
+    """How sensitive columns are coded; what a line computed, or draws by unit, is its own alone."""
+    found = {}
+    for name in declared.named("sensitive"):
+        column = declared.columns[name]
+        if column.codings:
+            own = {"line": line.name} if column.computed or column.shift else {}
+            found[name] = canonical_json({**document_of(column), **own}).decode()
+    return found
+
+
+def crossing_roles(one: KnownLine, other: KnownLine) -> str | None:
+    """Why the roles of two lines' columns cross, None where they do not."""
+    for hidden, shown in ((one, other), (other, one)):
+        for name in hidden.protected:
+            if any(hidden.names_of(name) & shown.names_of(open_) for open_ in shown.open):
+                return f"{name!r} is protected in one and open in the other"
+    if one.hides_presence != other.hides_presence:
+        return "one hides who is in it, and the other shows them"
+    if one.hides_presence:
+        return "both hide who is in them, and whoever fits a group of each is in both"
+    return None
+
+
+def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rule: str) -> None:
+    """Refuse a version with a sensitive column that the same people have elsewhere in other codes.
+
+    Args:
+        line: what publishes.
+        ours: what it tells of itself.
+        met: the lines about the same people.
+        rule: how its versions may be combined.
+
+    Raises:
+        PromiseError: naming the column and the line.
+    """
+    others = [(f"in line {one.line.name}", one.known) for one in met]
+    if rule == "accepted-risk":
+        others.append(("in the version before", read_line(line.work, line.name)))
+    for where, known in others:
+        name = None if known is None else _coded_otherwise(ours, known)
+        if name is not None:
+            raise PromiseError(
+                f"columns.{name}: is coded otherwise {where}, about the same people, and what both "
+                "tell together cannot be counted: code it alike"
+            )
+
+
+def _coded_otherwise(one: KnownLine, other: KnownLine) -> str | None:
+    """A sensitive column of both that is not coded alike."""
+    shared = [name for name in one.sensitive if name in other.sensitive]
+    return next((n for n in shared if one.coded.get(n) != other.coded.get(n)), None)

@@ -1,0 +1,177 @@
+"""What moved between two versions, told and not judged: files alone cannot say why.
+
+Of exact rows it is told how many combinations of quasi-identifiers stand once in both versions and
+in another group than before. Where people stay in their groups these are few: somebody left, and
+somebody else came who looks the same. Where groups are drawn anew they are nearly all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.tasks.lines.shown import ShownVersion, in_common
+from sfumato.tasks.microdata.table import encode, key
+from sfumato.tasks.schema.names import GROUP_ID
+
+
+@dataclass(frozen=True)
+class Movement:
+    """What moved from one version to the next.
+
+    Attributes:
+        continued: groups that go on.
+        new: groups that do not.
+        ended: groups of the version before that are shown no more.
+        disappeared: rows that are not in the group that goes on from theirs: by their
+            quasi-identifiers where these are exact, else by numbers of rows alone.
+        vacated: by how much vacant values of groups that go on grew, None where that is not told.
+        unique: combinations of quasi-identifiers that stand once in both, None without exact rows.
+        regrouped: how many of them are in another group than before.
+        fewest: the least number of values of a sensitive column that the groups of one of them
+            have in common.
+    """
+
+    continued: int
+    new: int
+    ended: int
+    disappeared: int
+    vacated: int | None
+    unique: int | None = None
+    regrouped: int | None = None
+    fewest: int | None = None
+
+
+def together(moved: Sequence[Movement]) -> Movement:
+    """What moved in all parts of two versions."""
+    return Movement(
+        continued=sum(one.continued for one in moved),
+        new=sum(one.new for one in moved),
+        ended=sum(one.ended for one in moved),
+        disappeared=sum(one.disappeared for one in moved),
+        vacated=_sum([one.vacated for one in moved]),
+        unique=_sum([one.unique for one in moved]),
+        regrouped=_sum([one.regrouped for one in moved]),
+        fewest=min((one.fewest for one in moved if one.fewest is not None), default=None),
+    )
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    """The sum of those that are told, None where none is."""
+    told = [number for number in numbers if number is not None]
+    return sum(told) if told else None
+
+
+def movement(before: ShownVersion, now: ShownVersion) -> Movement:
+    """What moved between a version and the next; their groups are those that lineage names."""
+    goes_on = now.previous >= 0
+    was, is_ = now.previous[goes_on], np.flatnonzero(goes_on)
+    told = before.vacancies.tells and now.vacancies.tells
+    numbers = Movement(
+        continued=len(is_),
+        new=int((~goes_on).sum()),
+        ended=len(before.rows) - len(is_),
+        disappeared=int(np.maximum(before.rows[was] - now.rows[is_], 0).sum()),
+        vacated=int(now.vacant[is_].sum() - before.vacant[was].sum()) if told else None,
+    )
+    rows = _Rows.of(before, now)
+    if rows is None:
+        return numbers
+    pairs = rows.unique_pairs()
+    return replace(
+        numbers,
+        disappeared=rows.disappeared(),
+        unique=len(pairs),
+        regrouped=int((now.previous[pairs[:, 1]] != pairs[:, 0]).sum()),
+        fewest=_fewest(before, now, pairs),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of two versions by quasi-identifiers, numbered alike, and group (all int64)."""
+
+    before: np.ndarray
+    now: np.ndarray
+    group_before: np.ndarray
+    group_now: np.ndarray
+    previous: np.ndarray
+
+    @classmethod
+    def of(cls, before: ShownVersion, now: ShownVersion) -> "_Rows | None":
+        """The exact rows of both, None where one has none, or they have no column in common."""
+        one, other = _exact_rows(before), _exact_rows(now)
+        if one is None or other is None:
+            return None
+        shared = [
+            name
+            for name in now.declared.named("quasi-identifier")
+            if name in one.column_names and one[name].type == other[name].type
+        ]
+        if not shared:
+            return None
+        both = (pa.chunked_array([*one[n].chunks, *other[n].chunks]) for n in shared)
+        columns = [encode(n, "quasi-identifier", of) for n, of in zip(shared, both, strict=True)]
+        keys, _ = key(columns, one.num_rows + other.num_rows)
+        _, keys = np.unique(keys, return_inverse=True)
+        return cls(
+            keys[: one.num_rows],
+            keys[one.num_rows :],
+            one[GROUP_ID].to_numpy(),
+            other[GROUP_ID].to_numpy(),
+            now.previous,
+        )
+
+    def unique_pairs(self) -> np.ndarray:
+        """The groups, before and now, of whatever stands once in each (int64, n x 2)."""
+        values = max(self.before.max(initial=-1), self.now.max(initial=-1)) + 1
+        once = [np.bincount(rows, minlength=values) == 1 for rows in (self.before, self.now)]
+        both = once[0] & once[1]
+        sides = []
+        for rows, group in ((self.before, self.group_before), (self.now, self.group_now)):
+            of = np.full(values, -1, dtype=np.int64)
+            of[rows] = group
+            sides.append(of[both])
+        return np.stack(sides, axis=1)
+
+    def disappeared(self) -> int:
+        """The rows of groups that go on that are not in the group that goes on from theirs."""
+        kept = np.isin(self.group_before, self.previous)
+        names = self.previous[self.group_now]
+        group = np.concatenate([self.group_before[kept], names[names >= 0]])
+        rows = np.concatenate([self.before[kept], self.now[names >= 0]])
+        sign = np.repeat([1, -1], [int(kept.sum()), int((names >= 0).sum())])
+        bound = int(rows.max(initial=0)) + 1
+        _, place = np.unique(group * bound + rows, return_inverse=True)
+        sums = np.bincount(place, sign)
+        return int(sums[sums > 0].sum())
+
+
+def _exact_rows(version: ShownVersion) -> pa.Table | None:
+    name = version.declared.form.rows_table
+    return None if name is None else version.tables[name]
+
+
+def _fewest(before: ShownVersion, now: ShownVersion, pairs: np.ndarray) -> int | None:
+    """The least number of values that both groups of a pair show of a sensitive column."""
+    if not len(pairs) or before.declared.form.declares or now.declared.form.declares:
+        return None
+    shown = (Groups(v.groups.sizes, dict(v.groups.sensitive)) for v in (before, now))
+    was, is_ = in_common(*shown)
+    pairs = np.unique(pairs, axis=0)
+    found = [_common(one, is_.sensitive[name], pairs) for name, one in was.sensitive.items()]
+    return min((int(of.min()) for of in found), default=None)
+
+
+def _common(was: Counts, is_: Counts, pairs: np.ndarray) -> np.ndarray:
+    """The number of values that both groups of each pair (int64, n x 2) show (int64, n)."""
+    length = was.distinct[pairs[:, 0]]
+    pair = np.repeat(np.arange(len(pairs)), length)
+    offset = np.arange(len(pair)) - np.repeat(np.cumsum(length) - length, length)
+    value = was.value[was.starts[pairs[pair, 0]] + offset]
+    bound = int(max(was.value.max(initial=0), is_.value.max(initial=0))) + 1
+    there = np.isin(pairs[pair, 1] * bound + value, is_.group * bound + is_.value)
+    return np.bincount(pair[there], minlength=len(pairs))

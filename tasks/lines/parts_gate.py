@@ -1,0 +1,339 @@
+"""The gate of composed versions in parts: each part as a line of its own, and nobody in two.
+
+No more than one part is in memory. What its staged files show is held against its map, and that
+against the map of the version before, as for one table (see `composed`).
+
+Theorem of parts. Let nobody hold, or ever have held, slots in two parts. Groups have people of one
+part alone, so that a world of all versions is a world of each part, chosen freely of one another.
+Then all versions together tell of anybody what those of the person's part tell, under every prior
+that is about parts one by one: what holds of each part by itself holds of the whole.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.composition.gate import Passed
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.sorting import distinct
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.cuts import PublishedPart, text_of_where
+from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, JointExposure
+from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.lines.composed import (
+    lasting_columns,
+    refusal,
+    require_kept_together,
+    require_latest,
+    require_succession,
+)
+from sfumato.tasks.lines.composition import (
+    Composition,
+    HeldTogether,
+    JudgeAtoms,
+    require_combinable,
+    totals_of_counts,
+)
+from sfumato.tasks.lines.exposed import Exposed, require_nothing_by_subtraction
+from sfumato.tasks.lines.kept import release_before
+from sfumato.tasks.lines.line import Candidate, Line
+from sfumato.tasks.lines.meeting import (
+    Meeting,
+    crossing_roles,
+    description_of,
+    require_coded_alike,
+    require_named,
+)
+from sfumato.tasks.lines.parts_previous import MatchedPart, matched_parts, shown_part
+from sfumato.tasks.lines.second_grouping import both_protect
+from sfumato.tasks.lines.shown import judged_promises
+from sfumato.tasks.private.people.in_parts.buckets import Buckets
+from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart
+from sfumato.tasks.private.people.lines import KnownLine, other_lines, people_of, read_line
+from sfumato.tasks.private.people.members import members_of
+from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.seen import MapOfLine
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.store import last_in_parts
+from sfumato.tasks.private.scratch import scratch_directory
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.private.workdir import private_directory
+
+_FACED = ("intersection", "newcomers", "leavers")
+
+
+@dataclass
+class JoinedCompositions:
+    """What the parts of a version tell, none of which is kept in memory.
+
+    Attributes:
+        declared: what the whole declares.
+        counts: of people and groups that went on, or did not.
+    """
+
+    declared: Declared
+    counts: Mapping[str, int]
+    _documents: list[dict[str, Any]] = field(default_factory=list)
+    _exposures: list[JointExposure] = field(default_factory=list)
+
+    def add(self, part: Composition) -> None:
+        """See another part."""
+        self._documents.append(part.document())
+        self._exposures.append(part.exposed.counts)
+
+    def document(self) -> dict[str, Any]:
+        """The private report, as that of one table."""
+        found = self._documents
+        return {
+            **found[0],
+            "route": self._route(),
+            "atoms": sum(one["atoms"] or 0 for one in found),
+            "fewest": {n: min(one["fewest"][n] for one in found) for n in found[0]["fewest"]},
+            "likeliest": self._likeliest(),
+            "vacancy": {n: sum(one["vacancy"][n] for one in found) for n in found[0]["vacancy"]},
+            "refilled": self.counts.get("refilled", 0),
+            "moved": self.counts.get("moved", 0),
+            "reinserted": self.counts.get("reinserted", 0),
+            "withheld": self.counts.get("withheld", 0),
+            "waiting": self.counts.get("waiting", 0),
+            "retired": self.counts.get("in_retired_groups", 0),
+            "exposure": self.exposure().model_dump(mode="json"),
+        }
+
+    def totals(self) -> dict[str, int | str | None]:
+        """Counts for people who watch a run."""
+        known = [Fraction(chance) for chance in self._likeliest().values() if chance is not None]
+        worst = str(max(known)) if known else None
+        return totals_of_counts(self.counts, self.declared.rows, self._route(), worst)
+
+    def exposure(self) -> JointExposure:
+        """The exposure of the people of all parts, each of whom is in one."""
+        found = self._exposures
+        columns = {c.column: c for one in found for c in one.columns}
+        return JointExposure(
+            versions=max((one.versions for one in found), default=1),
+            lines=1,
+            columns=tuple(
+                _summed([c for one in found for c in one.columns if c.column == name])
+                for name in columns
+            ),
+        )
+
+    def _route(self) -> str | None:
+        """The routes by which parts compose."""
+        return ", ".join(sorted({str(one["route"]) for one in self._documents})) or None
+
+    def _likeliest(self) -> dict[str, str | None]:
+        """The largest posterior of anybody's value, by sensitive column."""
+        found: dict[str, str | None] = {}
+        for name in {name for one in self._documents for name in one["likeliest"]}:
+            chances = [one["likeliest"].get(name) for one in self._documents]
+            known = [Fraction(chance) for chance in chances if chance is not None]
+            found[name] = str(max(known)) if len(known) == len(chances) else None
+        return found
+
+
+def _summed(columns: Sequence[ColumnExposure]) -> ColumnExposure:
+    faced = {name: _people([getattr(one, name) for one in columns]) for name in _FACED}
+    return columns[0].model_copy(update=faced)
+
+
+def _people(found: Sequence[FacedPeople]) -> FacedPeople:
+    sums = {name: sum(getattr(one, name) for one in found) for name in FacedPeople.model_fields}
+    return FacedPeople(**sums)
+
+
+def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> tuple[str, ...]:
+    """Refuse a version in parts beside lines that show what it protects of the same people.
+
+    Args:
+        line: its line, whose locks are held.
+        now: its map.
+        ours: what the line tells of itself.
+
+    Returns:
+        What a run says of lines that use the same units for other people.
+
+    Raises:
+        PromiseError: with the rule, and counts of people.
+    """
+    met = list(_meetings(line, now))
+    notices = require_named(line, met, "composed")
+    same = [one for one in met if one.names(line.people)]
+    for one in same:
+        if one.known is not None and (fault := _fault(ours, one.known)):
+            raise PromiseError(
+                f"lines {line.name} and {one.line.name} are about {one.people} people in common: "
+                f"{fault}"
+            )
+    require_coded_alike(line, ours, same, "composed")
+    return tuple(notices)
+
+
+def _meetings(line: Line, now: MapInParts) -> Iterator[Meeting]:
+    """The lines of the work directory that have slots for some of these people."""
+    for other in other_lines(line.work, line.name):
+        theirs, common = people_of(other), 0
+        for number in range(len(now.parts)):
+            names, _ = now.names(number)
+            common += int(np.isin(np.unique(names[names != b""]), theirs).sum())
+        if common:
+            yield Meeting(other, common, read_line(line.work, other.name))
+
+
+def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
+    """Why two lines tell more together, as far as that is judged in parts."""
+    if fault := crossing_roles(ours, theirs):
+        return fault
+    for name, _ in both_protect(ours, theirs):
+        return (
+            f"{name!r} is grouped in both, and what groups of two lines tell together is not "
+            "judged in parts: publish it in one line"
+        )
+    return None
+
+
+def require_combined(
+    line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
+) -> HeldTogether | None:
+    """Refuse a version, in one table or in parts, that tells too much beside others.
+
+    Args:
+        line: its line, whose locks are held.
+        candidate: what is published.
+        staging: the staged release.
+        judge: judges once more what the gate lets pass.
+
+    Returns:
+        None where the line knows nobody.
+
+    Raises:
+        PromiseError: with the rule, and counts of people and groups.
+    """
+    staged = open_release(staging)
+    if not staged.declared.made_of or candidate.map is None:
+        return require_combinable(line, candidate, staging, judge)
+    state = read_state(line.private)
+    require_latest(candidate, state, staged.declared)
+    now, before = MapInParts.of(candidate.map.file()), last_in_parts(line.private, state)
+    if now is None or (before is None) != (staged.declared.predecessor is None):
+        raise refusal("what the version is made of is not known here")
+    _require_same_parts(staged.declared.made_of, now, before)
+    _require_one_part_each(now)
+    found = JoinedCompositions(staged.declared, candidate.counts)
+    last = nullcontext(None) if before is None else release_before(line, max(state.versions))
+    with last as release:
+        versions = 1 + len(state.versions)
+        matched = {text_of_where(m.part.where[0]): m for m in matched_parts(release, staged)}
+        parts = _Parts(now, before, release, staged, matched, versions)
+        for number, part in enumerate(now.parts):
+            if part.digest is None:
+                parts.require_closed(number, part)
+            else:
+                found.add(parts.judged(number, part, judge))
+    ours = description_of(line, staged.declared)
+    notices = require_apart_from_others(line, now, ours)
+    return HeldTogether(ours, found, notices)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of a staged version, and of the version before."""
+
+    now: MapInParts
+    before: MapInParts | None
+    last: Release | None
+    staged: Release
+    matched: Mapping[str, MatchedPart]
+    versions: int
+
+    def judged(self, number: int, part: MappedPart, judge: JudgeAtoms | None) -> Composition:
+        """What a part tells together with what it was.
+
+        Raises:
+            PromiseError: with the rule, and counts of people and groups.
+        """
+        matched = self.matched[part.where]
+        slots, before = self.now.read(number), self._slots_before(part)
+        shown = shown_part(self.staged, matched.part, matched.before)
+        declared = shown.declared
+        passed = require_kept_together(before, slots, declared, shown.tables)
+        if matched.before is not None and self.last is not None:
+            was = shown_part(self.last, matched.before, None, goes_on=False)
+            require_succession(was, before, shown)
+        if passed is not None and judge is not None:
+            require(judge(passed, judged_promises(declared.promises)))
+        return self._composition(declared, slots, before, passed)
+
+    def require_closed(self, number: int, part: MappedPart) -> None:
+        """Refuse a part that is not shown, and whose slots are not all as they were.
+
+        Raises:
+            PromiseError: with the rule.
+        """
+        slots, before = self.now.read(number), self._slots_before(part)
+        columns = lasting_columns(self.staged.declared)
+        if before is None or (slots.published >= 0).any() or not slots.retired.all():
+            raise refusal("a part that is not shown has groups that are")
+        members = members_of(before, slots, columns)
+        if members.lost or len(slots) != len(before):
+            raise refusal("slots of a part that is not shown are in other hands")
+
+    def _composition(
+        self, declared: Declared, slots: SlotMap, before: SlotMap | None, passed: Passed | None
+    ) -> Composition:
+        maps = [MapOfLine(0, slots)]
+        if before is not None:
+            require_nothing_by_subtraction(before, slots, declared.named("sensitive"))
+            maps.insert(0, MapOfLine(0, before))
+        return Composition(declared, Exposed(tuple(maps), self.versions, declared), slots, passed)
+
+    def _slots_before(self, part: MappedPart) -> SlotMap | None:
+        number = None if self.before is None else self.before.number_of(part.where)
+        return None if self.before is None or number is None else self.before.read(number)
+
+
+def _require_same_parts(
+    made_of: Sequence[PublishedPart], now: MapInParts, before: MapInParts | None
+) -> None:
+    """Refuse a map whose parts are not those of the version, or that lacks one of the line's.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    shown = [(p.where, p.first_group, p.digest) for p in now.parts if p.digest is not None]
+    stated = [(text_of_where(p.where[0]), p.first_group, p.digest) for p in made_of]
+    cuts = {part.where for part in now.parts}
+    known = set() if before is None else {part.where for part in before.parts}
+    if shown != stated or len(cuts) < len(now.parts) or not known <= cuts:
+        raise refusal("the map of the version is not that of its parts")
+
+
+def _require_one_part_each(now: MapInParts) -> None:
+    """Refuse people who have, or had, slots in two parts.
+
+    Raises:
+        PromiseError: with counts of people.
+    """
+    with scratch_directory() as scratch:
+        buckets = Buckets(private_directory(scratch / "names"))
+        for number in range(len(now.parts)):
+            names, _ = now.names(number)
+            buckets.add(names[names != b""], number)
+        people = sum(_in_two(names, parts) for names, parts, _ in buckets.each())
+    if people:
+        raise refusal(f"{people} people have slots in two parts")
+
+
+def _in_two(names: np.ndarray, parts: np.ndarray) -> int:
+    """How many of some names (S16, each with a part, int64) are in two parts."""
+    (numbers,) = person_numbers(names)
+    place = np.empty(count_of([numbers]), dtype=np.int64)
+    place[numbers] = parts
+    return len(distinct(numbers[place[numbers] != parts]))

@@ -1,0 +1,182 @@
+"""Versions in parts compared with each other: which part goes on as which part of the next."""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import assess
+from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
+from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.lines.all_versions import moved_between, refusal_at
+from sfumato.tasks.lines.movement import Movement, together
+from sfumato.tasks.lines.shown import ShownVersion
+
+
+@dataclass(frozen=True)
+class MatchedPart:
+    """A part of a version, and the part of the version before that it continues, if any."""
+
+    part: PublishedPart
+    before: PublishedPart | None
+
+
+def matched_parts(before: Release | None, now: Release) -> Iterator[MatchedPart]:
+    """Each part of a version with the one that it continues.
+
+    Raises:
+        PromiseError: where one continues a part that is not there, or of another cut, or does not
+            continue the one of its own cut.
+    """
+    of_cut = {} if before is None else {part.where: part for part in before.declared.made_of}
+    for part in now.declared.made_of:
+        wanted = of_cut.get(part.where)
+        stated = open_release(now.directory / PARTS / part.name).declared.predecessor
+        if stated != (None if wanted is None else wanted.digest):
+            raise PromiseError(
+                f"versions: composed is broken: {PARTS}/{part.name} does not continue the part of "
+                "the version before that has its cut"
+            )
+        yield MatchedPart(part, wanted)
+
+
+def shown_part(
+    release: Release,
+    part: PublishedPart,
+    before: PublishedPart | None,
+    *,
+    goes_on: bool = True,
+) -> ShownVersion:
+    """A part as everybody reads it.
+
+    Its groups go on from those of a part by the numbers of that part, unless that is not looked at.
+
+    Raises:
+        PromiseError: where its tables are not those that it declares, or it goes on from groups of
+            another part.
+    """
+    opened = open_release(release.directory / PARTS / part.name)
+    tables = read_tables(opened.declared, opened.directory / "data")
+    shown = with_own_numbers(tables, before) if goes_on else tables
+    return ShownVersion(opened.declared, shown)
+
+
+def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
+    """The tables of a part, with the numbers that groups have in the part before.
+
+    Raises:
+        PromiseError: where a group is none of that part's.
+    """
+    lineage = tables[LINEAGE]
+    first, groups = (0, 0) if before is None else (before.first_group, before.groups)
+    own = pc.subtract(lineage[PREVIOUS], pa.scalar(first, pa.int64()))
+    outside = pc.or_(pc.less(own, 0), pc.greater_equal(own, groups))
+    if pc.any(outside).as_py():
+        raise PromiseError("versions: composed is broken: groups go on from those of another part")
+    place = lineage.column_names.index(PREVIOUS)
+    shown: Mapping[str, pa.Table] = {
+        **tables,
+        LINEAGE: lineage.set_column(place, lineage.schema.field(place), own),
+    }
+    return shown
+
+
+@dataclass
+class _Run:
+    """A part in the versions in which it goes on.
+
+    Attributes:
+        first: the place of the first of these versions.
+        parts: what each declares of it.
+    """
+
+    first: int
+    parts: list[PublishedPart] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """The place of the last of them."""
+        return self.first + len(self.parts) - 1
+
+
+def moved_in_parts(chain: Sequence[Release]) -> list[Movement]:
+    """What moved from each version to the next, in all parts.
+
+    Raises:
+        PromiseError: where a part contradicts what it was, does not go on as it should, or breaks a
+            promise by itself; or one of the versions is not in parts.
+    """
+    if not all(one.declared.made_of for one in chain):
+        raise PromiseError(
+            f"{chain[-1].directory}: versions: composed is broken: some versions are in parts, and "
+            "others in one table"
+        )
+    moved: list[list[Movement]] = [[] for _ in chain[1:]]
+    for run in _runs(chain):
+        for place, of in _moved(chain, run):
+            moved[place].append(of)
+        gc.collect()  # what refers to itself would hold part after part
+    return [together(of_parts) for of_parts in moved]
+
+
+def _runs(chain: Sequence[Release]) -> Iterator[_Run]:
+    """Every part in the versions in which it goes on, one after the other."""
+    going_on: dict[str, _Run] = {}
+    for place in range(len(chain)):
+        found = {}
+        for part, before in _matched(chain, place):
+            run = _Run(place) if before is None else going_on.pop(before.digest)
+            run.parts.append(part)
+            found[part.digest] = run
+        yield from going_on.values()
+        going_on = found
+    yield from going_on.values()
+
+
+def _matched(
+    chain: Sequence[Release], place: int
+) -> list[tuple[PublishedPart, PublishedPart | None]]:
+    """The parts of the version at a place, and what they continue where that was given."""
+    if place == 0:
+        return [(part, None) for part in chain[0].declared.made_of]
+    return [(one.part, one.before) for one in matched_parts(chain[place - 1], chain[place])]
+
+
+def _moved(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int, Movement]]:
+    """What moved in a part, by the place of the earlier version.
+
+    Raises:
+        PromiseError: where it contradicts what it was.
+    """
+    versions = []
+    befores: list[PublishedPart | None] = [None, *run.parts[:-1]]
+    for place, (part, before) in enumerate(zip(run.parts, befores, strict=True), run.first):
+        shown = shown_part(chain[place], part, before, goes_on=place > 0)
+        if place < len(chain) - 1:
+            require(assess(shown.declared, shown.tables).findings)
+        versions.append(shown)
+    if run.first > 0:
+        yield run.first - 1, _of_new(chain[run.first], versions[0])
+    directories = [one.directory for one in chain[run.first : run.last + 1]]
+    for number, of in enumerate(moved_between(directories, versions)):
+        yield run.first + number, of
+    if run.last < len(chain) - 1:
+        yield run.last, Movement(0, 0, run.parts[-1].groups, 0, None)
+
+
+def _of_new(release: Release, part: ShownVersion) -> Movement:
+    """What moved where a part is new: all of its groups are of people who came since.
+
+    Raises:
+        PromiseError: where somebody has left one of them.
+    """
+    if part.vacant.any():
+        raise refusal_at(release.directory, "groups of newcomers with values of people who left")
+    return Movement(0, len(part.rows), 0, 0, None)

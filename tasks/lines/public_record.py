@@ -1,0 +1,103 @@
+"""What is public of lines: their records, and beside each its words and tombstones.
+
+Nothing else is read: no pending candidate and no refusal is in a record, and no private line has
+one in the public place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.authorship.signature import signer_of
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.words import read_words
+from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.lines.versions import RECORD, Record, Version, read_record
+from sfumato.tasks.report.accuracy_words import accuracy_lines
+from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
+from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
+
+_STATES = {"published": "current"}
+_BELOW = "its answers are less accurate than its publisher asked for (below-goal)"
+
+
+def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | None:
+    """What a line's public directory says of the line, None where it has published nothing.
+
+    Args:
+        line: the directory.
+        with_manifests: whether what the manifests of its versions tell is read, too.
+
+    Raises:
+        InputError: where newer software wrote it.
+        PromiseError: where it cannot be read.
+    """
+    if not is_there(line / RECORD):
+        return None
+    entry = entry_of(line, read_record(line))
+    return _described(line, entry) if entry is not None and with_manifests else entry
+
+
+def entry_of(line: Path, record: Record) -> LineEntry | None:
+    """The same of a record that was read."""
+    if not record.versions:
+        return None
+    words = read_words(line)
+    title = record.name if words.line != record.name else words.title
+    versions = [_version(line, *item) for item in sorted(record.versions.items(), reverse=True)]
+    return LineEntry(record.name, title, words.shown, tuple(versions))
+
+
+def lines_in(place: Path) -> Iterator[Path]:
+    """The public directories of the lines of a public place, by name."""
+    yield from sorted(line for line in place.glob("[!.]*/") if is_there(line / RECORD))
+
+
+def _version(line: Path, number: str, version: Version) -> VersionEntry:
+    return VersionEntry(
+        number=number,
+        state=_STATES.get(version.status, version.status),
+        digest=version.digest,
+        time=version.time,
+        as_of=version.as_of,
+        tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
+        approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
+        accuracy=tuple(accuracy_lines(version.accuracy or ())),
+        signature=_signature(line / number, version.digest),
+        warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
+    )
+
+
+def _described(line: Path, entry: LineEntry) -> LineEntry:
+    versions = (
+        replace(version, described=_of_manifest(line / version.number, version.digest))
+        for version in entry.versions
+    )
+    return replace(entry, versions=tuple(versions))
+
+
+def _of_manifest(directory: Path, digest: str) -> DescribedVersion | None:
+    """What the manifest of a version that stands tells, None where it is not the announced one."""
+    try:
+        manifest = read_json(directory / MANIFEST, MANIFEST_BYTES)
+        return describe_version(manifest) if manifest["sfumato"]["digest"] == digest else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _signature(directory: Path, digest: str) -> str | None:
+    """Who signed a version that stands, and with which key."""
+    try:
+        key = signer_of(directory, digest)
+    except SfumatoError:
+        return "by a signature that is not this version's: do not use it"
+    return None if key is None else f"by {key}"
+
+
+def _tombstone(directory: Path) -> Tombstone | None:
+    try:
+        return read_tombstone(directory)
+    except SfumatoError:
+        return None

@@ -1,0 +1,273 @@
+"""Refusal of people whom an earlier version or another line knows under another unit.
+
+A source is compared with every version of its line, unless the spec accepts the risk of combining
+them, and with every version of other lines of the work directory. Units are compared by their
+normal forms; rows of units that are not in both tables are compared by the test of
+`composition.same_people`. The owner alone is told of what is too little to refuse.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import WAY_OUT, PromiseError
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.private.compared_rows import RowsInCommon, compare_rows
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.keys import people_key
+from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.lines import other_lines, read_line, state_of
+from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, spelled_otherwise
+from sfumato.tasks.private.people.store import has_map, read_map, since_composed
+from sfumato.tasks.private.source_rows import ROWS, Rows, normal_rows, read_rows
+from sfumato.tasks.private.state import LineState
+
+_FEW = "too few rows are compared to tell whether people are the same"
+_BLIND = "these columns cannot tell whether people are the same"
+_AS_WRITTEN = (
+    "earlier software published versions of it, which are compared as they were written: people "
+    "whose units or values are spelled in another way are not found"
+)
+_REMARKABLE = 1e-3
+"""The probability in unrelated tables below which the owner is told of rows in common."""
+
+
+@dataclass(frozen=True)
+class ComparedVersion:
+    """The comparison of a source with one version.
+
+    Attributes:
+        line: its name.
+        version: its number.
+        common: the counts of rows that say the same, None where none can be compared.
+        spelled: the units that are spelled in another way, None where that is not known.
+        as_written: whether units or rows were compared as they were written alone.
+        keeps_none: whether its line keeps no rows.
+    """
+
+    line: str
+    version: str
+    common: RowsInCommon | None = None
+    spelled: OtherSpelling | None = None
+    as_written: bool = False
+    keeps_none: bool = False
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The comparison as the private report has it."""
+        rows = self.common and self.common.rows
+        judged = rows and {"chance": rows.chance, "can_tell": rows.can_tell}
+        return {**asdict(self), "judged": judged}
+
+
+@dataclass(frozen=True)
+class ComparedPeople:
+    """The comparisons of a source with all versions, and the notices for its owner."""
+
+    versions: tuple[ComparedVersion, ...] = ()
+    notices: tuple[str, ...] = field(default=())
+
+
+def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedPeople:
+    """Refuse people whom an earlier version or another line knows under another name.
+
+    Args:
+        line: the line that is to be published.
+        identity: the identity of its source.
+        rule: how its versions may be combined.
+
+    Raises:
+        PromiseError: with the columns, counts and each way out; or where a version to compare with
+            came after the source was read.
+    """
+    comparisons: list[ComparedVersion] = []
+    notices: list[str] = []
+    others = rule == "composed" and (line.others or identity.others)
+    if identity.units is not None and rule != "accepted-risk" and not others:
+        for compared in _compare(line, identity, line.private):
+            _require_new(compared, rule)
+            comparisons.append(compared)
+    for other in () if line.accepts_lines else other_lines(line.work, line.name):
+        for compared in _compare(line, identity, other):
+            notices += _require_others(line, compared)
+            comparisons.append(compared)
+    notices = [*dict.fromkeys(notices), *_notices(line, comparisons)]
+    return ComparedPeople(tuple(comparisons), tuple(notices))
+
+
+def write_compared(reports: Path, compared: ComparedPeople) -> None:
+    """Write the comparisons to the private reports of a version."""
+    content = json.dumps([one.document for one in compared.versions], indent=2)
+    write_atomically(reports / "same-people.json", content.encode())
+
+
+def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVersion]:
+    """Compare a source with each version of a line."""
+    state = state_of(other)
+    for version, known in sorted(state.versions.items()):
+        spelled = None
+        if known.units_normal and identity.spelled is not None:
+            spelled = spelled_otherwise(identity.spelled, read_spelled(other, version))
+        theirs = _rows_of(line, other, version, state)
+        rows_as_written = not (known.units or known.rows_normal)
+        as_written = rows_as_written or (known.units and not known.units_normal)
+        if theirs is None:
+            none = known.map is None
+            yield ComparedVersion(other.name, version, None, spelled, as_written, keeps_none=none)
+            continue
+        ours = identity.hashed if rows_as_written else identity.normal
+        if ours is None:
+            raise PromiseError(
+                f"line {other.name} was published since this run read its source, or other "
+                "software read it: run it again, so that their rows are compared"
+            )
+        common = compare_rows(ours, theirs)
+        yield ComparedVersion(other.name, version, common, spelled, as_written)
+
+
+def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | None:
+    """The rows of a version: as they were kept, or as the map of the line has them."""
+    known = state.versions[version]
+    if known.rows_normal:
+        kept = read_rows(other, version)
+        if kept is None:
+            raise PromiseError(
+                f"line {other.name}: the rows of version {version} are gone, and nobody can tell "
+                "who is in both: put them back (sfumato line restore)"
+            )
+        return kept
+    if not known.units:
+        return read_rows(other, version, ROWS)
+    if known.map is None:
+        return None
+    if not has_map(other, version):  # the slots of all versions before are in that of a later one
+        version, known = since_composed(state)[0]
+    if known.map is None or not has_map(other, version):
+        return None
+    slots = read_map(other, version, known.map)
+    held = (slots.kind != WITNESS) & slots.held
+    rows = slots.rows.take(held.nonzero()[0])
+    return normal_rows(rows, people_key(line.work), slots.key[held])
+
+
+def _require_new(compared: ComparedVersion, rule: str) -> None:
+    """Refuse people of an earlier version of the line who have another name.
+
+    Raises:
+        PromiseError: with counts and each way out.
+    """
+    if compared.spelled is not None and compared.spelled.units:
+        raise _refusal(
+            f"versions: {rule} is broken: {_name_units(compared.spelled)} of version "
+            f"{compared.version} are those of people of this source, spelled in another way",
+            "spell them as in the versions before",
+            *_ways_of(rule),
+        )
+    if compared.common is not None and compared.common.are_related:
+        rows = _name_rows(compared.common, f"version {compared.version}, under other units")
+        raise _refusal(
+            f"versions: {rule} is broken: {rows}",
+            "give people the units that they had, or say which they are (line rekey --units)",
+            *_ways_of(rule),
+        )
+
+
+def _ways_of(rule: str) -> tuple[str, ...]:
+    """Name the ways out that the rule of versions leaves."""
+    if rule == "composed":
+        return ("if they are other people, say so: --yes-they-are-others",)
+    return (
+        "if they are other people, publish them as a line of their own, with another name under "
+        "people: in both specs",
+        "versions: accepted-risk publishes it all the same, and the page says so",
+    )
+
+
+def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
+    """Refuse people of another line who have another name, unless they are said to be others.
+
+    Returns:
+        Notices for the owner, where they are said to be others.
+
+    Raises:
+        PromiseError: with counts and each way out.
+    """
+    known = read_line(line.work, compared.line)
+    theirs = None if known is None else known.people
+    said = None not in (line.people, theirs) and line.people != theirs
+    where = f"line {compared.line}, version {compared.version}"
+    others = (
+        "if they are other people, name them: another name under people: in each of the two specs, "
+        f"then release {compared.line} again",
+        "across-lines: accepted-risk publishes it all the same, and the pages of both say so",
+    )
+    notices = []
+    if compared.spelled is not None and compared.spelled.units:
+        units = f"{_name_units(compared.spelled)} are in {where}, spelled in another way"
+        if not said:
+            raise _refusal(units, "spell them alike, and name the people in both specs", *others)
+        notices.append(f"{units}, about other people")
+    if compared.common is not None and compared.common.are_related:
+        rows = _name_rows(compared.common, where)
+        if not said:
+            alike = (
+                "publish one of the two; or, where both have a unit, give people the same one in "
+                "both and name them (people:)"
+            )
+            raise _refusal(rows, alike, *others)
+        notices.append(f"{rows}, about other people")
+    return notices
+
+
+def _name_units(spelled: OtherSpelling) -> str:
+    units = "1 unit" if spelled.units == 1 else f"{spelled.units:,} units"
+    return f"{units} ({spelled.in_words})"
+
+
+def _name_rows(common: RowsInCommon, where: str) -> str:
+    """Say how many rows of a version and of a source say the same."""
+    rows, columns = common.rows, ", ".join(common.columns)
+    if rows.equal:
+        return f"all {rows.equal:,} rows are those of {where}, over the columns of both ({columns})"
+    return (
+        f"rows are those of {where}: over the columns of both ({columns}), {rows.both:,} "
+        f"combinations of values are in one row of each, and {rows.first + rows.second:,} in two "
+        "rows of one table; in tables about other people at most about half of these are in one "
+        "row of each"
+    )
+
+
+def _refusal(what: str, *ways_out: str) -> PromiseError:
+    return PromiseError(WAY_OUT.join([f"{what}:", *ways_out]))
+
+
+def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
+    """Notices for the owner: comparisons that could not tell, or could hardly."""
+    notices = []
+    for name in dict.fromkeys(version.line for version in compared):
+        whose = "earlier versions" if name == line.name else f"line {name}"
+        theirs = [version for version in compared if version.line == name]
+        notices += [f"{whose}: {said}" for said in dict.fromkeys(map(_remark, theirs)) if said]
+        if any(version.as_written for version in theirs):
+            notices.append(f"{whose}: {_AS_WRITTEN}")
+    return notices
+
+
+def _remark(compared: ComparedVersion) -> str | None:
+    """A notice for the owner about one comparison, None where there is nothing to say."""
+    if compared.keeps_none and not compared.as_written:
+        return "no rows are kept (remember: units), so units alone are compared"
+    if compared.common is None or compared.common.are_related:
+        return None
+    rows = compared.common.rows
+    if rows.chance <= _REMARKABLE:
+        return (
+            f"{rows.both:,} combinations of values are in one row of version {compared.version} "
+            "and of this source, more than most unrelated tables have, and too few to tell"
+        )
+    if rows.can_tell or not min(rows.rows):
+        return None
+    return _FEW if rows.are_few else f"{_BLIND}: {', '.join(compared.common.columns)}"

@@ -1,0 +1,109 @@
+"""A sensitive column that two lines about the same people group: what both tell together."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.composition.gate import Passed, gate
+from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.sparse import take_groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import distinct
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.lines.shown import by_values, in_common
+from sfumato.tasks.private.people.followed import without_one_sided
+from sfumato.tasks.private.people.groups import groups_ever
+from sfumato.tasks.private.people.lines import KnownLine
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
+from sfumato.tasks.private.people.slots import SlotMap
+
+
+def second_grouping(
+    now: SlotMap,
+    declared: Declared,
+    ours: KnownLine,
+    theirs: KnownLine,
+    maps: Sequence[SlotMap],
+    joined: bool,
+) -> str | None:
+    """Why a column that both protect is grouped in ways that tell more together.
+
+    Args:
+        now: the map of a version.
+        declared: what it declares.
+        ours: what its line tells of itself.
+        theirs: what the other line tells of itself.
+        maps: those of the other line.
+        joined: whether groups have the same numbers in both lines.
+    """
+    for name, called in both_protect(ours, theirs):
+        if ours.declares or theirs.declares:
+            return f"{name!r} is shown in both, and in one by distributions alone"
+        if called != name:
+            return f"{name!r} is {called!r} there: a value that changed between them would be told"
+        promises = _Promises(name, _of(declared.promises, name), _of(theirs.promises, name))
+        for one in maps:
+            if refused := _refused(one, now, promises, joined):
+                return f"{name!r} is grouped in both, and {refused.reason}"
+    return None
+
+
+class _Promises(NamedTuple):
+    """What two lines promise of a column."""
+
+    name: str
+    ours: Sequence[PrivacyModel]
+    theirs: Sequence[PrivacyModel]
+
+
+def _of(promises: Sequence[PrivacyModel], name: str) -> list[PrivacyModel]:
+    return [p for p in map(by_values, promises) if p and p.sensitive == name]
+
+
+def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]]:
+    """The columns that two lines protect, by their names here and there."""
+    for name in ours.protected:
+        for called in theirs.protected:
+            if ours.names_of(name) & theirs.names_of(called):
+                yield name, called
+
+
+def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
+    """Decide whether slots were given away in a group of one map that has people of the other."""
+    of_past = np.isin(one.past.key, other.names)
+    left = np.isin(one.key[one.held & ~one.own], other.names)
+    here = np.isin(one.group, one.past.group) & one.held
+    return bool(of_past.any() or left.any() or np.isin(one.key[here], other.names).any())
+
+
+def _refused(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) -> Refused | None:
+    """Why the groups of two maps do not compose in one column, None where they do."""
+    if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
+        return Refused("slots of one of them changed hands", 0, 0)
+    name = promises.name
+    if joined and theirs.composed and ours.composed:
+        theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
+    of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
+    seen = SeenPeople([MapOfLine(0, theirs), MapOfLine(0 if joined else 1, ours)])
+    before, now = seen.everybody([of_theirs, of_ours])
+    known = gate(None, before, [])
+    if isinstance(known, Refused):
+        return known
+    found = gate(known.atoms, now, promises.ours)
+    if isinstance(found, Refused):
+        return found
+    if found.route != "A":
+        return Refused("groups are mixed anew", len(of_ours), 0)
+    parts = distinct(found.atoms.of[before.person])
+    return _cut(found, parts, promises) if len(parts) > len(of_theirs) else None
+
+
+def _cut(found: Passed, parts: np.ndarray, promises: _Promises) -> Refused | None:
+    """Why groups of the other line may not be cut into these atoms (int64), None where they may."""
+    groups = take_groups(found.atoms.groups, parts)
+    for promise in promises.theirs:
+        if promise.compares_with_all or promise.failing(groups).any():
+            reason = f"groups of the other line are cut, which promises {promise.title}"
+            return Refused(reason, len(parts), 0)
+    return None

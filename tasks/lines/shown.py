@@ -1,0 +1,286 @@
+"""Composed versions as everybody reads them, and what one and the next show together.
+
+Every group that goes on must show exactly what it showed, and count as many people and vacant
+values together as before; every group goes on at most once, and nobody has left a new one of the
+line's own making.
+Where the form is another one, the values of groups are compared.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import distinct
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
+from sfumato.tasks.forms.composed.registry import VACANCIES
+from sfumato.tasks.forms.composed.vacancies import Vacancies
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.table import encode, key
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.schema.names import GROUP_ID
+
+_BROKEN = "versions: composed is broken: "
+
+
+@dataclass(frozen=True, eq=False)
+class ShownVersion:
+    """A composed version of a line.
+
+    Attributes:
+        declared: what it declares.
+        tables: as they were published.
+    """
+
+    declared: Declared
+    tables: Tables
+
+    @classmethod
+    def of(cls, release: Release) -> "ShownVersion":
+        """Read the tables of a release.
+
+        Raises:
+            PromiseError: where they are not those that it declares.
+        """
+        return cls(release.declared, read_tables(release.declared, release.directory / "data"))
+
+    @property
+    def vacancies(self) -> Vacancies:
+        """How its form shows values of people who left."""
+        return VACANCIES[self.declared.form.method]
+
+    @property
+    def lineage(self) -> pa.Table:
+        """How its groups go on."""
+        return self.tables[LINEAGE]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The people shown in each group (int64, one per group)."""
+        return rows_of(self.lineage)
+
+    @property
+    def vacant(self) -> np.ndarray:
+        """The vacant values of each group (int64, one per group)."""
+        return vacant_of(self.lineage)
+
+    @cached_property
+    def previous(self) -> np.ndarray:
+        """The group of the version before that each goes on from (int64), -1 for a new one."""
+        return as_integers(self.lineage[PREVIOUS].fill_null(-1))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Its groups in the order of their ids, with the values of every sensitive column.
+
+        Raises:
+            PromiseError: where its tables contradict each other.
+        """
+        columns = self.declared.columns
+        sensitive = self.declared.named("sensitive")
+        return form_of(self.declared).groups(self.tables, columns, (), sensitive)
+
+
+def in_common(one: Groups, other: Groups) -> tuple[Groups, Groups]:
+    """Groups whose values are numbered by one dictionary.
+
+    Raises:
+        PromiseError: where they do not show the same columns.
+    """
+    pairs = {
+        name: _renumbered(counts, other.sensitive[name])
+        for name, counts in one.sensitive.items()
+        if name in other.sensitive
+    }
+    if pairs.keys() != one.sensitive.keys() | other.sensitive.keys():
+        raise PromiseError(_BROKEN + "what earlier versions were made of is not known here")
+    return (
+        replace(one, sensitive={name: pair[0] for name, pair in pairs.items()}),
+        replace(other, sensitive={name: pair[1] for name, pair in pairs.items()}),
+    )
+
+
+def _renumbered(one: Counts, other: Counts) -> tuple[Counts, Counts]:
+    """Counts of one column with values of both, in ascending order, a null first."""
+    labels, others = one.labels, other.labels
+    if labels is None or others is None:
+        raise PromiseError(_BROKEN + "the values of groups are not known here")
+    both = pa.concat_arrays([labels.cast(others.type), others])
+    coded = encode("value", "sensitive", both).coded()
+    codes = coded.codes.astype(np.int64)
+    like = replace(
+        one, values=coded.values, numbers=coded.numbers, labels=coded.labels, ancestors=None
+    )
+    return (
+        replace(like, value=codes[: len(labels)][one.value]),
+        replace(
+            like, group=other.group, value=codes[len(labels) :][other.value], count=other.count
+        ),
+    )
+
+
+def by_values(promise: PrivacyModel) -> PrivacyModel | None:
+    """What a promise says of the values of a group, None where it says nothing of them."""
+    return promise.over_versions if promise.judged_jointly or promise.needs_covers else promise
+
+
+def judged_promises(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """What promises say of the values that groups of several versions have.
+
+    What is promised against somebody who knows other values of a person is judged in each version,
+    whose groups have to be those of all (see `composed`).
+    """
+    asked = [by_values(promise) for promise in promises if not promise.known_columns]
+    return [promise for promise in asked if promise is not None]
+
+
+def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
+    """What of a version contradicts the version before it, in counts of groups."""
+    if unsound := _unsound(before, now):
+        yield unsound
+        return
+    wrong = int((now.vacant[now.previous < 0] != 0).sum())
+    if wrong and line_of(now.declared.partition) is None:
+        yield f"{number_of(wrong)} of newcomers with values of people who left"
+    if wrong := _other_sizes(before, now):
+        yield f"{number_of(wrong)} with more or fewer people and vacant values than before"
+    if _alike(before, now):
+        yield from _other_tables(before, now)
+    elif before.declared.form.declares or now.declared.form.declares:
+        yield "groups of forms that cannot be compared: one shows subdomains, the other values"
+    elif wrong := _other_values(before, now):
+        yield f"{number_of(wrong)} with other values than before"
+
+
+def _unsound(before: ShownVersion, now: ShownVersion) -> str | None:
+    """Why groups cannot be held against those that they say they go on from."""
+    previous = now.previous[now.previous >= 0]
+    if wrong := int((previous >= len(before.rows)).sum()):
+        return f"{number_of(wrong)} that go on from none of the version before"
+    if wrong := int((np.bincount(previous, minlength=1) > 1).sum()):
+        return f"{number_of(wrong)} of the version before that go on more than once"
+    return None
+
+
+def _alike(before: ShownVersion, now: ShownVersion) -> bool:
+    """Decide whether both versions show the same of a group in the same tables."""
+    one, other = before.declared.form, now.declared.form
+    return (one.method, one.together) == (other.method, other.together)
+
+
+def _other_sizes(before: ShownVersion, now: ShownVersion) -> int:
+    """The number of groups of another size than before, where both versions tell sizes."""
+    if not (before.vacancies.tells and now.vacancies.tells):
+        return 0
+    goes_on = now.previous >= 0
+    was = (before.rows + before.vacant)[now.previous[goes_on]]
+    return int((was != (now.rows + now.vacant)[goes_on]).sum())
+
+
+def _other_tables(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
+    """What a form shows of a group for ever, and is not as it was."""
+    was, is_ = (
+        version.vacancies.lasting(version.tables, version.declared.columns, version.declared.form)
+        for version in (before, now)
+    )
+    if [_nullable(t).schema for t in was] != [_nullable(t).schema for t in is_]:
+        yield "other columns, or columns of other types, than before"
+        return
+    for one, other in zip(was, is_, strict=True):
+        if wrong := _other_rows(one, other, now.previous):
+            yield f"{number_of(wrong)} with other values than before"
+
+
+def _other_rows(was: pa.Table, is_: pa.Table, previous: np.ndarray) -> int:
+    """The number of groups whose rows are others, as multisets, than those they go on from.
+
+    Args:
+        was: rows of the version before, with their group.
+        is_: rows of this version.
+        previous: the group that each of its groups goes on from (int64), -1 for a new one.
+    """
+    both = pa.concat_tables([_nullable(was), _nullable(is_)], promote_options="none")
+    columns = [encode(n, "insensitive", both[n]) for n in both.column_names if n != GROUP_ID]
+    rows, _ = key(columns, both.num_rows)
+    of_before, of_now = was[GROUP_ID].to_numpy(), previous[is_[GROUP_ID].to_numpy()]
+    sign = np.repeat([1, -1], [was.num_rows, is_.num_rows])
+    if _same_items((of_before, rows[: was.num_rows]), (of_now, rows[was.num_rows :]), previous):
+        return 0
+    return _differing(np.concatenate([of_before, of_now]), rows, sign, previous)
+
+
+def _other_values(before: ShownVersion, now: ShownVersion) -> int:
+    """The number of groups whose values are others than those of the groups they go on from.
+
+    Raises:
+        PromiseError: where the versions do not show the same sensitive columns.
+    """
+    was, is_ = in_common(_values_alone(before.groups), _values_alone(now.groups))
+    wrong = 0
+    for name, one in was.sensitive.items():
+        other = is_.sensitive[name]
+        group = np.concatenate([one.group, now.previous[other.group]])
+        value = np.concatenate([one.value, other.value])
+        count = np.concatenate([one.count, -other.count])
+        wrong = max(wrong, _differing(group, value, count, now.previous))
+    return wrong
+
+
+def _same_items(
+    was: tuple[np.ndarray, np.ndarray], is_: tuple[np.ndarray, np.ndarray], previous: np.ndarray
+) -> bool:
+    """Decide whether the groups that go on have the same items, which two sorts tell.
+
+    Args:
+        was: the group of each item of the version before, and the item (int64 each).
+        is_: the same of this one, by the groups that it goes on from.
+        previous: the groups that go on (int64), and -1.
+    """
+    bound = 1 + max(int(item.max(initial=0)) for _, item in (was, is_))
+    one, other = (
+        np.sort((group * bound + item)[(group >= 0) & np.isin(group, previous)])
+        for group, item in (was, is_)
+    )
+    return np.array_equal(one, other)
+
+
+def _values_alone(groups: Groups) -> Groups:
+    return Groups(groups.sizes, dict(groups.sensitive))
+
+
+def _differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous: np.ndarray) -> int:
+    """The number of groups that go on in which the counts of some item do not cancel out.
+
+    Args:
+        group: of the version before, of each entry (int64); -1 for none.
+        item: what is counted (int64, one per entry).
+        count: how often (int64): above 0 before, below 0 now.
+        previous: the groups that go on (int64), and -1.
+    """
+    kept = (group >= 0) & np.isin(group, previous)
+    _, items = np.unique(item[kept], return_inverse=True)
+    bound = int(items.max(initial=0)) + 1
+    pairs, place = np.unique(group[kept] * bound + items, return_inverse=True)
+    sums = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(sums, place, count[kept])
+    return len(distinct(pairs[sums != 0] // bound))
+
+
+def _nullable(table: pa.Table) -> pa.Table:
+    return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+
+def number_of(count: int) -> str:
+    """A number of groups in words."""
+    return "1 group" if count == 1 else f"{count} groups"

@@ -1,0 +1,136 @@
+"""A line as it stands in its public directory at one moment, for copies of it elsewhere."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.authorship.offers import KEYS_FILE
+from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, has_replaced, is_tombstone
+from sfumato.tasks.declaration.lines.words import WORDS
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
+from sfumato.tasks.lines.versions import RECORD, Record, parse_record
+from sfumato.tasks.report.lines.pages import CITATION, FEED, GENERATOR, METADATA, PAGE
+from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.formats import read_content
+
+_PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
+
+
+@dataclass(frozen=True)
+class VersionSnapshot:
+    """A version that stands, or the tombstone in its place.
+
+    Attributes:
+        number: of it.
+        digest: under which it was published.
+        directory: where it is.
+    """
+
+    number: str
+    digest: str
+    directory: Path
+
+    def manifest(self) -> bytes:
+        """The bytes of its manifest, which vouch for every other file.
+
+        Raises:
+            PromiseError: where it is gone, or is not the one that was published.
+        """
+        place = self.directory / MANIFEST
+        if is_tombstone(self.directory) or not place.is_file():
+            raise PromiseError(f"version {self.number} is gone from {self.directory}: put it back")
+        if read_canonical(place)["sfumato"]["digest"] != self.digest:
+            raise PromiseError(f"{self.directory}: is not what the line's record says of it")
+        return read_bytes(place)
+
+    def signature(self) -> bytes | None:
+        """Who signed the manifest's digest, None where nobody did."""
+        place = self.directory / SIGNATURE
+        return read_bytes(place) if place.is_file() else None
+
+    def tombstone(self) -> dict[str, bytes]:
+        """The files in the place of a version that was withdrawn, what makes it one last.
+
+        Nothing where no tombstone stands there yet.
+        """
+        if not has_replaced(self.directory):
+            return {}
+        paths = sorted(self.directory.iterdir(), key=lambda path: path.name == WITHDRAWAL)
+        return {path.name: read_bytes(path) for path in paths if path.is_file()}
+
+
+@dataclass(frozen=True)
+class LineSnapshot:
+    """A line at one moment.
+
+    Attributes:
+        public: its directory.
+        record: of its versions.
+        content: the bytes of the record.
+        beside: the other files of the line itself, by their names.
+        former_owner: the mark by which public records knew the line before its key was changed.
+        versions: in order, withdrawn ones too.
+    """
+
+    public: Path
+    record: Record
+    content: bytes
+    beside: Mapping[str, bytes]
+    former_owner: str | None = None
+    versions: tuple[VersionSnapshot, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The line's name."""
+        return self.record.name
+
+    @property
+    def live(self) -> list[VersionSnapshot]:
+        """The versions that were not withdrawn, in order."""
+        return [one for one in self.versions if not self._is_withdrawn(one)]
+
+    @property
+    def withdrawn(self) -> list[VersionSnapshot]:
+        """Those that were."""
+        return [one for one in self.versions if self._is_withdrawn(one)]
+
+    @property
+    def sha256(self) -> str:
+        """A digest of all that copies are made of, by which one that is behind is known."""
+        known = hashlib.sha256(self.content)
+        parts = {**self.beside}
+        for one in self.versions:
+            small = {"signature": one.signature() or b"", **one.tombstone()}
+            parts |= {f"{one.number}/{name}": small[name] for name in small}
+        for name in sorted(parts):
+            known.update(f"\0{name}\0{hashlib.sha256(parts[name]).hexdigest()}".encode())
+        return known.hexdigest()
+
+    def _is_withdrawn(self, one: VersionSnapshot) -> bool:
+        return self.record.versions[one.number].status == "withdrawn"
+
+
+def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
+    """A line as it stands now.
+
+    Raises:
+        PromiseError: where its record cannot be read.
+    """
+    place = public / RECORD
+    content = read_content(place, "a record of versions") or b""
+    record = parse_record(place, content) if content else Record(name=public.name)
+    versions = tuple(
+        VersionSnapshot(number, one.digest, public / number)
+        for number, one in sorted(record.versions.items())
+    )
+    return LineSnapshot(public, record, content, _beside(public), former_owner, versions)
+
+
+def _beside(public: Path) -> dict[str, bytes]:
+    """The files of the line itself but its record; a page that is not ours is nobody's copy."""
+    there = [name for name in (*_PAGES, *_DOCUMENTS) if (public / name).is_file()]
+    found = {name: read_bytes(public / name) for name in there}
+    return {n: text for n, text in found.items() if n in _DOCUMENTS or GENERATOR.encode() in text}

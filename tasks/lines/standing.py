@@ -1,0 +1,107 @@
+"""The version that a source and a spec already have, and whether there may be another one."""
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.lines.line import Line, require_ours
+from sfumato.tasks.lines.meeting import (
+    Meeting,
+    description_of,
+    require_known_columns,
+    require_named,
+    require_same_file,
+)
+from sfumato.tasks.lines.versions import Record, read_record
+from sfumato.tasks.private.line import Identity, units_in_common
+from sfumato.tasks.private.people.lines import read_line, write_line
+from sfumato.tasks.private.people.spelled import read_spelled
+from sfumato.tasks.private.state import LineState, read_state
+
+
+def standing_version(line: Line, identity: Identity, versions: str) -> str | None:
+    """The number of that version, None where a new one may be made.
+
+    Raises:
+        InputError: where a column is said to be that of a line that has none.
+        PromiseError: where a new version could betray people together with an earlier one.
+    """
+    state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, directories(line))
+    for number, known in sorted(state.versions.items()):
+        if (known.rows, known.spec) == (identity.rows, identity.spec):
+            return _still_there(line, number, record)
+    require_known_columns(line)
+    if state.versions:
+        require_same_file(line, read_line(line.work, line.name))
+    _require_named(line, identity, versions)
+    if state.versions and versions == "disjoint":
+        _require_disjoint(line, state, identity)
+    if versions == "accepted-risk" and any(known.composed for known in state.versions.values()):
+        raise PromiseError(
+            "versions: accepted-risk would break what composed versions of the line promise of all "
+            "versions together: go on with composed"
+        )
+    return None
+
+
+def _still_there(line: Line, number: str, record: Record) -> str:
+    """A version is never drawn again, not even when it was withdrawn or taken away."""
+    if number not in record.versions or not (line.public / number).is_dir():
+        raise PromiseError(
+            f"version {number} of this source and spec was published, but is gone from "
+            f"{line.public}: put it back, or publish to the directory where it is"
+        )
+    if record.versions[number].status == "withdrawn":
+        raise PromiseError(f"version {number} of this source and spec was withdrawn")
+    return number
+
+
+def name_people(line: Line, number: str) -> None:
+    """Keep what a spec says now of the people of a version that stands, and of its columns' names.
+
+    Later versions may have told more of the line: that stays.
+    """
+    known = read_line(line.work, line.name)
+    if known is None:
+        return
+    told = description_of(line, open_release(line.public / number).declared)
+    if (known.people, known.same_as) != (told.people, told.same_as):
+        said = {"people": told.people, "same_as": told.same_as}
+        write_line(line.work, line.name, known.model_copy(update=said))
+
+
+def _require_named(line: Line, identity: Identity, versions: str) -> None:
+    """Refuse people whom other lines know before anything is made of them."""
+    met = [
+        Meeting(line.work / name, people, read_line(line.work, name))
+        for name, people in identity.met.items()
+    ]
+    require_named(line, met, versions)
+
+
+def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
+    rule = "the source or the spec changed, and versions: disjoint"
+    if identity.units is None:
+        raise PromiseError(
+            f"{rule} cannot be checked without a unit (unit: row): "
+            "publish the changed rows as another line, or name a column that tells people apart"
+        )
+    earlier = sorted(state.versions)
+    unknown = [number for number in earlier if not state.versions[number].units]
+    if unknown:
+        raise PromiseError(
+            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
+        )
+    common = units_in_common(line.private, earlier, identity.units)
+    for number in (number for number in earlier if state.versions[number].units_normal):
+        if identity.spelled is not None:  # numbers of another type are written otherwise
+            theirs = read_spelled(line.private, number)["name"]
+            common = max(common, int(np.isin(identity.spelled["name"], theirs).sum()))
+    if common:
+        raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
+
+
+def directories(line: Line) -> list[str]:
+    """The versions that are in the public directory, recorded or not."""
+    return [path.name for path in line.public.glob("*") if path.name.isdigit()]

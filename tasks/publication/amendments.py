@@ -1,0 +1,164 @@
+"""What is added to a version that stands: corrected words, measured accuracy, a signature.
+
+No other file of the release changes: the signature is the one file that its manifest does not list.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.tasks.authorship.offers import offer, require_next_signer
+from sfumato.tasks.authorship.secret import Signer
+from sfumato.tasks.authorship.signature import signature_of, signer_of
+from sfumato.tasks.declaration.lines.words import (
+    WordsOfLine,
+    read_words,
+    with_corrections,
+    write_words,
+)
+from sfumato.tasks.declaration.opened import SIGNATURE, open_release
+from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
+from sfumato.tasks.lines.pages import refresh_pages
+from sfumato.tasks.lines.standing import directories
+from sfumato.tasks.lines.versions import RECORD, Approval, Record, read_record
+from sfumato.tasks.private.durable import reason_of, write_atomically
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+
+
+@dataclass(frozen=True)
+class DescribedLine:
+    """A line's words, and what could not be written of its pages."""
+
+    words: WordsOfLine
+    notices: tuple[str, ...] = ()
+
+
+def description(line: Line) -> DescribedLine:
+    """The words of a line as they are.
+
+    Raises:
+        PromiseError: where they cannot be read.
+    """
+    return DescribedLine(read_words(line.public))
+
+
+def describe(line: Line, changes: Mapping[str, str | None]) -> DescribedLine:
+    """Correct the words of a line: no version changes, and no digest.
+
+    Args:
+        line: the line.
+        changes: the texts by their names; None leaves one as it is, an empty one takes it back.
+
+    Raises:
+        SpecError: where a text is too long, or has characters that no line of text has.
+        PromiseError: where the line is another work directory's.
+    """
+    with hold(line):
+        recover(line)
+        state, record = read_state(line.private), read_record(line.public)
+        require_ours(line, state, record, directories(line))
+        known = read_words(line.public)
+        words = with_corrections(known.words, changes)
+        update = {"line": line.name, "words": words}
+        begin_change(line.public)
+        write_words(line.public, known.model_copy(update=update))
+        return DescribedLine(read_words(line.public), refresh_pages(line))
+
+
+def record_accuracy(line: Line, number: str, measured: MeasuredBounds) -> tuple[str, ...]:
+    """Add what may be known of a version's accuracy to the public record.
+
+    A version that was pending until it was measured is current from here on, if none is later.
+
+    Returns:
+        What could not be written beside the record, in words.
+    """
+    with hold(line):
+        record = _with_accuracy(read_record(line.public), number, measured)
+        return _replaced(line, number, record)
+
+
+def record_approvals(
+    line: Line, number: str, approvals: tuple[Approval, ...], measured: MeasuredBounds | None
+) -> tuple[str, ...]:
+    """Add to the public record who approved a version, and the accuracy measured before.
+
+    Returns:
+        What could not be written beside the record, in words.
+    """
+    with hold(line):
+        record = read_record(line.public).approved(number, approvals)
+        if measured is not None:
+            record = _with_accuracy(record, number, measured)
+        return _replaced(line, number, record)
+
+
+def _replaced(line: Line, number: str, record: Record) -> tuple[str, ...]:
+    """Replace the record, then the pages that follow from it."""
+    try:
+        begin_change(line.public)
+        replace_record(line, record)
+    except OSError as error:
+        raise Fault(
+            f"version {number} stands in {line.public}, but its accuracy and approvals cannot be "
+            f"written to {RECORD} ({reason_of(error)}): run the same command again"
+        ) from None
+    return refresh_pages(line)
+
+
+def _with_accuracy(record: Record, number: str, measured: MeasuredBounds) -> Record:
+    useful = measured.useful
+    return record.measured(number, measured.public).judged(number, useful.goal, useful.warnings)
+
+
+@dataclass(frozen=True)
+class SignedVersion:
+    """A version that a key signed.
+
+    Attributes:
+        existed: whether the key had signed it before.
+        notices: what could not be written beside it, in words.
+    """
+
+    existed: bool
+    notices: tuple[str, ...] = ()
+
+
+def sign_version(line: Line, number: str, signer: Signer) -> SignedVersion:
+    """Sign a version once it passed its check, and offer the public key beside the line.
+
+    Raises:
+        InputError: where readers would not take this key for it.
+        PromiseError: where the line's private state did not publish it as it stands, it was
+            withdrawn, or it does not pass the check that everyone can run.
+    """
+    with hold(line):
+        undone = recover(line)
+        release, digest = line.public / number, _published_digest(line, number)
+        check(release, digest)
+        before = signer_of(release, digest)
+        require_next_signer(line.public, line.name, signer.key, before)
+        offer(line.public, line.name, signer.key)
+        if before is not None and before.public == signer.key.public:
+            return SignedVersion(existed=True, notices=undone)
+        content = signature_of(digest, signer)
+        begin_change(line.public)
+        write_atomically(release / SIGNATURE, content, mode=0o444, staged_in=line.public)
+        return SignedVersion(existed=False, notices=refresh_pages(line))
+
+
+def _published_digest(line: Line, number: str) -> str:
+    """The digest under which the line published a version, which is still that of its manifest."""
+    state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, [number])
+    known, shown = state.versions[number], record.versions.get(number)
+    if shown is None or shown.digest != known.digest:
+        raise PromiseError(f"version {number}: the public record has it not as it was published")
+    if shown.status == "withdrawn":
+        raise PromiseError(f"version {number}: was withdrawn")
+    if open_release(line.public / number).manifest["sfumato"].get("digest") != known.digest:
+        raise PromiseError(f"{line.public / number}: is not what this line published as {number}")
+    return known.digest

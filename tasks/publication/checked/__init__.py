@@ -1,1 +1,0 @@
-"""What a check holds a published release against."""

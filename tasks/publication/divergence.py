@@ -1,0 +1,398 @@
+"""Distances of a recoded table from the original: they need both, and so stay private.
+
+Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
+non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import dense, pack
+from sfumato.expectations.sorting import number, stable_order, starts, tally
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed, admits
+from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels
+from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+
+_PAIRS = 2**16  # that are compared at once
+_SAMPLE = 1024  # of points and boxes, by which a dimension is chosen
+_WORTH = 0.75  # of the pairs: where more are left by the best cut, all are compared
+Halves = list[tuple[np.ndarray, np.ndarray]]
+_LAST = chr(0x10FFFF)  # of all characters
+_MOST = 10**9  # pairs of an original vector and a published one that are compared at most
+_CELLS = 2**25  # of a matrix that is held at once
+Published = Mapping[str, tuple[list[Admitted], np.ndarray]]
+
+
+def points_in_boxes(
+    points: np.ndarray, low: np.ndarray, high: np.ndarray, most: int
+) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
+    """Yield the pairs of a point and a box that it lies in, as parallel positions (int64).
+
+    Points and boxes are halved together, at the median of some dimension, until few are left: boxes
+    that overlap little are compared with few points. How many pairs may be compared is a budget
+    in units of work, so that the same input is always answered or never.
+
+    Args:
+        points: dimensions x points (whole numbers from 0).
+        low: where each box begins, dimensions x boxes (whole numbers from 0).
+        high: where it ends, one past the last.
+        most: pairs that are compared.
+
+    Yields:
+        None, once and at last, where there are more pairs than that to compare.
+    """
+    kind = np.min_scalar_type(int(max(points.max(initial=0), high.max(initial=0))))
+    points, low, high = (numbers.astype(kind) for numbers in (points, low, high))
+    rest = [(np.arange(points.shape[1]), np.arange(low.shape[1]))]
+    while rest:
+        some, boxes = rest.pop()
+        pairs = len(some) * len(boxes)
+        if not pairs:
+            continue
+        cut = _cut(points, low, high, some, boxes) if pairs > _PAIRS else None
+        if cut is not None:
+            rest += cut
+            continue
+        most -= pairs
+        if most < 0:
+            yield None
+            return
+        step = max(_PAIRS // len(boxes), 1)
+        for start in range(0, len(some), step):
+            yield _compared(points, low, high, some[start : start + step], boxes)
+
+
+def _cut(
+    points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
+) -> Halves | None:
+    """The cut that is best in a sample, else the best of all; None where none is worth it."""
+    sampled = _sample(some), _sample(boxes)
+    likely = min(
+        range(len(points)),
+        key=lambda axis: _Plane.at_median(points, low, high, axis, *sampled).left,
+    )
+    for axes in ([likely], range(len(points))):
+        cuts = [_Plane.at_median(points, low, high, axis, some, boxes) for axis in axes]
+        best = min(cuts, key=lambda cut: cut.left)
+        if best.left < _WORTH:
+            return best.halves(some, boxes)
+    return None
+
+
+def _sample(places: np.ndarray) -> np.ndarray:
+    return places[:: len(places) // _SAMPLE + 1]
+
+
+class _Plane(NamedTuple):
+    """A cut at some value of a dimension.
+
+    Attributes:
+        under: which points lie below it (bool).
+        begin: which boxes begin below it (bool).
+        end: which boxes end above it (bool).
+    """
+
+    under: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def at_median(
+        cls,
+        points: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        axis: int,
+        some: np.ndarray,
+        boxes: np.ndarray,
+    ) -> "_Plane":
+        """The cut at the median of some points, or of a sample of them."""
+        values, tried = points[axis][some], points[axis][_sample(some)]
+        middle = np.partition(tried, len(tried) // 2)[len(tried) // 2]
+        return cls(values < middle, low[axis][boxes] < middle, high[axis][boxes] > middle)
+
+    @property
+    def left(self) -> float:
+        """The share of the pairs that is left to compare; all of them where no point is below."""
+        points, boxes = len(self.under), len(self.begin)
+        under = np.count_nonzero(self.under)
+        pairs = under * np.count_nonzero(self.begin)
+        pairs += (points - under) * np.count_nonzero(self.end)
+        return pairs / (points * boxes) if under else 1.0
+
+    def halves(self, some: np.ndarray, boxes: np.ndarray) -> Halves:
+        """What lies on either side."""
+        return [(some[self.under], boxes[self.begin]), (some[~self.under], boxes[self.end])]
+
+
+def _compared(
+    points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs in which all coordinates of a point, from the box's lowest, are below its widths.
+
+    Numbers are unsigned: what is less than the lowest is far above all widths.
+    """
+    within = np.ones((len(some), len(boxes)), dtype=bool)
+    for at, begins, ends in zip(points, low, high, strict=True):
+        first = begins[boxes]
+        within &= at[some][:, None] - first < ends[boxes] - first
+    point, box = np.nonzero(within)
+    return some[point], boxes[box]
+
+
+@dataclass(frozen=True, eq=False)
+class Admission:
+    """The categories that each label of a column admits; arrays have an entry per label.
+
+    Attributes:
+        categories: how many there are.
+        low: the first that the label admits (int64).
+        high: the one after the last that it admits (int64).
+        size: how many it admits (int64); fewer than lie between where it has gaps.
+        members: of labels with gaps, label x categories + category (int64, ascending).
+    """
+
+    categories: int
+    low: np.ndarray
+    high: np.ndarray
+    size: np.ndarray
+    members: np.ndarray
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Which labels do not admit all categories between their first and last (bool)."""
+        return np.asarray(self.size < self.high - self.low)
+
+    def rows_behind(self, rows: np.ndarray) -> np.ndarray:
+        """The rows whose category each label admits (int64), of the rows of each category."""
+        before = np.append(0, np.cumsum(rows))
+        found = before[self.high] - before[self.low]
+        label, category = np.divmod(self.members, self.categories)
+        of_sets = np.bincount(label, rows[category], minlength=len(found)).astype(np.int64)
+        return np.where(self.gaps, of_sets, found)
+
+    def admits(self, label: np.ndarray, category: np.ndarray) -> np.ndarray:
+        """Decide for pairs within the spans, with their positions, whether they are admitted."""
+        found = ~self.gaps[label]
+        asked = label[~found] * self.categories + category[~found]
+        place = np.minimum(np.searchsorted(self.members, asked), max(len(self.members) - 1, 0))
+        found[~found] = self.members[place] == asked if len(asked) else False
+        return np.asarray(found)
+
+
+def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
+    """The categories of a column (nulls first, if any) that its labels admit."""
+    values, nulls = column.values.to_pylist(), int(column.has_null)
+    known = [value for value in values if value == value]  # NaN stands last
+    place = {value: nulls + number for number, value in enumerate(known)}
+    within = _Categories(nulls, known, place, nulls + len(values))
+    found = [within.of(label) for label in labels]
+    sizes = np.array([len(one) for one in found], dtype=np.int64)
+    low = np.array([one[0] if len(one) else 0 for one in found], dtype=np.int64)
+    high = np.array([one[-1] + 1 if len(one) else 0 for one in found], dtype=np.int64)
+    number = column.category()[1]
+    gaps = np.flatnonzero(sizes < high - low)
+    members = [label * number + np.asarray(found[label], dtype=np.int64) for label in gaps]
+    return Admission(
+        number, low, high, sizes, np.concatenate(members or [np.array([], dtype=np.int64)])
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Categories:
+    """The categories of a column: one for nulls, where there are any, then those of its values.
+
+    Attributes:
+        first: the category of the first value, 0 or 1.
+        values: in ascending order, NaN left out.
+        place: the category of each.
+        end: one past the last category.
+    """
+
+    first: int
+    values: Sequence[Any]
+    place: Mapping[Any, int]
+    end: int
+
+    def of(self, label: Admitted) -> range | list[int]:
+        """The categories that a label admits, in ascending order."""
+        found = self._of_values(label)
+        if not (self.first and label.null):
+            return found
+        if isinstance(found, range) and found.start == self.first:
+            return range(found.stop)
+        return [0, *found]
+
+    def _of_values(self, label: Admitted) -> range | list[int]:
+        match label:
+            case ListedValues(values=listed):
+                return sorted({self.place[value] for value in listed if value in self.place})
+            case Between(low=low, high=high) if low is not None:
+                start, end = bisect_left(self.values, low), bisect_right(self.values, high)
+                return range(self.first + start, self.first + end)
+            case Prefixed(kept=kept):
+                start = bisect_left(self.values, kept)
+                end = bisect_left(self.values, kept + _LAST, lo=start)
+                some = range(start, end)
+                return [self.first + n for n in some if admits(label, self.values[n])]
+        return range(self.first, self.end)
+
+
+Fits = Mapping[str, Admission]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Of a recoded table from its original, in nats per row.
+
+    Attributes:
+        kl: KL divergence of the original's joint distribution of quasi-identifiers and sensitive
+            attributes from what the published table tells of it, each row spread evenly over the
+            values that its labels admit; None where the table is too large to compare.
+        entropy: non-uniform entropy: the mean over the rows of the sum over the columns of
+            ln(rows whose value the label admits / rows with the row's own value).
+        skipped: why there is no KL divergence.
+    """
+
+    kl: float | None
+    entropy: float
+    skipped: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The measures for JSON, and why one is missing."""
+        found = {"kl": self.kl, "entropy": self.entropy}
+        return found | ({} if self.skipped is None else {"kl_skipped": self.skipped})
+
+
+def divergence(original: Microdata, tables: Tables, declared: Declared) -> Divergence | None:
+    """The measures; None for forms that do not recode, and where nothing is published.
+
+    Domains are the values present in `original`, the rows that were to be represented. A suppressed
+    row counts as one that could be anything.
+    """
+    if not declared.recoded or not tables[TABLE].num_rows:
+        return None
+    table = tables[TABLE]
+    published = read_labels(table, declared.columns, reader_for(form_of(declared)))
+    fits = {name: admission(original[name], labels) for name, (labels, _) in published.items()}
+    sensitive = declared.named("sensitive")
+    kl = _kl(original, published, fits, _jointly(original, table, sensitive))
+    entropy = _entropy(original, published, fits)
+    return Divergence(None, entropy, kl) if isinstance(kl, str) else Divergence(kl, entropy)
+
+
+def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
+    total, suppressed = 0.0, original.rows
+    for name, (_, codes) in published.items():
+        category, size = original[name].category()
+        rows = np.bincount(category, minlength=size)
+        behind = fits[name].rows_behind(rows)
+        suppressed = original.rows - len(codes)
+        total += float(np.log(behind)[codes].sum()) + suppressed * log(original.rows)
+        total -= float((rows * np.log(np.maximum(rows, 1))).sum())
+    return total / original.rows
+
+
+def _jointly(
+    original: Microdata, table: pa.Table, sensitive: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The vectors of sensitive values of original and published rows as the same numbers."""
+    both = []
+    for name in sensitive:
+        known = original[name].array().cast(table[name].type)
+        values = pa.chunked_array([known, *table[name].chunks])
+        both.append(encode(name, "sensitive", values))
+    keys, _ = key(both, original.rows + table.num_rows)
+    numbers, distinct = dense(keys)
+    return numbers[: original.rows], numbers[original.rows :], distinct
+
+
+def _kl(
+    original: Microdata,
+    published: Published,
+    fits: Fits,
+    sensitive: tuple[np.ndarray, np.ndarray, int],
+) -> float | str:
+    """KL divergence, or why it is not computed."""
+    of_original, of_published, values = sensitive
+    vectors, vector = _distinct([original[name].category()[0] for name in published])
+    classes, class_ = _distinct([codes for _, codes in published.values()])
+    cells = classes.shape[1] * values
+    if cells > _CELLS:
+        return f"{cells:,} cells of labels and sensitive values, and {_CELLS:,} at most are held"
+    domain = np.prod([float(one.categories) for one in fits.values()])
+    admitted = [one.size[nodes] for one, nodes in zip(fits.values(), classes, strict=True)]
+    spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
+    told = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
+    lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
+    seen, count = tally(vector * values + of_original, vectors.shape[1] * values)
+    expected = _expected(vectors, classes, list(fits.values()), told, seen)
+    if expected is None:
+        return f"more than {_MOST:,} pairs of a vector and labels would be compared"
+    ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
+    return float((count * ratio).sum() / original.rows) + 0.0
+
+
+def _expected(
+    vectors: np.ndarray,
+    classes: np.ndarray,
+    fits: Sequence[Admission],
+    told: np.ndarray,
+    seen: np.ndarray,
+) -> np.ndarray | None:
+    """The rows that published classes put at each vector with its values; None for too many pairs.
+
+    Args:
+        vectors: of quasi-identifiers (columns x vectors).
+        classes: of labels (columns x classes).
+        fits: what the labels of each column admit.
+        told: the rows that a class puts at each vector it admits, by its values.
+        seen: vector x number of values + value, ascending (int64).
+    """
+    values = told.shape[1]
+    ends = np.searchsorted(seen, np.arange(vectors.shape[1] + 1) * values)
+    found, numbers = np.zeros(len(seen)), np.diff(ends)
+    low, high = (
+        np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
+        for of in ([one.low for one in fits], [one.high for one in fits])
+    )
+    of_columns = zip(fits, classes, vectors, strict=True)
+    with_gaps = [column for column in of_columns if len(column[0].members)]
+    for pairs in points_in_boxes(vectors, low, high, _MOST):
+        if pairs is None:
+            return None
+        vector, class_ = pairs
+        for one, nodes, codes in with_gaps:
+            within = one.admits(nodes[class_], codes[vector])
+            vector, class_ = vector[within], class_[within]
+        number = numbers[vector]
+        at = _runs(ends[vector], number)
+        np.add.at(found, at, told[np.repeat(class_, number), seen[at] % values])
+    return found
+
+
+def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The positions of runs one after another (int64)."""
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths))
+
+
+def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The different vectors (columns x vectors), and for each row the number of its own."""
+    keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
+    order = stable_order(keys)
+    ordered, of_row = keys[order], np.empty(len(keys), dtype=np.int64)
+    of_row[order] = number(ordered)
+    first = order[starts(ordered)]
+    return np.array([codes[first] for codes in columns]), of_row

@@ -1,0 +1,411 @@
+"""The presence of the represented people in groups that show only the values they admit.
+
+The vectors stand in lexicographic order, so that neighbours share their first values: the groups
+that admit these are found once. Groups are taken in blocks, of which the table of all values is
+small. `expectations.measures.readings` sums up over bits what needs no weights for single values.
+
+`expectations.models.alpha_beta` promises for every vector of quasi-identifiers there could be; this
+is about those that the table has, and so it stays private. Readings: see
+`expectations.measures.readings`, and `weighted`, of an attacker who fits how frequent values are
+(`expectations.measures.occurrences`): the expected number of records of a vector, Σ |G_j| Π
+E[n_ij(v_i)] / |G_j| over the groups that cover it, which no α bounds. The source is Wang, Ambiguity
+(see `expectations.groups.covering`); `weighted` is this project's own.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.covering import Covering, covering
+from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.measures.readings import Readings, of_sums
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
+from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
+
+_CELLS = 1 << 20  # of the table of values x groups of a block
+_WORTH_COMPILING = 100_000  # vectors x groups
+_UNIT = 2.0**-52
+_MOST = 5 * 10**10  # pairs of a vector and a group that are compared at most
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Over the groups that cover each vector, parallel to the vectors.
+
+    Attributes:
+        covering: the number of groups that cover it (int64).
+        largest: the largest of the numbers that rank the groups, -1 where none covers it (int64).
+        totals: the sum of each weighting of the groups (float64, weightings x vectors).
+        products: the sum of the products of the shares of its values in groups (float64).
+    """
+
+    covering: np.ndarray
+    largest: np.ndarray
+    totals: np.ndarray
+    products: np.ndarray
+
+
+def pairs(shown: Covering, vectors: Sequence[np.ndarray]) -> int:
+    """The pairs of a vector, or of its first values, and a group that `sums` compares at most.
+
+    Vectors that begin alike are compared once as far as they do. Which groups are left of those
+    that admit a value is not known: no more than admit any one of the values before.
+
+    Args:
+        shown: the groups.
+        vectors: as for `sums`, of values that some groups admit.
+    """
+    left = np.full(len(vectors[0]), len(shown.sizes))
+    shared, found = _shared(np.stack(vectors, axis=1)), 0
+    for level, (codes, cover) in enumerate(zip(vectors, shown.covers, strict=True)):
+        found += int(left[shared <= level].sum())
+        left = np.minimum(left, np.bincount(cover.value, minlength=cover.values)[codes])
+    return found
+
+
+def sums(
+    shown: Covering,
+    vectors: Sequence[np.ndarray],
+    shares: Sequence[np.ndarray],
+    ranks: np.ndarray,
+    weights: np.ndarray,
+) -> Sums:
+    """The sums over the groups that cover each vector.
+
+    Args:
+        shown: the groups.
+        vectors: codes by quasi-identifier (integers, one per vector), in lexicographic order.
+        shares: positive numbers by quasi-identifier (float64, one per entry of its cover).
+        ranks: numbers of at least 0 (int64, one per group).
+        weights: to be added up; infinities in a column have one sign (float64, groups x 3).
+    """
+    values = [np.unique(codes, return_inverse=True) for codes in vectors]
+    ends = np.cumsum([0, *(len(used) for used, _ in values)])
+    at = zip(values, ends[:-1], strict=True)
+    rows = np.stack([codes.reshape(-1) + start for (_, codes), start in at], axis=1)
+    groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
+    scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
+    shared = _shared(rows)
+    after = _after(shared, len(vectors))
+    found = np.zeros((len(rows), 6))
+    found[:, 1] = -1
+    for start in range(0, groups, step):
+        block = slice(start, min(start + step, groups))
+        parts = zip(shown.covers, shares, values, strict=True)
+        table = np.concatenate([_table(c, share, used, block) for c, share, (used, _) in parts])
+        facts = np.column_stack([ranks[block], weights[block]])
+        scan(rows, shared, after, table, facts, found)
+    return Sums(
+        found[:, 0].astype(np.int64), found[:, 1].astype(np.int64), found[:, 2:5].T, found[:, 5]
+    )
+
+
+def _table(cover: Cover, shares: np.ndarray, used: np.ndarray, block: slice) -> np.ndarray:
+    """The shares that groups of a block give to used values, 0 where they do not admit them."""
+    first, last = np.searchsorted(cover.group, (block.start, block.stop))
+    group, value = cover.group[first:last] - block.start, cover.value[first:last]
+    table = np.zeros((len(used), block.stop - block.start))
+    row = np.searchsorted(used, value)
+    known = np.append(used, -1)[row] == value
+    table[row[known], group[known]] = shares[first:last][known]
+    return table
+
+
+def _shared(rows: np.ndarray) -> np.ndarray:
+    """With how many of its first values each vector begins like the one before."""
+    differs = np.ones(rows.shape, dtype=bool)
+    differs[1:] = rows[1:] != rows[:-1]
+    first: np.ndarray = differs.argmax(axis=1)
+    return first
+
+
+def _after(shared: np.ndarray, columns: int) -> np.ndarray:
+    """The next vector that begins otherwise in its first 0, 1, … values (int64, vectors x levels).
+
+    The number of vectors stands where none does.
+    """
+    end = len(shared)
+    after = np.full((end, columns + 1), end)
+    places = np.arange(1, end)
+    for level in range(1, columns + 1):
+        others = np.where(shared[1:] < level, places, end)
+        after[:-1, level] = np.minimum.accumulate(others[::-1])[::-1]
+    return after
+
+
+def _scan(
+    rows: np.ndarray,
+    shared: np.ndarray,
+    after: np.ndarray,
+    table: np.ndarray,
+    facts: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    """Add to each row of `found` what the groups of a block that cover its vector have.
+
+    Level n of `kept` has the groups that admit the first n values of the vector at hand. Where none
+    does, all vectors that begin so are passed over.
+    """
+    columns, groups = rows.shape[1], table.shape[1]
+    kept = np.empty((columns + 1, groups), np.int32)
+    product = np.ones((columns + 1, groups))
+    length = np.zeros(columns + 1, np.int64)
+    kept[0] = np.arange(groups)
+    length[0] = groups
+    at = 0
+    while at < len(rows):
+        level = shared[at]
+        while level < columns and length[level] > 0:
+            shares, most, to = table[rows[at, level]], length[level], level + 1
+            length[to] = _narrow(
+                shares, kept[level, :most], product[level, :most], kept[to], product[to]
+            )
+            level = to
+        if length[level] > 0:
+            _add(kept[columns, : length[columns]], product[columns], facts, found[at])
+            at += 1
+        else:
+            at = after[at, level]
+
+
+def _narrow(
+    shares: np.ndarray,
+    kept: np.ndarray,
+    product: np.ndarray,
+    to_kept: np.ndarray,
+    to_product: np.ndarray,
+) -> int:
+    """Copy the groups with a share, which their products are multiplied by, and count them."""
+    number = 0
+    for i in range(len(kept)):
+        share = shares[kept[i]]
+        to_kept[number] = kept[i]
+        to_product[number] = product[i] * share
+        number += share > 0
+    return number
+
+
+def _add(kept: np.ndarray, product: np.ndarray, facts: np.ndarray, found: np.ndarray) -> None:
+    """Add up what is known of the groups; the largest is kept of their ranks."""
+    largest, one, two, three, all_ = found[1], 0.0, 0.0, 0.0, 0.0
+    for i in range(len(kept)):
+        group = kept[i]
+        largest = max(largest, facts[group, 0])
+        one += facts[group, 1]
+        two += facts[group, 2]
+        three += facts[group, 3]
+        all_ += product[i]
+    found[0] += len(kept)
+    found[1] = largest
+    found[2] += one
+    found[3] += two
+    found[4] += three
+    found[5] += all_
+
+
+@cache
+def _compiled() -> Loop:
+    return compile_loop(_narrow, _add, _scan)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Expected numbers of records, over the rows: those of more than α, the median, the largest."""
+
+    above: Fraction
+    median: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The shares of the rows whose vector is more present than α, by each reading.
+
+    Attributes:
+        alpha: the bound.
+        per_group: by one of the groups that cover the vector, decided exactly.
+        one_record: by all of them, a person having at most one record.
+        combined_or: by all of them, each showing the person or not on its own: 1 - Π (1 - p_j).
+        combined_sum: by the expected number of records, Σ p_j.
+        largest: the largest presence of a row's vector in any one group.
+        weighted: by an attacker who fits how frequent values are.
+        covering_mean: how many groups cover a row's vector, on average.
+        covering_most: how many at most.
+    """
+
+    alpha: Fraction
+    per_group: Fraction
+    one_record: Fraction
+    combined_or: Fraction
+    combined_sum: Fraction
+    largest: Fraction
+    weighted: Weighted
+    covering_mean: Fraction
+    covering_most: int
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON, to six digits."""
+        return {
+            "alpha": _digits(self.alpha),
+            "rows_above_alpha": {
+                "per_group": _digits(self.per_group),
+                "one_record": _digits(self.one_record),
+                "combined_or": _digits(self.combined_or),
+                "combined_sum": _digits(self.combined_sum),
+                "weighted_presence": _digits(self.weighted.above),
+            },
+            "largest_in_a_group": _digits(self.largest),
+            "weighted_presence": {
+                "median": _digits(self.weighted.median),
+                "largest": _digits(self.weighted.largest),
+            },
+            "covering_groups": {"mean": _digits(self.covering_mean), "most": self.covering_most},
+        }
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A table too large to measure: the `pairs` of a vector and a group that it takes to compare.
+
+    `alpha` is the bound.
+    """
+
+    alpha: Fraction
+    pairs: int
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON, and how many pairs are compared at most."""
+        return {
+            "alpha": _digits(self.alpha),
+            "skipped": {"pairs_to_compare": self.pairs, "compared_at_most": _MOST},
+        }
+
+
+def exposure(
+    groups: Groups,
+    codes: np.ndarray,
+    alpha: Fraction,
+    quasi_identifiers: Sequence[str] | None = None,
+) -> Exposure | Unmeasured | None:
+    """Measure how exposed the people of a table are, None where it has no row.
+
+    Sums that rounding cannot tell from α are not above it, unless one group alone is. What is
+    compared at most is a number of pairs, so that the same table is always measured or never.
+
+    Args:
+        groups: what is shown of them.
+        codes: of values, numbered as in the covers (integers, rows x quasi-identifiers).
+        alpha: the presence that is promised.
+        quasi_identifiers: the names of the columns of `codes`, all that groups show where None.
+
+    Raises:
+        PromiseError: where the values that groups admit are not shown, or outnumber their rows.
+        InputError: where a row is covered by no group.
+    """
+    if not len(codes):
+        return None
+    shown = covering(groups, quasi_identifiers)
+    if shown is None or (shown.admitted > shown.sizes).any():
+        raise PromiseError("exposure needs the values that groups admit, as many as rows at most")
+    vectors, rows, covers = _distinct(shown.covers, codes)
+    shown = Covering(shown.sizes, covers)
+    if (asked := pairs(shown, vectors)) > _MOST:
+        return Unmeasured(alpha, asked)
+    presences = sorted(shown.presences)
+    rank = {presence: number for number, presence in enumerate(presences)}
+    ranks = np.array([rank[presence] for presence in shown.presences])[shown.kinds]
+    found = sums(shown, vectors, _shares(shown), ranks, _weights(shown.rounded()))
+    if not found.covering.all():
+        raise InputError(f"{int(rows[found.covering == 0].sum())} rows are covered by no group")
+    return _summary(found, rows, presences, alpha, len(groups))
+
+
+def _distinct(
+    covers: Sequence[Cover], codes: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, tuple[Cover, ...]]:
+    """The different vectors in lexicographic order, their rows, and the covers in its order.
+
+    First comes the quasi-identifier whose values fewest groups admit, on average over the rows.
+    """
+    columns = list(codes.T)
+    admitting = [_admitting(cover, column) for cover, column in zip(covers, columns, strict=True)]
+    if unknown := int(np.logical_or.reduce([number == 0 for number in admitting]).sum()):
+        raise InputError(f"{unknown} rows have a value that no group admits")
+    order = np.argsort([number.mean() for number in admitting], kind="stable").tolist()
+    key, _ = pack([columns[i] for i in order], [covers[i].values for i in order])
+    _, first, rows = np.unique(key, return_index=True, return_counts=True)
+    return [columns[i][first] for i in order], rows, tuple(covers[i] for i in order)
+
+
+def _admitting(cover: Cover, codes: np.ndarray) -> np.ndarray:
+    """Count the groups that admit the value of each row."""
+    groups = np.append(np.bincount(cover.value, minlength=cover.values), 0)
+    return groups[np.where((codes >= 0) & (codes < cover.values), codes, cover.values)]
+
+
+def _shares(shown: Covering) -> list[np.ndarray]:
+    """The expected rows of each value of the first quasi-identifier, of the others the share."""
+    expected = [expected_occurrences(shown.sizes, cover) for cover in shown.covers]
+    others = zip(expected[1:], shown.covers[1:], strict=True)
+    return [expected[0], *(rows / shown.sizes[cover.group] for rows, cover in others)]
+
+
+def _weights(p: np.ndarray) -> np.ndarray:
+    """The numbers that the readings add up (groups x 3), infinite where a group is sure."""
+    unsure = np.where(p < 1, p, 0.0)
+    odds = np.where(p < 1, unsure / (1 - unsure), np.inf)
+    misses = np.where(p < 1, np.log1p(-unsure), -np.inf)
+    return np.column_stack([odds, misses, p])
+
+
+def _summary(
+    found: Sums, rows: np.ndarray, presences: Sequence[Fraction], alpha: Fraction, groups: int
+) -> Exposure:
+    total, limit = int(rows.sum()), float(alpha) * (1 + (groups + 64) * _UNIT)
+    alone = found.largest >= bisect_right(presences, alpha)
+    read = _readings(found.totals)
+
+    def above(presence: np.ndarray) -> Fraction:
+        return Fraction(int(rows[alone | (presence > limit)].sum()), total)
+
+    return Exposure(
+        alpha=alpha,
+        per_group=Fraction(int(rows[alone].sum()), total),
+        one_record=above(read.one_record),
+        combined_or=above(read.any_record),
+        combined_sum=above(read.expected),
+        largest=presences[int(found.largest.max())],
+        weighted=_weighted(found.products, rows, limit),
+        covering_mean=Fraction(int((found.covering * rows).sum()), total),
+        covering_most=int(found.covering.max()),
+    )
+
+
+def _readings(totals: np.ndarray) -> Readings:
+    """The readings of the sums of what `_weights` has."""
+    odds, misses, p = totals
+    sure = np.isinf(odds)
+    return of_sums(sure, np.where(sure, 0.0, odds), misses, p)
+
+
+def _weighted(presence: np.ndarray, rows: np.ndarray, limit: float) -> Weighted:
+    order = np.argsort(presence)
+    before, total = np.cumsum(rows[order]), int(rows.sum())
+    middle = np.searchsorted(before, [(total - 1) // 2, total // 2], side="right")
+    return Weighted(
+        above=Fraction(int(rows[presence > limit].sum()), total),
+        median=float(presence[order[middle]].mean()),
+        largest=float(presence.max()),
+    )
+
+
+def _digits(number: Fraction | float) -> float:
+    """To six significant digits: only what is nothing is 0."""
+    return float(f"{float(number):.6g}")

@@ -1,1 +1,0 @@
-"""What becomes of versions that stand: withdrawal, words, the pages of lines."""

@@ -1,0 +1,226 @@
+"""A release made again from its own tables, and compared with the published one file by file.
+
+Versions of the writing packages lay out the same tables, queries and pages differently. So tables
+are compared as tables, SQL as trees, documents as documents, and of pages their numbers. A file
+whose makers have the versions that run here must have the same bytes.
+"""
+
+import filecmp
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.csv
+import sqlglot
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.assessment import Verdicts
+from sfumato.tasks.declaration.cuts import PARTS
+from sfumato.tasks.declaration.opened import (
+    MANIFEST,
+    PAGE,
+    SIGNATURE,
+    Release,
+)
+from sfumato.tasks.declaration.parquet import read_parquet
+from sfumato.tasks.declaration.software import LAYOUT, other_software
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.private.scratch import scratch_directory
+from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
+
+_NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
+_UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
+_AS_WRITTEN = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+
+
+def equivalent(found: Path, made: Path, other: Collection[str]) -> bool:
+    """True where a file says what the one made here says.
+
+    Args:
+        found: the published file.
+        made: the file made here.
+        other: names of the packages of which other versions run here.
+    """
+    if read_bytes(found) == read_bytes(made):
+        return True
+    makers, compare = _COMPARED[found.suffix]
+    try:
+        return not makers.isdisjoint(other) and compare(found, made)
+    except (OSError, ValueError, RecursionError, pa.ArrowException, sqlglot.ParseError):
+        return False
+
+
+def _same_parquet(found: Path, made: Path) -> bool:
+    tables = [read_parquet(path) for path in (found, made)]
+    return tables[0].schema.metadata is None and tables[0].equals(tables[1])
+
+
+def _same_csv(found: Path, made: Path) -> bool:
+    """Compare cells as texts; a missing one is not an empty one."""
+    rows = [_cells(path) for path in (found, made)]
+    return bool(rows[0].equals(rows[1]))
+
+
+def _cells(path: Path) -> pa.Table:
+    names = pa.csv.open_csv(regular(path), parse_options=_AS_WRITTEN).schema.names
+    return pa.csv.read_csv(
+        regular(path),
+        parse_options=_AS_WRITTEN,
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _same_sql(found: Path, made: Path) -> bool:
+    trees = [sqlglot.parse(read_text(path), "duckdb") for path in (found, made)]
+    return trees[0] == trees[1]
+
+
+def _same_json(found: Path, made: Path) -> bool:
+    documents = [read_json(path, None) for path in (found, made)]
+    return bool(documents[0] == documents[1])
+
+
+def _same_numbers(found: Path, made: Path) -> bool:
+    numbers = [_numbers(read_text(path)) for path in (found, made)]
+    return numbers[0] == numbers[1]
+
+
+def _numbers(page: str) -> Counter[str]:
+    """Every number that a page shows, with how often."""
+    text = _ShownText()
+    text.feed(page)
+    return Counter(_NUMBER.findall(" ".join(text.shown)))
+
+
+class _ShownText(HTMLParser):
+    """The text of a page outside of plots, styles, code and the line about the software."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self._unread = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as it is called
+        """Read no further where the tag is one of those that are not read."""
+        self._unread += tag in _UNREAD
+
+    def handle_endtag(self, tag: str) -> None:
+        """Read on after it."""
+        self._unread -= tag in _UNREAD
+
+    def handle_data(self, data: str) -> None:
+        """Keep what is shown."""
+        if not self._unread:
+            self.shown.append(data)
+
+
+_COMPARED: Mapping[str, tuple[frozenset[str], Callable[[Path, Path], bool]]] = {
+    ".parquet": (frozenset({"pyarrow"}), _same_parquet),
+    ".csv": (frozenset({"pyarrow"}), _same_csv),
+    ".sql": (frozenset({"sqlglot", "sfumato"}), _same_sql),
+    ".json": (frozenset({"sfumato"}), _same_json),
+    ".html": (frozenset({"sfumato", LAYOUT}), _same_numbers),
+}
+"""By the ending of files: the packages that lay them out, and how two layouts are compared."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The findings of a check.
+
+    Attributes:
+        verdicts: of every promise, measured again on the published tables; as it is stated, where a
+            reference is needed that was not given.
+        derived: whether derived files are byte for byte what this software makes of the tables, or
+            say the same in other bytes, having been made by other software.
+        made_with: that software.
+        unlike: derived files that say something else; they are those of the announced digest.
+        stated: the promises whose verdicts are stated, and not measured.
+        over_people: verdicts over people who have several rows, or households, as they are stated.
+        over: whom these are over.
+    """
+
+    verdicts: Verdicts
+    derived: Literal["equal", "equivalent"]
+    made_with: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
+    stated: tuple[PrivacyModel, ...] = ()
+    over_people: Verdicts = ()
+    over: Literal["people", "households"] = "people"
+
+
+def compare_made_again(
+    release: Release,
+    verdicts: Verdicts,
+    write: Callable[[Path], None],
+    page: Callable[[Path], str],
+    *,
+    vouched: bool,
+) -> Checked:
+    """Make the whole release again, and hold every file of it against the one made here.
+
+    Args:
+        release: the release, as published.
+        verdicts: of its promises.
+        write: writes the derived files of the release into a new directory.
+        page: what the page says where its pictures are those of a directory.
+        vouched: whether the publisher's digest is known, so that files of other software may say
+            something else.
+
+    Raises:
+        PromiseError: where a file is missing, is one too many, or is not what tables give.
+    """
+    directory = release.directory
+    with scratch_directory() as scratch:
+        again = scratch / "release"
+        write(again)
+        different = _different(directory, again, release.declared)
+        if not different:
+            return Checked(verdicts, "equal")
+        other = other_software(release.declared.software)
+        if not other:
+            raise PromiseError(f"{different[0]}: is not what the published tables give")
+        (again / PAGE).write_text(page(directory), encoding="utf-8")
+        unlike = [
+            name for name in different if not equivalent(directory / name, again / name, other)
+        ]
+    made_with = tuple(f"{package} {version}" for package, version in other.items())
+    if unlike and not vouched:
+        raise PromiseError(
+            f"{unlike[0]}: is not what the published tables give; it was made with "
+            f"{', '.join(made_with)}: install that, or give the digest"
+        )
+    return Checked(verdicts, "equivalent", made_with, tuple(unlike))
+
+
+def _different(directory: Path, again: Path, declared: Declared) -> list[str]:
+    """The files but the manifest whose bytes are others than those made here.
+
+    Parts are not among them: each was verified by itself.
+    """
+    within = tuple(f"{PARTS}/{part.name}/" for part in declared.made_of)
+    found = [name for name in _tree(directory) if not name.startswith(within or ("/",))]
+    expected = _tree(again)
+    if extra := sorted(set(found) - {*expected, MANIFEST, SIGNATURE}):
+        raise PromiseError(f"{extra[0]}: does not belong to the release")
+    if missing := sorted(set(expected) - set(found)):
+        raise PromiseError(f"{missing[0]}: is missing")
+    _, different, failed = filecmp.cmpfiles(directory, again, expected, shallow=False)
+    return sorted({*different, *failed} - {MANIFEST})
+
+
+def _tree(directory: Path) -> Sequence[str]:
+    return [
+        path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()
+    ]

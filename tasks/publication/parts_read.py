@@ -1,0 +1,258 @@
+"""Parts of a release read back, each compared with what the whole says of it and with its cut.
+
+A cut is a tree: strata tell rows apart first, and a stratum that was too large is cut by one
+quasi-identifier, and its pieces by another.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.verdicts import Finding, examine
+from sfumato.tasks.declaration.assessment import Assessment, SeenGroups
+from sfumato.tasks.declaration.cuts import PARTS, PublishedPart, Share, Where
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.publication.parts import (
+    SUMMED,
+    JudgePromises,
+    PlaceOfPart,
+    SeenParts,
+    see_part,
+    terms_of_part,
+)
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.strata import column_of
+
+_OWN = ("promises", "title", "parts")
+_Admitted = dict[str, frozenset[object]]
+
+
+def require_cut(declared: Declared) -> None:
+    """Make sure that the cuts of all parts are by strata and quasi-identifiers, and are apart.
+
+    Raises:
+        PromiseError: naming the part whose cut is none, or where two admit the same rows.
+    """
+    by = declared.parts.by if declared.parts else None
+    if by is not None and by not in declared.named("quasi-identifier"):
+        raise PromiseError(f"{MANIFEST}: parts.by is not a quasi-identifier")
+    for part in declared.made_of:
+        if not part.where or not all(_is_told(where, declared) for where in part.where):
+            raise PromiseError(
+                f"{PARTS}/{part.name}: is not cut by the strata and then by quasi-identifiers"
+            )
+    cuts = [where for part in declared.made_of for where in part.where]
+    if not are_apart(cuts, declared.columns):
+        raise PromiseError(f"{MANIFEST}: the cuts of two parts, or of one, admit the same rows")
+
+
+def within(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
+    """Decide whether all rows are of the part, where they are shown with exact values."""
+    name = declared.form.rows_table
+    if name is None or not any(cut):
+        return True
+    table = tables[name]
+    inside = np.zeros(table.num_rows, dtype=bool)
+    columns = {share.column for where in cut for share in where}
+    coded = {one: encode(one, "insensitive", table[one]) for one in sorted(columns)}
+    texts = {one: pc.cast(of.values, pa.string()).to_pylist() for one, of in coded.items()}
+    for where in cut:
+        met = np.ones(table.num_rows, dtype=bool)
+        for share in where:
+            admitted = share.admits(texts[share.column], declared.columns[share.column].type)
+            met &= np.array([*admitted, share.null], dtype=bool)[coded[share.column].codes]
+        inside |= met
+    return bool(inside.all())
+
+
+def _is_told(where: Where, declared: Declared) -> bool:
+    """Decide whether rows are told by what every stratum is told by, and quasi-identifiers."""
+    named, strata = [share.column for share in where], list(map(column_of, declared.strata))
+    following = set(named[len(strata) :])
+    return named[: len(strata)] == strata and following <= set(declared.named("quasi-identifier"))
+
+
+def are_apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool:
+    """Decide whether no row is admitted by two, each told by its first share and then the rest."""
+    if len(cuts) < 2:
+        return True
+    below: dict[Share, list[Where]] = {}
+    for where in cuts:
+        if not where:
+            return False
+        below.setdefault(where[0], []).append(where[1:])
+    names = {share.column for share in below}
+    return (
+        len(names) == 1
+        and _disjoint(below, columns[names.pop()])
+        and all(are_apart(rest, columns) for rest in below.values())
+    )
+
+
+def _disjoint(shares: Iterable[Share], column: DeclaredColumn) -> bool:
+    """Decide whether no value is in two of several shares of a column."""
+    shares = list(shares)
+    listed = [value for share in shares for value in share.values or ()]
+    ranges = sorted(share.ends(column.type) for share in shares if share.has_range)
+    return (
+        sum(share.null for share in shares) <= 1
+        and len(set(listed)) == len(listed)
+        and not (listed and ranges)
+        and all(below <= least for (_, below), (least, _) in pairwise(ranges))
+    )
+
+
+Found = TypeVar("Found")
+
+
+def read_whole(
+    release: Release, verify: Callable[[Path], tuple[Found, Assessment]]
+) -> tuple[SeenParts, list[Found]]:
+    """What is seen of all parts of a release, and what `verify` finds of each directory.
+
+    Raises:
+        PromiseError: where a part is missing, or another than the whole says.
+    """
+    declared, checked = release.declared, []
+    if declared.parts is None or not declared.made_of:
+        raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
+    require_cut(declared)
+    seen, admitted = SeenParts(declared), list[_Admitted]()
+    first = PlaceOfPart()
+    for number, part in enumerate(declared.made_of, start=1):
+        try:
+            found, assessment = verify(release.directory / PARTS / part.name)
+            _require_part(declared, part, assessment, number, first)
+            digest = open_release(release.directory / PARTS / part.name).manifest["sfumato"]
+            if digest["digest"] != part.digest:
+                raise PromiseError("is another part than the whole says")
+        except (PromiseError, InputError) as error:
+            raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
+        checked.append(found)
+        own = see_part(assessment, declared.promises)
+        seen.add(own)
+        admitted.append(_admitted(assessment.tables, declared))
+        first = first.after(len(own.sizes), own.targets)
+        del assessment
+        gc.collect()  # what refers to itself would hold the tables of part after part
+    _require_apart(declared, admitted)
+    compare_parts(seen, release.directory, judge_alone)
+    _require_rows(declared, seen)
+    return seen, checked
+
+
+def judge_alone(promises: Sequence[tuple[PrivacyModel, Groups]]) -> tuple[Finding, ...]:
+    """Judge promises without Great Expectations."""
+    return examine({}, {}, promises)
+
+
+def compare_parts(seen: SeenParts, release: Path, judge: JudgePromises) -> None:
+    """Judge each part again, with all values known, by what compares groups with all rows.
+
+    Args:
+        seen: every part, by itself.
+        release: the directory of the whole.
+        judge: judges promises by the groups that each is about.
+
+    Raises:
+        PromiseError: where a promise was not judged.
+    """
+    for number in range(len(seen.sizes) if seen.compared else 0):
+        opened = open_release(release / PARTS / f"{number + 1:04d}")
+        tables = read_tables(opened.declared, opened.directory / "data")
+        seen.compare(number, SeenGroups(opened.declared, tables), judge)
+        del tables
+        gc.collect()  # what refers to itself would hold the tables of part after part
+
+
+def _require_part(
+    declared: Declared, part: PublishedPart, assessment: Assessment, number: int, at: PlaceOfPart
+) -> None:
+    own, groups = assessment.declared, len(assessment.groups.of_all())
+    place = PlaceOfPart(part.first_group, part.first_target)
+    if part.name != f"{number:04d}" or (place, part.groups) != (at, groups):
+        raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
+    _require_rows_of_part(declared, part, own)
+    if own.predecessor is not None and declared.predecessor is None:
+        raise PromiseError("continues a version, and the whole continues none")
+    wanted = terms_of_part(declared, part.name, len(declared.made_of))
+    shared = [name for name in Terms.model_fields if name not in _OWN]
+    same = all(getattr(own, name) == getattr(wanted, name) for name in shared)
+    if not same or own.title != wanted.title or own.parts is not None or own.made_of:
+        raise PromiseError("declares something else than the whole")
+    pairs = list(zip(declared.promises, own.promises, strict=False))
+    if len(own.promises) != len(declared.promises) or not all(_is_kept(*pair) for pair in pairs):
+        raise PromiseError("promises something else than the whole")
+    if not within(assessment.tables, declared, part.where):
+        raise PromiseError("has rows outside of the cut that defines it")
+
+
+def _require_rows_of_part(declared: Declared, part: PublishedPart, own: Declared) -> None:
+    if part.rows != own.rows.published:
+        raise PromiseError(f"its rows are not as many as {MANIFEST} states")
+    if declared.parts is not None and part.rows > declared.parts.rows:
+        raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
+    kept = own.rows.published + own.rows.suppressed + own.rows.not_represented_versions
+    if own.rows.read != kept:
+        raise PromiseError("tells of rows that were left out before there were parts")
+
+
+def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
+    """Decide whether a part's promise is the whole's, or one that is judged again of the whole."""
+    if not promise.compares_with_all:
+        return promise == own
+    scope = (promise.quasi_identifiers, promise.sensitive)
+    return type(promise) is type(own) and scope == (own.quasi_identifiers, own.sensitive)
+
+
+def _admitted(tables: Tables, declared: Declared) -> _Admitted:
+    """The values that a part admits of each quasi-identifier, where promises are judged jointly."""
+    if not any(promise.judged_jointly for promise in declared.promises):
+        return {}
+    shown = {name: table[name] for table in tables.values() for name in table.column_names}
+    names = declared.named("quasi-identifier")
+    return {name: frozenset(pc.unique(shown[name]).to_pylist()) for name in names}
+
+
+def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
+    """Make sure that no two parts admit the same combination of quasi-identifiers.
+
+    Then what is judged over all groups together holds of all where it holds of each part.
+
+    Raises:
+        PromiseError: where two may.
+    """
+    if not any(promise.judged_jointly for promise in declared.promises):
+        return
+    for (one, mine), (other, theirs) in combinations(enumerate(admitted, start=1), 2):
+        if not any(mine[name].isdisjoint(theirs[name]) for name in mine):
+            raise PromiseError(
+                f"{PARTS}: parts {one} and {other} may admit the same quasi-identifiers, and "
+                "presence is judged over all of them together"
+            )
+
+
+def _require_rows(declared: Declared, seen: SeenParts) -> None:
+    rows = declared.rows
+    for name in SUMMED:
+        of_parts = sum(getattr(of, name) for of in seen.rows)
+        away = declared.composed and name == "not_represented_versions"  # from parts not shown
+        if getattr(rows, name) < of_parts or (getattr(rows, name) > of_parts and not away):
+            raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    lost += rows.suppressed + rows.not_represented_versions
+    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")

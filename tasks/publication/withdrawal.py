@@ -1,0 +1,161 @@
+"""Withdrawal: the record says so, the files go, and a tombstone stands in their place.
+
+In this order, each step one that may be done again:
+
+    1. what the next version will be compared with is kept in private
+    2. the tombstone is staged beside the version
+    3. the public record calls the version withdrawn: from here on it is, whatever happens
+    4. tombstone and version change places, and the version is deleted
+    5. the pages of the line and of the catalogue say so
+    6. whoever withdrew it brings the line's destinations up to this (`destinations.deliver`)
+
+A process that was killed before the third step has done nothing; what remains after it is completed
+by whatever opens the line next (`publish.recover`).
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter, ValidationError
+
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
+from sfumato.tasks.authorship.offers import offer
+from sfumato.tasks.authorship.secret import Signer, open_signer
+from sfumato.tasks.declaration.lines.tombstone import (
+    Reason,
+    Tombstone,
+    has_replaced,
+    read_tombstone,
+)
+from sfumato.tasks.declaration.lines.words import read_words
+from sfumato.tasks.lines.kept import keep_release
+from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
+from sfumato.tasks.lines.pages import refresh_pages
+from sfumato.tasks.lines.standing import directories
+from sfumato.tasks.lines.tombstones import put_in_place, stage_tombstone
+from sfumato.tasks.lines.versions import Record, read_record
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.publish import recover
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What became of a version.
+
+    Attributes:
+        tombstone: what stands in its place.
+        existed: whether that stood there before.
+        current: the version that is current now, None for none.
+        kept: whether its tables are kept in private for the next version's comparison.
+        notices: what could not be done beside it.
+        behind: destinations where it may still be, and why, in lines.
+    """
+
+    tombstone: Tombstone
+    existed: bool
+    current: str | None
+    kept: bool = False
+    notices: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
+def withdraw(
+    line: Line, number: str, reason: str, time: str | None = None, signer: Signer | None = None
+) -> Withdrawn:
+    """Withdraw a version, for good.
+
+    Args:
+        line: its line.
+        number: its number.
+        reason: why, for everybody to read.
+        time: when; now, unless it is given.
+        signer: signs the withdrawal, where the publisher signs.
+
+    Raises:
+        SpecError: where the reason is no line of text.
+        InputError: where there is no such version.
+        PromiseError: where the line's private state does not know it.
+    """
+    with hold(line):
+        recover(line)
+        record = _record_with(line, number)
+        place = line.public / number
+        if has_replaced(place) and (found := read_tombstone(place)) is not None:
+            marked = _marked(line, number, record)
+            notices = refresh_pages(line)
+            return Withdrawn(found, existed=True, current=marked.current, notices=notices)
+        tombstone = _tombstone(line, number, record, reason, time)
+        kept = keep_release(line, number, read_state(line.private))
+        if signer is not None:
+            offer(line.public, line.name, signer.key)
+        stage_tombstone(line.public, tombstone, _title(line), signer)
+        record = _marked(line, number, record)
+        put_in_place(line.public, number)
+        return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
+
+
+def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn:
+    """Withdraw a version of which an evaluation found that it does not keep its word.
+
+    It is signed where the line's key can be opened: that nobody can sign saves no such version.
+    """
+    signer = None
+    if line.signing_key is not None:
+        try:
+            signer = open_signer(line.signing_key)
+        except InputError:
+            signer = None
+    return withdraw(line, number, reason, signer=signer)
+
+
+def _marked(line: Line, number: str, record: Record) -> Record:
+    """The record that calls the version withdrawn, in its place."""
+    changed = record.withdrawn(number)
+    if changed != record:
+        begin_change(line.public)
+        replace_record(line, changed)
+    return changed
+
+
+def _title(line: Line) -> str:
+    """What the line is called: that its words cannot be read keeps no version in its place."""
+    try:
+        return read_words(line.public).title
+    except SfumatoError:
+        return line.name
+
+
+def _record_with(line: Line, number: str) -> Record:
+    state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, directories(line))
+    if number not in record.versions:
+        raise InputError(f"{line.public / number}: is no version of {line.name}")
+    if record.versions[number].digest != state.versions[number].digest:
+        raise PromiseError(f"version {number}: the public record has it not as it was published")
+    return record
+
+
+def require_reason(reason: str) -> None:
+    """Refuse a reason that no page can show.
+
+    Raises:
+        SpecError: with the rule.
+    """
+    try:
+        TypeAdapter(Reason).validate_python(reason)
+    except ValidationError:
+        raise SpecError(
+            "reason: is not a line of text of at most 500 characters (line breaks and control "
+            "characters are none)"
+        ) from None
+
+
+def _tombstone(line: Line, number: str, record: Record, reason: str, time: str | None) -> Tombstone:
+    require_reason(reason)
+    return Tombstone(
+        line=line.name,
+        version=number,
+        digest=record.versions[number].digest,
+        time=time or datetime.now(UTC).isoformat(timespec="seconds"),
+        reason=reason,
+    )
