@@ -29,11 +29,10 @@ from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.original import original_of_version
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitised, say
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
-from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.truth import Original

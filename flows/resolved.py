@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References, refer
+from sfumato.tasks.private.references import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 
 _SEVERAL, _HOUSEHOLDS = ("repeat: all", "people"), ("household", "households")

@@ -13,7 +13,7 @@ from sfumato.flows.resolved import ResolvedRun, require_in_memory, with_referenc
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
-from sfumato.tasks.private.coded.coder import code_published
+from sfumato.tasks.private.coding import code_published
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.stages.ingest import FETCHED

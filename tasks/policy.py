@@ -19,8 +19,7 @@ from prefect.logging import get_run_logger
 
 from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.outcomes import failed_state, tell
-from sfumato.tasks.private.failure import note_failure, sanitised
-from sfumato.tasks.private.progress import Counts, say, stage
+from sfumato.tasks.private.failure import Counts, note_failure, sanitised, say, stage
 from sfumato.tasks.workers.workers import Workers
 
 J = TypeVar("J")

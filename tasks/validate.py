@@ -13,7 +13,7 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.report.watched.guesses import guess_rows
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate

@@ -12,7 +12,7 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.policy import private_task
-from sfumato.tasks.private.references.reference import References
+from sfumato.tasks.private.references import References
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.risk import (
     homogeneity_rows,

@@ -8,7 +8,7 @@ from typing import Any
 
 from prefect.client.schemas import State
 
-from sfumato.tasks.private.progress import listening
+from sfumato.tasks.private.failure import listening
 
 TASKS = ("ingest", "deidentify", "verify", "anonymize", "validate", "publish", "evaluate")
 HELD = {

@@ -25,7 +25,7 @@ from sfumato.tasks.drafts.apart import line_apart
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import fingerprint
-from sfumato.tasks.private.references.reference import refer
+from sfumato.tasks.private.references import refer
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.steward.comparison import (

@@ -30,8 +30,7 @@ from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.partitions.continued.parameters import rule_of
-from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.failure import sanitised, stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.steward.draft import write_draft_page

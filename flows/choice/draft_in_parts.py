@@ -18,7 +18,7 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.draft import draft_content_of_parts
 from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.failure import stage
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.parts import SeenParts
 from sfumato.tasks.report.steward.draft import write_draft_page

@@ -25,6 +25,7 @@ from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.private.wrapping import with_secrets
+from sfumato.tasks.profile.dialect import DraftOptions, is_guess
 from sfumato.tasks.profile.draft import (
     PUBLISHED,
     SpecDraft,
@@ -33,12 +34,10 @@ from sfumato.tasks.profile.draft import (
     spec_text,
 )
 from sfumato.tasks.profile.facts import facts_of
-from sfumato.tasks.profile.found.dialect import is_guess
-from sfumato.tasks.profile.found.table import FoundTable, find_table, read_source
-from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.profile.page import write_profile
 from sfumato.tasks.profile.roles import propose_roles
 from sfumato.tasks.profile.skeletons import Rows
+from sfumato.tasks.profile.table import FoundTable, find_table, read_source
 from sfumato.tasks.profile.units import FoundUnit, find_gaps, find_unit
 from sfumato.tasks.stages.ingest import FETCHED
 

@@ -31,8 +31,7 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
         from prefect.exceptions import FailedRun
 
         from sfumato.tasks.outcomes import send_events
-        from sfumato.tasks.private.failure import caught_failures
-        from sfumato.tasks.private.progress import listening
+        from sfumato.tasks.private.failure import caught_failures, listening
 
         with listening(listener), _unheard(), caught_failures() as failures, tagged(*tags):
             try:

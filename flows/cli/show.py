@@ -13,7 +13,7 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 
 if TYPE_CHECKING:
-    from sfumato.tasks.private.progress import Counts, Listener
+    from sfumato.tasks.private.failure import Counts, Listener
 
 
 def failure(message: str) -> None:

@@ -8,13 +8,9 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
-from sfumato.tasks.private.coded.pseudonyms import (
-    pseudonymous_table,
-    pseudonyms_of,
-    write_handed_over,
-)
-from sfumato.tasks.private.coded.purposes import pseudonym_key
+from sfumato.tasks.private.coding import pseudonymous_table, pseudonyms_of, write_handed_over
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.frozen import pseudonym_key
 from sfumato.tasks.schema.columns import Pseudonym
 
 

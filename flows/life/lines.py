@@ -27,9 +27,9 @@ from sfumato.tasks.private.backup import (
     take_people_key,
     unpack,
 )
-from sfumato.tasks.private.coded.frozen import require_no_shift
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.frozen import require_no_shift
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
 from sfumato.tasks.private.line import unit_hash
 from sfumato.tasks.private.people.forget import (

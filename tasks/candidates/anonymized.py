@@ -23,8 +23,7 @@ from sfumato.tasks.partitions.partition import Partition, Partitioner
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
-from sfumato.tasks.private.people.kinds import VACANT, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import VACANT, WITNESS, SlotMap
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.calibrated.factors import read_factors
+from sfumato.tasks.private.frozen import read_factors
 from sfumato.tasks.query.engines.published_columns import NotDirectError
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables

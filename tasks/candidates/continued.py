@@ -31,10 +31,8 @@ from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.routes import asks_likelihoods
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
-from sfumato.tasks.private.people.groups import are_even
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LIVE, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even
 from sfumato.tasks.private.people.store import (
     erased_names,
     require_one_table,

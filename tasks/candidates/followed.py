@@ -21,12 +21,11 @@ from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.followed import FollowedLine, followed_line
-from sfumato.tasks.private.people.groups import groups_ever
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.lines import lock_of_lines, read_line
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.seen import take_slots
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import SlotMap, groups_ever
+from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.private.state import read_state
 
 

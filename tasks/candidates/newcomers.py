@@ -22,8 +22,7 @@ from sfumato.tasks.partitions.continued.parameters import ComposedVersions
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.private.people.groups import groups_ever
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import SlotMap, groups_ever
 
 _PLACES = 30  # of a share of presence, which is rounded down
 

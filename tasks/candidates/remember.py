@@ -23,8 +23,7 @@ from sfumato.tasks.forms.recoded.recoded import TABLE
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.kinds import LIVE
-from sfumato.tasks.private.people.slots import SlotMap, as_table
+from sfumato.tasks.private.people.slots import LIVE, SlotMap, as_table
 from sfumato.tasks.schema.files import read_json, sha256_of
 from sfumato.tasks.schema.names import GROUP_ID
 

@@ -24,7 +24,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files

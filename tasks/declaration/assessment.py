@@ -30,7 +30,7 @@ from sfumato.tasks.declaration.references.judged import with_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.references import NO_REFERENCES, References
 
 Structure = Mapping[str, tuple[Rule, ...]]
 Judge = Callable[[Tables, Structure, Sequence[Promised]], tuple[Finding, ...]]

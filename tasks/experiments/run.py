@@ -14,7 +14,7 @@ from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Size, parameters_of
 from sfumato.tasks.experiments.protocol.points import Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
-from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.failure import stage
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.trials.processes import worker_processes
 

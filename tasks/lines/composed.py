@@ -32,10 +32,17 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.kept import release_before
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.shown import ShownVersion, breaches, in_common, judged_promises
-from sfumato.tasks.private.people.groups import groups_ever, with_tuples
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
 from sfumato.tasks.private.people.members import Members, count_strays, members_of
-from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.people.slots import (
+    LEFT,
+    LIVE,
+    VACANT,
+    WITNESS,
+    SlotMap,
+    from_table,
+    groups_ever,
+    with_tuples,
+)
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import LineState, last_digest, read_state
 

@@ -36,9 +36,8 @@ from sfumato.tasks.lines.meeting import (
 from sfumato.tasks.lines.shown import judged_promises
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
 from sfumato.tasks.private.people.lines import KnownLine, maps_of
-from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.people.slots import LEFT, LIVE, VACANT, SlotMap, from_table
 
 JudgeAtoms = Callable[[Passed, Sequence[PrivacyModel]], tuple[Finding, ...]]
 """Judges what versions tell together by what is promised of values."""

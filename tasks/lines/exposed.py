@@ -32,10 +32,9 @@ from sfumato.tasks.lines.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.partitions.shared.thresholds import largest_l
-from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import lock_of_lines, maps_of, state_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.state import PublishedVersion
 
 _LEAST = 2  # values that everybody should face, whatever is promised

@@ -53,14 +53,12 @@ from sfumato.tasks.lines.meeting import (
 from sfumato.tasks.lines.parts_previous import MatchedPart, matched_parts, shown_part
 from sfumato.tasks.lines.second_grouping import both_protect
 from sfumato.tasks.lines.shown import judged_promises
-from sfumato.tasks.private.people.in_parts.buckets import Buckets
-from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart
 from sfumato.tasks.private.people.lines import KnownLine, other_lines, people_of, read_line
+from sfumato.tasks.private.people.maps_of_parts import Buckets, MapInParts, MappedPart
 from sfumato.tasks.private.people.members import members_of
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.seen import MapOfLine
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.private.people.store import last_in_parts
+from sfumato.tasks.private.people.store import count_of, last_in_parts, person_numbers
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import private_directory

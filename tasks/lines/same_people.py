@@ -14,15 +14,21 @@ from typing import Any
 
 from sfumato.expectations.errors import WAY_OUT, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.private.compared_rows import RowsInCommon, compare_rows
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.keys import people_key
-from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import other_lines, read_line, state_of
+from sfumato.tasks.private.people.slots import WITNESS
 from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, spelled_otherwise
 from sfumato.tasks.private.people.store import has_map, read_map, since_composed
-from sfumato.tasks.private.source_rows import ROWS, Rows, normal_rows, read_rows
+from sfumato.tasks.private.source_rows import (
+    ROWS,
+    Rows,
+    RowsInCommon,
+    compare_rows,
+    normal_rows,
+    read_rows,
+)
 from sfumato.tasks.private.state import LineState
 
 _FEW = "too few rows are compared to tell whether people are the same"

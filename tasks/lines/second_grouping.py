@@ -13,10 +13,9 @@ from sfumato.expectations.sorting import distinct
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.lines.shown import by_values, in_common
 from sfumato.tasks.private.people.followed import without_one_sided
-from sfumato.tasks.private.people.groups import groups_ever
 from sfumato.tasks.private.people.lines import KnownLine
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import SlotMap, groups_ever
 
 
 def second_grouping(

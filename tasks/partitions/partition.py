@@ -32,7 +32,7 @@ class TargetDistributions:
 class Continued:
     """How groups go on from an earlier version, over rows of which not all are people's.
 
-    `kind` (int8, one per row) is what each row is (see `tasks.private.people.kinds`). `previous`
+    `kind` (int8, one per row) is what each row is (see `tasks.private.people.slots`). `previous`
     (int64, one per group) is the group's id in the version before, -1 for a new group.
     """
 

@@ -23,8 +23,7 @@ from sfumato.tasks.parts.together.promises import terms_of_parts
 from sfumato.tasks.parts.together.values import ValuesOnDisk, over_all_values, values_of_all
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
-from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
-from sfumato.tasks.workers.workers import Workers
+from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts
 
 
 @dataclass(frozen=True)

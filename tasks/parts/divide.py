@@ -32,8 +32,8 @@ from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.sources.room import require_room
 from sfumato.tasks.parts.sources.source import read_chunks
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
-from sfumato.tasks.private.coded.coder import Coder
-from sfumato.tasks.private.coded.frozen import FrozenCodings
+from sfumato.tasks.private.coding import Coder
+from sfumato.tasks.private.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import names_of_values, people_key
 from sfumato.tasks.private.people.lines import rows_as_written

@@ -16,7 +16,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.strata import read_rows_of
 from sfumato.tasks.private.line import suppressed_rows, without_suppressed
-from sfumato.tasks.private.people.in_parts.maps import MapInParts
+from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.store import has_map, map_in_parts
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.truth import OriginalInParts

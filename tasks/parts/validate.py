@@ -42,8 +42,7 @@ from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment
-from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
-from sfumato.tasks.workers.workers import Workers
+from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts
 
 JudgeIn = Callable[[Path], Judge]
 """What evaluates rules and promises, given a private directory for its own records."""

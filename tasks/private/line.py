@@ -24,7 +24,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, regular
 
 if TYPE_CHECKING:
-    from sfumato.tasks.private.coded.frozen import FrozenCodings
+    from sfumato.tasks.private.frozen import FrozenCodings
     from sfumato.tasks.private.source_rows import Rows
 
 _AT_ONCE = 1 << 20  # units

@@ -23,8 +23,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.private.durable import locked, sync_directory
-from sfumato.tasks.private.sharing import is_open, is_ours, may_be_changed, share_directory
+from sfumato.tasks.private.durable import (
+    is_open,
+    is_ours,
+    locked,
+    may_be_changed,
+    share_directory,
+    sync_directory,
+)
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:

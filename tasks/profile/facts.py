@@ -1,16 +1,138 @@
-"""What a column's values are like, in counts: for the private page, and for proposals."""
+"""What a column's values look like, in counts: for the private page, and for proposals.
 
+Numbers with check digits are recognised by python-stdnum.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from stdnum import iban
 
 from sfumato.expectations.exact import is_ordered
+from sfumato.tasks.microdata.codings.free_text import is_free_text
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.profile.names import Meaning, is_postal, sense_of
-from sfumato.tasks.profile.patterns import POSTCODE, USES, recognise
 from sfumato.tasks.schema.columns import NUMBERS, ColumnType
+
+_ENOUGH = 5  # different values, below which nothing is recognised
+_LOOKED_AT = 400  # different values
+_SHARE = 0.95
+_MOST_DIGITS = 15
+_EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
+_URL = r"(?i)(https?://|www\.)\S+"
+_ADDRESS = r"(\d{1,3}\.){3}\d{1,3}|([0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}"
+_UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_PHONE = r"(\+|0)[\d ()/.-]{6,20}"
+_ICD = r"[A-TV-Z]\d[0-9AB](\.?[0-9A-TV-Z]{1,4})?"
+_POSTCODE = r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|\d{4} ?[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|0\d{3,4}"
+_NAMES = r"[^\W\d_]\S*,? [^\W\d_](\S*\w)?\.?( [^\W\d_]\S*){0,2}"
+_NATIONAL = (
+    *("at.vnr", "be.nn", "bg.egn", "br.cpf", "ca.sin", "ch.ssn"),
+    *("cn.ric", "cz.rc", "de.idnr", "dk.cpr", "ee.ik", "es.dni"),
+    *("es.nie", "fi.hetu", "fr.nir", "gb.nhs", "gr.amka", "hr.oib"),
+    *("ie.pps", "in_.aadhaar", "it.codicefiscale", "kr.rrn", "lt.asmens", "mx.curp"),
+    *("nl.bsn", "no.fodselsnummer", "nz.ird", "pl.pesel", "pt.cc", "ro.cnp"),
+    *("se.personnummer", "si.emso", "tr.tckimlik", "us.ssn", "za.idnr"),
+)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What values may look like.
+
+    Attributes:
+        title: of one such value.
+        use: what it is to a person: a way to reach or know them, or a code that many share.
+        fits: whether a text is one.
+        own: whether most rows must have one of their own.
+        shared: whether rows must share values, as they do codes: two rows or more for each.
+    """
+
+    title: str
+    use: Literal["contact", "code"]
+    fits: Callable[[str], bool]
+    own: bool = False
+    shared: bool = False
+
+
+def recognise(column: Column) -> str | None:
+    """The title of what a column's values look like, None where nothing is recognised."""
+    texts = _sample(column)
+    if is_free_text(column):
+        return FREE_TEXT
+    if len(texts) < _ENOUGH:
+        return None
+    own = 2 * len(column.values) > int((column.codes >= 0).sum())
+    found = (p for p in PATTERNS if not (p.shared if own else p.own))
+    return next((p.title for p in found if _share(p.fits, texts) >= _SHARE), None)
+
+
+def _sample(column: Column) -> list[str]:
+    """Some different values as texts, from the whole of their order."""
+    if not (pa.types.is_string(column.values.type) or pa.types.is_integer(column.values.type)):
+        return []
+    step = max(1, len(column.values) // _LOOKED_AT)
+    picked = column.values.take(pa.array(range(0, len(column.values), step)))
+    return [text.strip() for text in pc.cast(picked, pa.string()).to_pylist()]
+
+
+def _share(fits: Callable[[str], bool], texts: Sequence[str]) -> float:
+    return sum(map(fits, texts)) / len(texts)
+
+
+def _whole(pattern: str) -> Callable[[str], bool]:
+    found = re.compile(pattern)
+    return lambda text: found.fullmatch(text) is not None
+
+
+def _checked(*modules: str, least: int) -> Callable[[str], bool]:
+    """Whether a text is valid by one of some modules of python-stdnum."""
+
+    def valid(text: str) -> bool:
+        digits = sum(map(str.isdigit, text))
+        return digits >= least and any(import_module(f"stdnum.{m}").is_valid(text) for m in modules)
+
+    return valid
+
+
+def _is_phone(text: str) -> bool:
+    return _PHONE_LIKE(text) and sum(map(str.isdigit, text)) <= _MOST_DIGITS
+
+
+def _is_iban(text: str) -> bool:
+    """True for one of any country, its own rules aside: they change."""
+    return bool(iban.is_valid(text, check_country=False))
+
+
+_PHONE_LIKE = _whole(_PHONE)
+
+
+FREE_TEXT, POSTCODE, ICD = "free text", "postcode", "ICD code"
+
+
+PATTERNS: tuple[Pattern, ...] = (
+    Pattern("e-mail address", "contact", _whole(_EMAIL)),
+    Pattern("web address", "contact", _whole(_URL)),
+    Pattern("UUID", "contact", _whole(_UUID)),
+    Pattern("IP address", "contact", _whole(_ADDRESS)),
+    Pattern("IBAN", "contact", _is_iban),
+    Pattern(POSTCODE, "code", _whole(_POSTCODE), shared=True),
+    Pattern(ICD, "code", _whole(_ICD), shared=True),
+    Pattern("card number", "contact", _checked("luhn", least=13), own=True),
+    *(Pattern("national id", "contact", _checked(m, least=7), own=True) for m in _NATIONAL),
+    Pattern("phone number", "contact", _is_phone, own=True),
+    Pattern("person's name", "contact", _whole(_NAMES), own=True),
+)
+
+
+USES: Mapping[str, str] = {p.title: p.use for p in PATTERNS} | {FREE_TEXT: "text"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,9 @@ import numpy as np
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.sensitive_texts import nearly_all_differ, spellings
 from sfumato.tasks.microdata.table import key
-from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.dialect import DraftOptions
+from sfumato.tasks.profile.facts import ICD, POSTCODE, ColumnFacts
 from sfumato.tasks.profile.names import Meaning, is_household, is_weight
-from sfumato.tasks.profile.options import DraftOptions
-from sfumato.tasks.profile.patterns import ICD, POSTCODE
 from sfumato.tasks.profile.units import FoundUnit
 from sfumato.tasks.schema.columns import Role
 

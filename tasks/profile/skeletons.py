@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.profile.facts import ColumnFacts
-from sfumato.tasks.profile.patterns import ICD
+from sfumato.tasks.profile.facts import ICD, ColumnFacts
 from sfumato.tasks.schema.hierarchy import ROOT
 
 SHARED = 10

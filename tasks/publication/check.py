@@ -35,7 +35,7 @@ from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import fakes
-from sfumato.tasks.private.references.reference import (
+from sfumato.tasks.private.references import (
     KEYED_DIGEST,
     NO_REFERENCES,
     References,

@@ -39,10 +39,9 @@ from sfumato.tasks.lines.same_people import require_other_people, write_compared
 from sfumato.tasks.lines.standing import directories, name_people, standing_version
 from sfumato.tasks.lines.tombstones import complete_withdrawals
 from sfumato.tasks.lines.versions import RECORD, read_record
-from sfumato.tasks.private.calibrated.factors import freeze_factors
-from sfumato.tasks.private.coded.frozen import freeze
 from sfumato.tasks.private.durable import reason_of, sync_directory
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.frozen import freeze, freeze_factors
 from sfumato.tasks.private.line import (
     Identity,
     write_suppressed_rows,

@@ -14,8 +14,8 @@ from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata, load, save
-from sfumato.tasks.private.coded.coder import code_published
-from sfumato.tasks.private.coded.frozen import FrozenCodings
+from sfumato.tasks.private.coding import code_published
+from sfumato.tasks.private.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, names_of_values, people_key

@@ -19,7 +19,7 @@ from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, docu
 from sfumato.tasks.declaration.tables import TABLES, read_tables, write_tables
 from sfumato.tasks.lines.line import Candidate, CandidateMap
 from sfumato.tasks.partitions.continued.parameters import rule_of
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.check import require_agreement
 from sfumato.tasks.publication.files import complete_release

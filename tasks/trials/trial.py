@@ -15,7 +15,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.line import without_suppressed
-from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.publication.files import write_help_tables
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, write_candidate_of_part
 from sfumato.tasks.stages.stage import read_note

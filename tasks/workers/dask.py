@@ -5,7 +5,9 @@ ends with what it returned or with a line that may be shown. Its pages would tel
 served here.
 """
 
+import ipaddress
 import logging
+import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,17 +15,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from sfumato.expectations.errors import Fault, InputError, SfumatoError
+from sfumato.tasks.declaration.software import software
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.workers.address import require_safe
-from sfumato.tasks.workers.checked import require_alike
+from sfumato.tasks.schema.files import read_text
 from sfumato.tasks.workers.workers import Workers
 
-J = TypeVar("J")
-R = TypeVar("R")
-
+_CERTIFICATES = ("ca-file", "client.cert", "client.key")
+_SEEN = "seen-by-workers"
 _AHEAD = 1000  # jobs that the scheduler knows of at a time
 _DEATHS = 3  # of workers, for one job
 _SECONDS = 60  # until a cluster answers
@@ -36,6 +38,93 @@ _SETTINGS = {
     "distributed.worker.memory.target": False,  # nothing is kept that could be spilled
     "distributed.worker.memory.spill": False,
 }
+
+
+def require_safe(address: str) -> Any:
+    """How a client must speak to a scheduler (a `distributed.Security`), None on this machine.
+
+    Raises:
+        InputError: where others could listen, or who they are would not be known.
+    """
+    scheme, host = _split(address)
+    if scheme == "tcp" and _is_loopback(host):
+        return None
+    if scheme != "tls":
+        raise InputError(
+            "SFUMATO_DASK: names neither tls://… nor tcp:// on loopback: whoever listens, or "
+            "answers, would be told where the microdata lie"
+        )
+    import dask  # optional
+    from distributed import Security
+
+    for name in _CERTIFICATES:
+        if not dask.config.get(f"distributed.comm.tls.{name}", None):
+            variable = f"DASK_DISTRIBUTED__COMM__TLS__{name}".replace(".", "__").replace("-", "_")
+            raise InputError(f"SFUMATO_DASK: tls:// needs certificates: set {variable.upper()}")
+    return Security(require_encryption=True)
+
+
+def _split(address: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(address)
+        if parts.hostname and parts.port:
+            return parts.scheme, parts.hostname
+    except ValueError:
+        pass
+    raise InputError("SFUMATO_DASK: is no address, such as tls://host:8786")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def require_alike(client: Any, run: Path) -> None:
+    """Hold the workers that are there to this process.
+
+    Args:
+        client: of the cluster.
+        run: a private directory, which all of them must see.
+
+    Raises:
+        InputError: where there is none, or one has other software or sees another disk.
+    """
+    token = secrets.token_hex(16)
+    (run / _SEEN).write_text(token, encoding="ascii")
+    found = client.run(_answer, str(run / _SEEN), on_error="return")
+    if not found:
+        raise InputError("SFUMATO_DASK: the cluster has no workers")
+    here = software()
+    for number, answer in enumerate(found.values(), start=1):
+        called = f"SFUMATO_DASK: worker {number} of {len(found)}"
+        if not isinstance(answer, tuple):
+            raise InputError(f"{called}: does not have this software installed")
+        versions, seen = answer
+        if other := next((name for name in here if versions.get(name) != here[name]), None):
+            raise InputError(
+                f"{called}: has {other} {versions.get(other)}, and this process {here[other]}"
+            )
+        if seen != token:
+            raise InputError(
+                f"{called}: does not see the work directory: it must be on a disk that all share, "
+                "at the same path, and of the same user"
+            )
+
+
+def _answer(path: str) -> tuple[dict[str, str], str | None]:
+    """What a worker has installed, and what it reads at a path."""
+    try:
+        return software(), read_text(Path(path), encoding="ascii")
+    except OSError:
+        return software(), None
+
+
+J = TypeVar("J")
+
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from sfumato.tasks.microdata.codings.free_text import is_free_text
 from sfumato.tasks.microdata.codings.registry import code_column
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.private.coded.offsets import offsets_of
-from sfumato.tasks.private.coded.pseudonyms import pseudonyms_of
+from sfumato.tasks.private.coding import offsets_of, pseudonyms_of
 from sfumato.tasks.schema.codings.declared import CodedColumn
 
 ROWS = 1_000_000

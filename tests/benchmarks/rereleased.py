@@ -23,8 +23,7 @@ from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.randomness import operating_system, seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.continued.survivors import stack
-from sfumato.tasks.private.people.kinds import LIVE, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate

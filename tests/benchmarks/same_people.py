@@ -19,8 +19,14 @@ import pyarrow as pa
 
 from sfumato.expectations.composition.same_people import RowsOfTwo
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.private.compared_rows import RowsInCommon, compare_rows
-from sfumato.tasks.private.source_rows import RowsInFile, normal_rows, read_rows, write_rows
+from sfumato.tasks.private.source_rows import (
+    RowsInCommon,
+    RowsInFile,
+    compare_rows,
+    normal_rows,
+    read_rows,
+    write_rows,
+)
 from tests.benchmarks.comers import acs, acs_is_here, adult
 
 _SECRET = b"k" * 32

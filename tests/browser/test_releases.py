@@ -7,7 +7,7 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.references.stated import with_statements
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.private.references.reference import given_references
+from sfumato.tasks.private.references import given_references
 from sfumato.tasks.publication.files import page_beside
 from sfumato.tasks.report.lines.pages import catalogue_files, line_files
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page

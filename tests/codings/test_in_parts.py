@@ -8,9 +8,8 @@ import pytest
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.parts.sources import source as reading
-from sfumato.tasks.private.coded.frozen import read_frozen
-from sfumato.tasks.private.coded.purposes import shift_key
-from sfumato.tasks.private.compared_rows import compare_rows
+from sfumato.tasks.private.frozen import read_frozen, shift_key
+from sfumato.tasks.private.source_rows import compare_rows
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.deidentify import identity
 from tests.codings.test_offsets import days_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.coded.offsets import draw_evenly, offsets_of
+from sfumato.tasks.private.coding import draw_evenly, offsets_of
 from sfumato.tasks.private.keys import keyed_hashes
 
 KEY = b"k" * 32

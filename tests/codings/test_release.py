@@ -15,8 +15,7 @@ from sfumato.expectations.suites.gate import judge
 from sfumato.tasks.declaration.coded import count_uncoded
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.coded.frozen import CODINGS
-from sfumato.tasks.private.coded.purposes import shift_key
+from sfumato.tasks.private.frozen import CODINGS, shift_key
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.usefulness import NOT_JUDGED
 from sfumato.tasks.query.ask import answer
@@ -196,7 +195,7 @@ def test_values_that_no_coding_gives_are_counted(name, keys, values, wrong):
 
 def test_a_value_that_was_not_coded_is_not_published(line, monkeypatch):
     """The gate sees it in the files, whatever went wrong before."""
-    from sfumato.tasks.private.coded import coder as coded
+    from sfumato.tasks.private import coding as coded
 
     asked = coded.code_column
     monkeypatch.setattr(

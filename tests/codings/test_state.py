@@ -12,7 +12,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, pack, state_files, unpack_files
-from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
+from sfumato.tasks.private.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state

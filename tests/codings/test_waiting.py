@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.authorship.secret import PASSPHRASE
-from sfumato.tasks.private.coded.frozen import CODINGS, FrozenCodings, freeze, read_frozen
+from sfumato.tasks.private.frozen import CODINGS, FrozenCodings, freeze, read_frozen
 from sfumato.tasks.publication.check import check
 from tests.approval.conftest import Reviewed
 from tests.codings.stays import Stays, stays

@@ -29,7 +29,7 @@ from sfumato.tasks.comparison.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
-from sfumato.tasks.private.coded.choices import keep_choice
+from sfumato.tasks.private.frozen import keep_choice
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace

@@ -12,7 +12,7 @@ from sfumato.tasks.declaration.software import LAYOUT, software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.private.references.reference import given_references
+from sfumato.tasks.private.references import given_references
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files

@@ -9,8 +9,7 @@ from sfumato.flows.life.mending import mend_lines
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.pages import pages_behind
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.progress import listening
+from sfumato.tasks.private.failure import listening, sanitised
 from tests.faults import whole
 from tests.faults.full_disk import FullDisk
 from tests.flow_here import leave_prefect_out, release_here

@@ -58,7 +58,7 @@ def test_a_run_that_fails_says_so_on_a_terminal_too(small, in_json, capsys, monk
     from importlib import import_module
 
     from sfumato.flows.cli import show
-    from sfumato.tasks.private.progress import listening
+    from sfumato.tasks.private.failure import listening
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     leave_prefect_out(monkeypatch)

@@ -16,7 +16,7 @@ from sfumato.flows.cli import show
 from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.main import run
 from sfumato.flows.cli.terminal import one_line, visible
-from sfumato.tasks.private.progress import listening, say, stage
+from sfumato.tasks.private.failure import listening, say, stage
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import Answer
 from tests.release.small import Small, people

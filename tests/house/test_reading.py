@@ -33,7 +33,7 @@ _OWN = {  # files that a run of ours wrote in its own private directory, which n
     "tasks/parts/strata.py": "a stage",
     "tasks/parts/together/values.py": "scratch files",
     "tasks/parts/validate.py": "a stage",
-    "tasks/private/people/in_parts/buckets.py": "scratch files",
+    "tasks/private/people/maps_of_parts.py": "scratch files",
     "tasks/stages/deidentify.py": "a stage",
     "tasks/stages/validate.py": "a stage",
     "tasks/trials/trial.py": "a stage",

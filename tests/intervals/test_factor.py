@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.private.calibrated.factors import FACTORS, freeze_factors, read_factors
+from sfumato.tasks.private.frozen import FACTORS, freeze_factors, read_factors
 from sfumato.tasks.query.intervals.calibration import (
     FEWEST,
     QUERIES,

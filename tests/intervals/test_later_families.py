@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.private.calibrated.factors import FACTORS, freeze_factors, read_factors
+from sfumato.tasks.private.frozen import FACTORS, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals

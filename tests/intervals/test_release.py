@@ -11,12 +11,7 @@ from sfumato.flows.spec import read_spec
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.private.backup import backup, unpack
-from sfumato.tasks.private.calibrated.factors import (
-    FACTORS,
-    FrozenFactors,
-    freeze_factors,
-    read_factors,
-)
+from sfumato.tasks.private.frozen import FACTORS, FrozenFactors, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.conditions import RangeQueries
 from sfumato.tasks.query.ask import answer

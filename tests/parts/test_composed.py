@@ -13,10 +13,10 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.parts.continued import continuation, people, shown
 from sfumato.tasks.private.line import suppressed_rows
-from sfumato.tasks.private.people.in_parts.maps import MapInParts
-from sfumato.tasks.private.people.kinds import LEFT, LIVE
 from sfumato.tasks.private.people.lines import maps_of
+from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.seen import take_slots
+from sfumato.tasks.private.people.slots import LEFT, LIVE
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check

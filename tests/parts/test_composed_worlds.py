@@ -6,8 +6,8 @@ import pytest
 
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.private.people.in_parts.maps import MapInParts
-from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.maps_of_parts import MapInParts
+from sfumato.tasks.private.people.slots import LIVE
 from tests.composition.oracle import candidates, posterior
 from tests.parts.composed_line import ComposedLine
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private.people import maps_of_parts
 from sfumato.tasks.private.people.forget import with_forgotten
-from sfumato.tasks.private.people.in_parts import maps
-from sfumato.tasks.private.people.in_parts.buckets import Buckets
-from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart, join_maps
 from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.maps_of_parts import Buckets, MapInParts, MappedPart, join_maps
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, as_table, from_table
 from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion
@@ -73,7 +72,7 @@ def test_parts_are_read_as_they_were_and_the_whole_numbers_them_on(
     folder, rng = tmp_path_factory.mktemp("maps"), np.random.default_rng(seed)
     parts = [a_map(rng, *size) for size in sizes]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(maps, "_AT_ONCE", rows)  # groups of rows begin and end anywhere
+        patch.setattr(maps_of_parts, "_AT_ONCE", rows)  # groups of rows begin and end anywhere
         place = joined(folder, parts)
     known = MapInParts.of(place)
     assert known is not None
@@ -83,7 +82,7 @@ def test_parts_are_read_as_they_were_and_the_whole_numbers_them_on(
         names, kind = known.names(number)
         assert sorted(names.tolist()) == sorted([*slots.key.tolist(), *slots.past.key.tolist()])
         assert len(kind) == len(names)
-    whole = from_table(maps.with_numbers_of_all(pq.read_table(place)), place)
+    whole = from_table(maps_of_parts.with_numbers_of_all(pq.read_table(place)), place)
     first = 0
     for number, slots in enumerate(parts):
         here = slice(first, first + len(slots))
@@ -140,7 +139,7 @@ def test_what_is_no_map_is_a_fault_and_a_newer_one_is_told(tmp_path):
     place.write_bytes(b"no Parquet")
     with pytest.raises(PromiseError, match="cannot be read as a map of people"):
         MapInParts.of(place)
-    assert not maps.is_in_parts(place)
+    assert not maps_of_parts.is_in_parts(place)
     place = joined(tmp_path, [a_map(np.random.default_rng(1), 3, 0)])
     table = pq.read_table(place)
     newer = {**json.loads(table.schema.metadata[b"sfumato"]), "format": 99}

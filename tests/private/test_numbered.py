@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.store import count_of, person_numbers
 
 HALVES = st.sampled_from([b"\0" * 8, b"a" * 8, b"b" * 8, b"a" * 7 + b"\0", b"\0" * 7 + b"a"])
 NAMES = st.lists(st.builds(bytes.__add__, HALVES, HALVES), max_size=12)

@@ -7,9 +7,8 @@ import pyarrow as pa
 
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LIVE, SlotMap
 
 
 def slots(keys, values, type_=None, role="sensitive", composed=False):

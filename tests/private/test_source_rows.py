@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.private.compared_rows import columns_of_both, compare_rows
 from sfumato.tasks.private.people.keys import names_of, names_of_values
 from sfumato.tasks.private.people.spelled import (
     half_of,
@@ -20,6 +19,8 @@ from sfumato.tasks.private.people.spelled import (
 from sfumato.tasks.private.source_rows import (
     WHOSE,
     _written,
+    columns_of_both,
+    compare_rows,
     hashed_rows,
     normal_rows,
     read_rows,

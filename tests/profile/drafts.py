@@ -4,7 +4,7 @@ import yaml
 
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.flows.spec import ReleaseSpec
-from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.dialect import DraftOptions
 
 
 def draft(directory, content, name="people.csv", **options):

@@ -9,7 +9,7 @@ import pytest
 import xlsxwriter
 
 from sfumato.flows.choice.first_spec import write_first_spec
-from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.dialect import DraftOptions
 from tests.profile.drafts import confirmed, document, roles
 from tests.profile.tables import written
 

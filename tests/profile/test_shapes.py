@@ -8,7 +8,7 @@ from sfumato.flows.spec import read_spec
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.publication.check import check
 from tests.lines import prepare, publish_prepared
 from tests.profile.drafts import confirm, confirmed, document, draft, roles

@@ -5,9 +5,9 @@ import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.profile.dialect import read_options
 from sfumato.tasks.profile.facts import facts_of
 from sfumato.tasks.profile.names import sense_of
-from sfumato.tasks.profile.options import read_options
 from tests.profile.drafts import document, draft, roles
 from tests.profile.tables import written
 
@@ -171,7 +171,7 @@ def test_files_are_private_and_nothing_is_overwritten(tmp_path):
 @pytest.mark.parametrize("name", ["keys", "people", "1", "äöü"])
 def test_names_that_lines_cannot_have(tmp_path, name):
     from sfumato.flows.choice.first_spec import write_first_spec
-    from sfumato.tasks.profile.options import DraftOptions
+    from sfumato.tasks.profile.dialect import DraftOptions
 
     (tmp_path / "t.csv").write_bytes(written(PEOPLE, ROWS))
     private = {"SFUMATO_WORK": str(tmp_path / "work")}

@@ -7,7 +7,7 @@ from sfumato.tasks.forms.composed.registry import composed_form
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.partition import Continued, Partition
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.private.people.slots import LIVE, VACANT
 from tests.randomness.test_uniform import DRAWS, require_uniform, table
 
 SIZE = 4

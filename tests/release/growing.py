@@ -21,12 +21,10 @@ from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.groups import groups_ever
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.members import members_of
 from sfumato.tasks.private.people.seen import published_slots
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LIVE, SlotMap, groups_ever
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import Line
 

@@ -17,9 +17,8 @@ from sfumato.tasks.candidates import continued
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.private.people.kinds import LIVE, VACANT, WITNESS
 from sfumato.tasks.private.people.lines import maps_of
-from sfumato.tasks.private.people.slots import as_table
+from sfumato.tasks.private.people.slots import LIVE, VACANT, WITNESS, as_table
 from sfumato.tasks.private.people.store import read_map, slots_so_far, write_map
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.publication.check import check

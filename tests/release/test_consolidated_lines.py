@@ -11,9 +11,9 @@ import pytest
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.composition.refusals import Refused
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.kinds import LIVE, MOVED, VACANT
 from sfumato.tasks.private.people.members import count_strays, members_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
+from sfumato.tasks.private.people.slots import LIVE, MOVED, VACANT
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import posterior
 from tests.composition.vectors import entropy

@@ -10,7 +10,7 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks import evaluate as tasks
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.progress import listening
+from sfumato.tasks.private.failure import listening
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from tests.flow_here import leave_prefect_out, release_here

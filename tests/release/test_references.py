@@ -25,7 +25,7 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.references.reference import (
+from sfumato.tasks.private.references import (
     KEYED_DIGEST,
     ReferenceFile,
     References,

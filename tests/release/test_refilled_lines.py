@@ -11,10 +11,8 @@ import pytest
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.composition.refusals import Refused
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.groups import are_even
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
 from sfumato.tasks.private.people.members import members_of
-from sfumato.tasks.private.people.slots import FormerHolders
+from sfumato.tasks.private.people.slots import LIVE, VACANT, FormerHolders, are_even
 from tests.composition.oracle import candidates, posterior
 from tests.composition.vectors import distinct, entropy
 from tests.release.growing import (

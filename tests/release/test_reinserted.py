@@ -13,7 +13,7 @@ from sfumato.expectations.composition.refusals import Refused
 from sfumato.tasks.partitions.continued import reinsert
 from sfumato.tasks.partitions.continued.cohort import Cohort
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.kinds import LEFT, LIVE
+from sfumato.tasks.private.people.slots import LEFT, LIVE
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import persistent, posterior
 from tests.composition.vectors import distinct, entropy

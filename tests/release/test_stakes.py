@@ -21,7 +21,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.private.references.reference import refer
+from sfumato.tasks.private.references import refer
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.workers.attempts import attempt
+from sfumato.tasks.workers.workers import attempt
 
 CANARY = "Ada Lovelace, diagnosis F32"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.workers.address import require_safe
+from sfumato.tasks.workers.dask import require_safe
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tcp://[::1]:1", "tcp://localhost:1"])

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import Fault
-from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
+from sfumato.tasks.workers.workers import attempt, keep_attempt, open_attempts
 
 
 def tried(attempts, name, text):

@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.workers import checked
+from sfumato.tasks.workers import dask as checked
 from sfumato.tasks.workers.registry import open_engine
 from tests.parts.divided import SPEC, visits
 from tests.prefect_server import database

@@ -6,9 +6,8 @@ import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.workers.attempts import keep_attempt, open_attempts
 from sfumato.tasks.workers.registry import open_engine
-from sfumato.tasks.workers.workers import InTurn
+from sfumato.tasks.workers.workers import InTurn, keep_attempt, open_attempts
 from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import Divided, visits
 from tests.workers import jobs

@@ -46,7 +46,7 @@ def init(
     from os import environ
 
     from sfumato.flows.choice.first_spec import write_first_spec
-    from sfumato.tasks.profile.options import read_options
+    from sfumato.tasks.profile.dialect import read_options
 
     options = read_options(
         roles=pairs("--role", roles),

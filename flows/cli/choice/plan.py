@@ -38,7 +38,7 @@ def plan(
         _sweep(spec, sweep, hours, settings, format_)
         return
     from sfumato.flows.choice.draft import draft
-    from sfumato.tasks.private.progress import listening
+    from sfumato.tasks.private.failure import listening
 
     with show.stages() as listen, listening(listen):
         found = draft(spec, overrides(settings), hours)

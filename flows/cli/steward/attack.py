@@ -59,7 +59,7 @@ def attack(
     """
     from sfumato.expectations.errors import PromiseError
     from sfumato.flows.evaluation import attack_again
-    from sfumato.tasks.private.progress import listening
+    from sfumato.tasks.private.failure import listening
 
     with listening(lambda said, _event, _counts: show.say(said)):
         scores, judged = attack_again(directory, spec, overrides(settings), register, others, runs)

@@ -10,7 +10,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.references.reference import ReferenceFile
+from sfumato.tasks.private.references import ReferenceFile
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 
 _MOST = 20_000_000  # pairs of a vector and a value

@@ -24,7 +24,7 @@ from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.strata import with_strata
-from sfumato.tasks.private.progress import steps
+from sfumato.tasks.private.failure import steps
 
 Same = Callable[[np.ndarray, Partition], bool]
 """Whether people with these values (int64), in this partition, are shown as they were."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.private.coded.choices import read_choice
+from sfumato.tasks.private.frozen import read_choice
 
 
 def frozen_terms(terms: Terms, line: Path) -> Terms:

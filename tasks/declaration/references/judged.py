@@ -11,7 +11,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import admitted_people
 from sfumato.tasks.forms.recoded.recoded import TABLE
-from sfumato.tasks.private.references.reference import ReferenceFile
+from sfumato.tasks.private.references import ReferenceFile
 from sfumato.tasks.schema.columns import ColumnType
 
 

@@ -15,7 +15,7 @@ from sfumato.expectations.numbers import Number, exact, plain
 from sfumato.expectations.verdicts import GROUPS, PEOPLE, Finding, observation
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.private.references.reference import References
+from sfumato.tasks.private.references import References
 
 _WRITTEN = re.compile(r"[0-9]+(?:[./][0-9]+)?")
 

@@ -20,7 +20,7 @@ from sfumato.tasks.forms.order import ALONG
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.private.people.slots import LIVE, VACANT
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema

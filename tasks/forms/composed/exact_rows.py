@@ -15,7 +15,7 @@ from sfumato.tasks.forms.composed.vacancies import MARK, VACANT, Rules, Vacancie
 from sfumato.tasks.forms.counts_table import ST
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.split.split import counted_groups
-from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.slots import LIVE
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema, names_with_roles
 

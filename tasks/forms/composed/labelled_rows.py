@@ -18,7 +18,7 @@ from sfumato.tasks.forms.composed.vacancies import MARK, Rules, Vacancies
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
 from sfumato.tasks.microdata.table import encode, key
-from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.slots import WITNESS
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema, names_with_roles
 

@@ -25,7 +25,7 @@ from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import Vacancies
 from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken
 from sfumato.tasks.partitions.continued.survivors import Met
-from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.slots import WITNESS
 
 _AS_IT_IS = -1
 

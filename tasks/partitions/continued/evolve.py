@@ -34,8 +34,7 @@ from sfumato.tasks.partitions.continued.refill import (
 from sfumato.tasks.partitions.continued.reinsert import Reinsertion
 from sfumato.tasks.partitions.continued.rows import Drawn, draw
 from sfumato.tasks.partitions.continued.survivors import Met, meet
-from sfumato.tasks.private.people.kinds import LIVE, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 
 _MOST_RENAMED = 0.5
 Judge = Callable[[Drawn], np.ndarray]

@@ -27,8 +27,7 @@ from sfumato.tasks.partitions.continued.coverage import CoveredPairs
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import Vacancies
 from sfumato.tasks.partitions.continued.survivors import Met
-from sfumato.tasks.private.people.groups import are_even
-from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.slots import WITNESS, are_even
 
 FEWEST = 2
 """Slots of a group, and values of these, that are given away together."""

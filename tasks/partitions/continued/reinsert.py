@@ -22,8 +22,8 @@ from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.cohort import Cohort
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.survivors import Met
-from sfumato.tasks.private.people.kinds import LEFT, WITNESS
-from sfumato.tasks.private.people.numbered import person_numbers
+from sfumato.tasks.private.people.slots import LEFT, WITNESS
+from sfumato.tasks.private.people.store import person_numbers
 
 _ROUNDS = 32  # of grouping some newcomers anew
 _ROUNDS_OF_ALL = 4  # of grouping all of them anew

@@ -13,8 +13,7 @@ from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, MOVED, VACANT, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LEFT, LIVE, MOVED, VACANT, WITNESS, SlotMap
 
 
 @dataclass(frozen=True, eq=False)

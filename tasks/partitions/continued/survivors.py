@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.schema.columns import Role
 
 Unchanged = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -20,9 +20,8 @@ from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.parts.continued.people import find_people, people_out
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.strata import read_names_of
-from sfumato.tasks.private.people.in_parts.maps import MapInParts
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.maps_of_parts import MapInParts
+from sfumato.tasks.private.people.slots import LIVE, VACANT, SlotMap
 from sfumato.tasks.private.people.store import erased_names, last_in_parts
 from sfumato.tasks.private.state import last_digest, read_state
 from sfumato.tasks.private.workdir import private_directory

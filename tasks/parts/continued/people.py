@@ -15,11 +15,10 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.cuts import text_of_where
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.strata import read_names_of
-from sfumato.tasks.private.people.in_parts.buckets import Buckets
-from sfumato.tasks.private.people.in_parts.maps import MapInParts
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LIVE
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.maps_of_parts import Buckets, MapInParts
+from sfumato.tasks.private.people.slots import LIVE
+from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.private.workdir import private_directory
 
 

@@ -26,8 +26,8 @@ from sfumato.tasks.parts.continued.continuation import close_slots
 from sfumato.tasks.parts.continued.cut import CUTS
 from sfumato.tasks.parts.continued.people import file_of_out
 from sfumato.tasks.parts.divided import PartOnDisk
-from sfumato.tasks.private.people.in_parts.maps import MapInParts, MappedPart, join_maps
 from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.maps_of_parts import MapInParts, MappedPart, join_maps
 from sfumato.tasks.private.people.slots import as_table
 from sfumato.tasks.private.state import LineState, last_digest
 from sfumato.tasks.publication.parts import terms_of_part

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import read_line
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
 

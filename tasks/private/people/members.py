@@ -15,10 +15,8 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.groups import are_equal_sets
-from sfumato.tasks.private.people.kinds import LEFT, MOVED, WITNESS
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LEFT, MOVED, WITNESS, SlotMap, are_equal_sets
+from sfumato.tasks.private.people.store import count_of, person_numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from sfumato.expectations.groups.counting import Coded, count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.sorting import distinct, stable_order
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, MOVED, WITNESS
-from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.slots import LEFT, LIVE, MOVED, WITNESS, SlotMap
 
 _DIGITS = 38  # of a decimal
 

@@ -1,5 +1,11 @@
 """The private map of a version: who stands in which group, beside which values.
 
+A `LIVE` row is about somebody. A `VACANT` one is where somebody was who is not shown now, and whose
+values stay in the group. A `WITNESS` only tells what a label must still cover. In a map a vacant
+row is `LEFT` where its holder has another slot now, as the values changed, and `MOVED` where that
+is one of the same value in a group of the same values, since its own group was dissolved. In the
+file of a map stands besides, as `FORMER`, who held a slot before somebody else was given it.
+
 A slot is a row of a published version, made once: its group, and the values that the group goes on
 to show for it. The person who was given it holds it for ever, shown or not, unless a newcomer with
 the same values was given it since, or the group was dissolved: then the line knows for ever who
@@ -22,24 +28,35 @@ The map is as sensitive as the source: it tells everybody's values.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.composition.sparse import evenly, same_rows
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.grouping import as_tuples, groups_of
+from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
-from sfumato.tasks.private.people.kinds import FORMER, LEFT, LIVE, MOVED
 from sfumato.tasks.schema.formats import require_readable
 
-_FORMAT, _OF_ONE_HOLDER = 2, 1
 FORMAT_IN_PARTS = 3
 """Of maps of releases in parts (see `in_parts.maps`)."""
 META = b"sfumato"
+_GROUP = "/group"
+
+
+LIVE, VACANT, WITNESS, LEFT, FORMER, MOVED = 0, 1, 2, 3, 4, 5
+
+
+_FORMAT, _OF_ONE_HOLDER = 2, 1
+
+
 _VALUE, _LEVEL = "=", "^"
 
 
@@ -210,3 +227,51 @@ def names_of_column(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
         filled = filled.combine_chunks()
     found = np.frombuffer(filled.buffers()[1], dtype=NAME, count=len(filled) + filled.offset)
     return found[filled.offset :].copy()
+
+
+def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
+    """Mark the groups that show all their values equally often (bool, by the line's numbers)."""
+    people = slots.group[slots.kind != WITNESS]
+    ever = distinct(people)
+    even = np.ones(len(ever), dtype=bool)
+    for counts in groups_ever(slots, columns).sensitive.values():
+        even &= evenly(counts)
+    marked = np.zeros(int(slots.group.max(initial=-1)) + 1, dtype=bool)
+    marked[ever[even]] = True
+    return marked
+
+
+def are_equal_sets(
+    slots: SlotMap, columns: Sequence[str], one: np.ndarray, other: np.ndarray
+) -> np.ndarray:
+    """Mark the pairs of groups (int64 each) that show the same values, each of them once (bool)."""
+    ever = distinct(slots.group[slots.kind != WITNESS])
+    a, b = (np.minimum(np.searchsorted(ever, of), len(ever) - 1) for of in (one, other))
+    equal = np.asarray((ever[a] == one) & (ever[b] == other))
+    for counts in groups_ever(slots, columns).sensitive.values():
+        equal &= same_rows(counts, a, counts, b) & (counts.largest[a] == 1)
+    return equal
+
+
+def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:
+    """Every group that a line ever published, in the order of its numbers, vacant values and all.
+
+    Args:
+        slots: of the line.
+        sensitive: the columns whose values are counted.
+        covered: the columns of which is told which values each group has.
+    """
+    people = np.flatnonzero(slots.kind != WITNESS)
+    group, number = dense(slots.group[people])
+    numbers = Column(_GROUP, "insensitive", pa.array(np.arange(number)), group.astype(np.int32))
+    read = {*sensitive, *covered}
+    rows = slots.rows.keep(c for c in slots.rows.columns if c.name in read).take(people)
+    grouped = Microdata((*rows.columns, numbers), rows.rows)
+    return groups_of(grouped, [_GROUP], sensitive, covered)
+
+
+def with_tuples(slots: SlotMap, name: str, types: pa.Schema) -> SlotMap:
+    """The slots with a column of that name that has the values of several, of these types."""
+    arrays = [slots.rows[field.name].array().cast(field.type) for field in types]
+    rows = slots.rows.keep([*slots.rows.columns, as_tuples(name, arrays)])
+    return replace(slots, rows=rows)

@@ -10,7 +10,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.coded.choices import keep_choice
+from sfumato.tasks.private.frozen import keep_choice
 from sfumato.tasks.stages.stage import CHOICE, read_note, write_note
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""How a CSV file is written: its encoding, delimiter and header, as far as it tells.
+"""How a CSV file is written, and what a steward says of that beforehand.
 
 DuckDB's sniffer is not asked: it would need access to files, knows no Windows-1252, and takes a
 file that it does not understand for one of a single column. What cannot be told is refused, with
@@ -9,17 +9,23 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any, Literal, cast, get_args
 
 from charset_normalizer import from_bytes
+from pydantic import ValidationError
 
+from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.delimited import uniform_delimiter
 from sfumato.tasks.microdata.readers.encoding import content_of
+from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.profile.names import is_known
-from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 _RECORDS = 500  # that are looked at
@@ -32,6 +38,55 @@ _EVIDENCE = 20  # bytes of another script
 _ASCII = 0x80
 _RAGGED = "rows have different numbers of fields:"
 _TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """What is said of a source; None where the source is to tell.
+
+    Attributes:
+        format: of its files.
+        sheet: of a workbook.
+        query: of a database.
+        encoding: of CSV files.
+        delimiter: of CSV files.
+        header: whether the first line of a CSV file names the columns.
+        decimal: what stands before the decimals of numbers.
+        date_formats: of columns, by name.
+        roles: of columns, by name.
+    """
+
+    format: str | None = None
+    sheet: str | None = None
+    query: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Literal["yes", "no"] | None = None
+    decimal: Literal[".", ","] | None = None
+    date_formats: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, Role] = field(default_factory=dict)
+
+
+def read_options(
+    roles: Mapping[str, str], date_formats: Mapping[str, str], **known: Any
+) -> DraftOptions:
+    """Options as a command line says them.
+
+    Raises:
+        SpecError: for a role, format or spelling that there is not.
+    """
+    for name, role in roles.items():
+        if role not in get_args(Role):
+            raise SpecError(f"--role {name}: {role!r} is none of {', '.join(get_args(Role))}")
+    if known.get("format") not in (None, *READERS):
+        raise SpecError(f"--format: {known['format']!r} is none of {', '.join(READERS)}")
+    if len(known.get("delimiter") or ",") != 1:
+        raise SpecError("--delimiter: is one character")
+    try:
+        ValueSpelling(date_formats=dict(date_formats))
+    except ValidationError as error:
+        raise SpecError(f"--{error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
+    return DraftOptions(roles=cast(Any, dict(roles)), date_formats=dict(date_formats), **known)
 
 
 def is_guess(dialect: CsvDialect, options: DraftOptions) -> bool:

@@ -1,29 +1,75 @@
-"""What a line's codings computed of rows once: thresholds, and the values that stay.
+"""What a line computed or chosen once, which its later versions keep: codings, choices, factors.
+
+Whoever has one of them learns no other. The same purpose means the same key in every line of a work
+directory, and another one elsewhere.
 
     <line>/codings.json   of each column and its codings what was found (0600)
 
 All versions are coded alike, so what was found of the first is kept when that is published, and
 neither found again nor published. The document also tells by which key dates are moved.
+
+    <line>/choices.json   by the digest of the terms that wish it, what was chosen (0600)
+
+It is kept as soon as it is chosen, and later versions use it. Nothing in it is about a person: it
+names a partition, strata and a form as a release declares them.
+
+    <line>/intervals.json   of each family of queries the factor that was stated last (0600)
+
+Were they to fall again, versions would tell by their factors how the original changed.
 """
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.schema.codings.declared import CodedColumn, document_of
 from sfumato.tasks.schema.formats import read_document
+from sfumato.tasks.schema.stated.intervals import (
+    FIRST_GRID,
+    CalibratedFamily,
+    CalibratedIntervals,
+)
 
+_PURPOSE = b"\0purpose "  # no name of a person is made so: texts of units have no such byte
 CODINGS = "codings.json"
 _FORMAT = 1
 _RESTORE = "put it back (sfumato line restore)"
+CHOICES = "choices.json"
+FACTORS = "intervals.json"
+_FORMAT_FACTORS = 3  # 2: factors that were not there at first; 3: families that were not
+
+
+def purpose_key(work: Path, purpose: str) -> bytes:
+    """The key of a purpose (32 bytes).
+
+    Raises:
+        InputError: where the secret is wrapped, and the environment lacks its passphrase.
+        PromiseError: where it is lost.
+    """
+    return hmac.digest(people_key(work), _PURPOSE + purpose.encode(), "sha256")
+
+
+def shift_key(line: Path) -> bytes:
+    """The key of the days by which a line's dates are moved.
+
+    It is not made of the line's own key, which `sfumato line rekey` replaces: a person's days stay
+    the same in all versions.
+    """
+    return purpose_key(line.parent, f"shift {line.name}")
+
+
+def pseudonym_key(work: Path, purpose: str) -> bytes:
+    """The key of the pseudonyms that are handed over for a purpose."""
+    return purpose_key(work, f"pseudonym {purpose}")
 
 
 class FoundOfColumn(BaseModel):
@@ -141,3 +187,89 @@ def require_no_shift(line: Path) -> None:
 
 def _key(one: FoundOfColumn) -> str:
     return json.dumps([one.column, one.codings], sort_keys=True)
+
+
+class FrozenChoices(BaseModel):
+    """What was chosen, by the digest of the terms that wish it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    chosen: Mapping[str, Mapping[str, Any]] = {}
+
+
+def read_choice(line: Path, wish: str) -> Mapping[str, Any] | None:
+    """What was chosen for terms with this digest, None where nothing was.
+
+    Raises:
+        InputError: where newer software wrote it.
+        PromiseError: where it cannot be read.
+    """
+    return _read(line).chosen.get(wish)
+
+
+def keep_choice(line: Path, wish: str, choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep what was chosen, unless another run has chosen meanwhile; what is kept is returned."""
+    with state_lock(line):
+        known = _read(line)
+        if wish not in known.chosen:
+            known = FrozenChoices(chosen={**known.chosen, wish: choice})
+            write_atomically(line / CHOICES, known.model_dump_json().encode())
+        return known.chosen[wish]
+
+
+def _read(line: Path) -> FrozenChoices:
+    found = read_document(line / CHOICES, FrozenChoices, _FORMAT, "the choices of a line")
+    return found or FrozenChoices()
+
+
+class FrozenFactors(BaseModel):
+    """What a line has stated of its intervals."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1, 2, 3] = 1
+    families: tuple[CalibratedFamily, ...] = ()
+
+    @property
+    def stated(self) -> CalibratedIntervals:
+        """The same as a release states it."""
+        return CalibratedIntervals(grid="fine", families=self.families)
+
+
+def read_factors(line: Path) -> FrozenFactors:
+    """What a line has stated; nothing where it never did.
+
+    Raises:
+        InputError: where newer software wrote it.
+        PromiseError: where it cannot be read.
+    """
+    found = read_document(line / FACTORS, FrozenFactors, _FORMAT_FACTORS, "the factors of a line")
+    return found or FrozenFactors()
+
+
+def freeze_factors(line: Path, stated: CalibratedIntervals) -> None:
+    """Keep what a version states; the line is held.
+
+    Raises:
+        PromiseError: where another version has stated a greater factor since this one was made.
+    """
+    known = {(one.family, one.of): one for one in read_factors(line).families}
+    for one in stated.families:
+        before = known.get((one.family, one.of))
+        if before is not None and one.factor < before.factor:
+            raise PromiseError(
+                f"intervals: the factor of {one.family} is below one that the line has stated "
+                "meanwhile: run it again"
+            )
+        known[one.family, one.of] = one
+    families = tuple(known[key] for key in sorted(known))
+    kept = FrozenFactors(format=_format_of(families), families=families)
+    write_atomically(line / FACTORS, kept.model_dump_json().encode())
+
+
+def _format_of(families: Sequence[CalibratedFamily]) -> Literal[1, 2, 3]:
+    """The lowest format that can say what a line has stated."""
+    if any(one.since for one in families):
+        return 3
+    return 1 if all(one.factor in FIRST_GRID for one in families) else 2

@@ -1,31 +1,70 @@
-"""Code: what is published of a table, as its columns are declared to be coded."""
+"""Codes of a table as its columns are declared to be coded, under a key for each purpose.
+
+    <work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and what goes with them (0600)
+
+A pseudonym is the HMAC-SHA256 of an identifier's text under the key of its purpose. Sources that
+are handed over for the same purpose by the same work directory can be joined by it; no others can.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.codings.free_text import is_free_text
 from sfumato.tasks.microdata.codings.registry import code_column
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.private.coded.frozen import (
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.frozen import (
     FoundOfColumn,
     FrozenCodings,
     mark_of_shift,
     require_kept,
+    shift_key,
 )
-from sfumato.tasks.private.coded.offsets import offsets_of
-from sfumato.tasks.private.coded.purposes import shift_key
+from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
+from sfumato.tasks.private.people.keys import text_of
+from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.codings.declared import document_of
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import Schema
 
+_WORDS = 1 << 64
 _INSTEAD = "drop it, or say free-text: <why it may be published>"
+_FOLDER = "handed-over"
+
+
+def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
+    """The days of each row (int64): between `-days` and `days`, 0 too, each as likely as another.
+
+    They are a function of the unit and the key alone.
+    """
+    hashes = hashes_of(unit.values, text_of, secret)
+    drawn = draw_evenly(hashes, secret, 2 * days + 1).astype(np.int64) - days
+    return np.asarray(drawn[unit.codes])
+
+
+def draw_evenly(hashes: np.ndarray, secret: bytes, size: int) -> np.ndarray:
+    """A number below `size` for each hash (uint64; hashes are uint8, n x 32), all as likely.
+
+    A word of a hash from the last, incomplete round of numbers is passed over; where all four are,
+    the hash is hashed again.
+    """
+    words = np.ascontiguousarray(hashes).view("<u8").astype(np.uint64)
+    fits = words <= np.uint64(_WORDS - _WORDS % size - 1)
+    first = words[np.arange(len(words)), fits.argmax(axis=1)] % np.uint64(size)
+    again = np.flatnonzero(~fits.any(axis=1))
+    if len(again):
+        rehashed = keyed_hashes([one.tobytes() for one in hashes[again]], secret)
+        first[again] = draw_evenly(rehashed, secret, size)
+    return np.asarray(first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,3 +160,32 @@ def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:
             f"columns.{column.name}: a coded value is absent from its hierarchy: its leaves are "
             "values as they are coded"
         )
+
+
+def pseudonyms_of(identifier: Column, secret: bytes) -> pa.Array:
+    """The pseudonym of each row, 64 hexadecimal digits; null where it has no identifier.
+
+    Equal numbers have equal pseudonyms, whatever their type.
+    """
+    hashes = hashes_of(identifier.values, text_of, secret).tobytes()
+    places = range(0, len(hashes), HASH_BYTES)
+    texts = pa.array([hashes[at : at + HASH_BYTES].hex() for at in places], pa.string())
+    return texts.take(pa.array(identifier.codes, mask=identifier.codes < 0))
+
+
+def pseudonymous_table(
+    pseudonyms: Mapping[str, pa.Array], beside: Mapping[str, pa.Array]
+) -> pa.Table:
+    """Pseudonyms beside other columns, in an order of rows that is the pseudonyms' own."""
+    table = pa.table({**pseudonyms, **beside})
+    keys = [(name, "ascending") for name in (*pseudonyms, *beside)]
+    return table.sort_by(keys).replace_schema_metadata(None)
+
+
+def write_handed_over(line: Path, purpose: str, table: pa.Table) -> Path:
+    """Write a table for a purpose where its owner alone can read it; the place."""
+    place = private_directory(line / _FOLDER) / f"{purpose}.parquet"
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd", store_schema=False)
+    write_atomically(place, content.getvalue().to_pybytes())
+    return place

@@ -12,26 +12,118 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.notation.address import holds_secret
+from sfumato.tasks.microdata.notation.guesses import date_formats_of, have_decimal_commas
 from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import SourceFiles, source_files
+from sfumato.tasks.microdata.readers.cells import CellColumn
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.excel import only_sheet
 from sfumato.tasks.microdata.readers.inferred import format_of
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.profile.found.dialect import sniff_dialect
-from sfumato.tasks.profile.found.spelling import Parts, texts_of, with_nulls, with_spellings
+from sfumato.tasks.profile.dialect import DraftOptions, sniff_dialect
 from sfumato.tasks.profile.names import is_postal
-from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 
+_NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", ".", "?")
+_THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})+\z"
+Parts = Mapping[str, Any]
+"""A column in each file of a source, by what the file is called."""
 _TYPES: Sequence[ColumnType] = ("integer", "decimal", "float", "date", "timestamp", "boolean")
 _ZEROS = r"\A[+-]?0[0-9]+\z"
-
 _ONLY = "the only one"
+
+
+def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftOptions) -> Source:
+    """A source with the spelling of its columns' texts; what `options` say is taken as it is.
+
+    Raises:
+        InputError: where texts may be read in two ways, with the option that says which.
+    """
+    met, nulls = FaultsMet(source.uri), _null_texts(columns) if source.format == "csv" else ()
+    texts = {name: texts_of(parts, (*nulls, "")) for name, parts in columns.items()}
+    commas = [name for name, of in texts.items() if len(of) and have_decimal_commas(of)]
+    with met.noted():
+        decimal = options.decimal or _decimal(texts, commas, source)
+        source = source.model_copy(update={"decimal": decimal})
+    formats = dict(options.date_formats)
+    for name, of in texts.items():
+        if name in formats or not len(of):
+            continue
+        possible = [format_ for format_, _ in date_formats_of(of)]
+        if len(possible) > 1:
+            with met.noted():
+                ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
+                raise input_error(source.uri, f"are days or months first? {ways}", column=name)
+        for format_ in possible[:1]:
+            formats[name] = format_
+    met.refuse()
+    dialect = source.csv.model_copy(update={"null_values": ("", *nulls)})
+    return source.model_copy(update={"csv": dialect, "date_formats": formats})
+
+
+def _decimal(texts: Mapping[str, pa.Array], commas: Sequence[str], source: Source) -> str:
+    """What stands before decimals; a comma between three digits each may part thousands."""
+    if not commas:
+        return "."
+    thousands = [pc.match_substring_regex(texts[name], _THOUSANDS) for name in commas]
+    whole = [pc.match_substring_regex(texts[name], r"\A[+-]?[0-9]{1,3}\z") for name in commas]
+    if all(pc.all(pc.or_(t, w)).as_py() for t, w in zip(thousands, whole, strict=True)):
+        raise input_error(
+            source.uri, "are commas before decimals? --decimal ',' (or write no thousands marks)"
+        )
+    return ","
+
+
+def _null_texts(columns: Mapping[str, Parts]) -> tuple[str, ...]:
+    """The texts that mean a missing value: in some column all others are numbers or dates."""
+    known, found = pa.array(_NULLS), set()
+    for parts in columns.values():
+        texts = texts_of(parts, ("",))
+        missing = pc.is_in(texts, value_set=known)
+        if pc.any(missing).as_py() and _are_typed(texts.filter(pc.invert(missing))):
+            found |= set(texts.filter(missing).to_pylist())
+    return tuple(text for text in _NULLS if text in found)
+
+
+def with_nulls(parts: Parts, source: Source) -> Parts:
+    """A column of text in which those that mean a missing value are missing."""
+    missing = pa.array(source.csv.null_values, pa.string())
+    return {
+        file: part.mapped(pc.if_else(pc.is_in(part.values, value_set=missing), None, part.values))
+        for file, part in parts.items()
+    }
+
+
+def _are_typed(texts: pa.Array) -> bool:
+    """True where texts are numbers or dates, whatever their spelling."""
+    if not len(texts):
+        return False
+    number = pc.match_substring_regex(texts, r"\A[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?\z")
+    day = pc.match_substring_regex(texts, r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+)?\z")
+    same = pc.all(number).as_py() or pc.all(day).as_py()
+    return bool(same) or bool(date_formats_of(texts))
+
+
+def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:
+    """The different texts of a column without those that mean a missing value.
+
+    None where values have types of their own, or are of files that have.
+    """
+    values = [part.values for part in parts.values() if isinstance(part, Distinct | CellColumn)]
+    several = [text for of in values for text in _listed(of)]
+    if len(values) < len(parts) or not all(isinstance(text, str) for text in several):
+        return pa.array([], pa.string())
+    kept = pc.unique(pa.array(several, pa.string()))
+    return kept.filter(pc.invert(pc.is_in(kept, value_set=pa.array(nulls, pa.string()))))
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    listed: Sequence[Any] = values.to_pylist() if isinstance(values, pa.Array) else values
+    return listed
 
 
 @dataclass(frozen=True, eq=False)

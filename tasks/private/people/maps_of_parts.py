@@ -9,7 +9,7 @@ Whoever reads it whole reads the slots of all parts, with numbers that run on fr
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.private.people.kinds import FORMER
+from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import (
     FORMAT_IN_PARTS,
+    FORMER,
     META,
     SlotMap,
     from_table,
@@ -30,8 +31,12 @@ from sfumato.tasks.private.people.slots import (
 )
 from sfumato.tasks.schema.files import regular
 
-_PARTS, _CUTS = "parts", "cuts"
 _AT_ONCE = 1 << 20  # rows of a group of rows
+_BUCKETS = 16
+_ENTRY = np.dtype([("name", NAME), ("part", "<i4"), ("marked", "?")])
+
+
+_PARTS, _CUTS = "parts", "cuts"
 
 
 @dataclass(frozen=True)
@@ -199,3 +204,37 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
             "versions: composed: the slots of two parts have other columns, or values of other "
             "types, and groups cannot go on: keep the columns"
         ) from None
+
+
+class Buckets:
+    """Names with the number of a part each, in a private directory."""
+
+    def __init__(self, directory: Path) -> None:
+        """Hold none yet."""
+        self._directory = directory
+        for file in directory.iterdir():  # of an attempt that failed
+            file.unlink()
+
+    def add(self, names: np.ndarray, part: int, marked: np.ndarray | bool = False) -> None:
+        """Write the names of people (S16) of a part, some of them marked (bool)."""
+        entries = np.empty(len(names), dtype=_ENTRY)
+        entries["name"], entries["part"], entries["marked"] = names, part, marked
+        bucket = np.ascontiguousarray(names, dtype=NAME).view(np.uint8).reshape(-1, NAME.itemsize)
+        of = bucket[:, 0] // (256 // _BUCKETS)
+        for number in np.unique(of).tolist():
+            with self._file(number).open("ab") as file:
+                file.write(entries[of == number].tobytes())
+
+    def each(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """The names (S16), parts (int64) and marks (bool) of each share, all of a person in one."""
+        for number in range(_BUCKETS):
+            place = self._file(number)
+            entries = np.fromfile(place, _ENTRY) if place.exists() else np.empty(0, _ENTRY)
+            yield (
+                np.ascontiguousarray(entries["name"]),
+                entries["part"].astype(np.int64),
+                np.ascontiguousarray(entries["marked"]),
+            )
+
+    def _file(self, number: int) -> Path:
+        return self._directory / f"{number}"

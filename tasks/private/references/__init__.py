@@ -1,1 +1,0 @@
-"""Reference tables of promises about a population: read in private, told of by keyed digests."""
