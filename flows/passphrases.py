@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.tasks.authorship.secret import PASSPHRASE as SIGNING_PASSPHRASE
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.private.keys import PASSPHRASE as KEY_PASSPHRASE
 from sfumato.tasks.private.people.keys import FORMER_PASSPHRASE
 from sfumato.tasks.private.people.keys import PASSPHRASE as PEOPLE_PASSPHRASE
 from sfumato.tasks.private.wrapping import hand_over
+from sfumato.tasks.verification.signing_keys import PASSPHRASE as SIGNING_PASSPHRASE
 
 NEW_PASSPHRASE = "SFUMATO_NEW_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 _VARIABLES = (

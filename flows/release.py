@@ -23,7 +23,7 @@ from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.candidates.wished import WishedTerms
 from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold

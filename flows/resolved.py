@@ -8,9 +8,8 @@ from urllib.parse import quote
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import ReleaseSpec, read_spec
-from sfumato.tasks.authorship.secret import signing_key
-from sfumato.tasks.candidates.choice.frozen import frozen_terms
 from sfumato.tasks.candidates.continued import Continuing
+from sfumato.tasks.candidates.wished import frozen_terms
 from sfumato.tasks.declaration.opened import PAGE
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
@@ -21,6 +20,7 @@ from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
+from sfumato.tasks.verification.signing_keys import signing_key
 
 _SEVERAL, _HOUSEHOLDS = ("repeat: all", "people"), ("household", "households")
 

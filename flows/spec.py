@@ -22,7 +22,7 @@ from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
+from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import LineName, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.partitions.continued.parameters import declaration_of

@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sfumato.tasks.candidates.choice.wished import Choosing
 from sfumato.tasks.candidates.remember import Remember
+from sfumato.tasks.candidates.wished import Choosing
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.stages.choice.choose import choose_terms
-from sfumato.tasks.stages.deidentify import write_deidentified
-from sfumato.tasks.stages.sensitive_texts import judge_texts, said_of_texts
+from sfumato.tasks.stages.deidentify import (
+    choose_terms,
+    judge_texts,
+    said_of_texts,
+    write_deidentified,
+)
 
 
 @private_task()

@@ -18,15 +18,13 @@ from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
-from sfumato.tasks.parts.findings import join_findings
-from sfumato.tasks.parts.validate import seal_candidates
+from sfumato.tasks.parts.validate import join_findings, seal_candidates
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.publication.parts import findings_of
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
-from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.documents import gate_documents
-from sfumato.tasks.stages.sensitive_texts import said_of_texts
+from sfumato.tasks.stages.deidentify import identity, said_of_texts
+from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.workers.workers import Workers
 
 J = TypeVar("J")

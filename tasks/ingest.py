@@ -13,7 +13,6 @@ from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.ingest import (
     accepted_rows,
     rows_of_one_person,
@@ -21,6 +20,7 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
+from sfumato.tasks.stages.stage import gate_documents
 
 
 @private_task(retries=2)

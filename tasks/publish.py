@@ -21,10 +21,9 @@ from sfumato.tasks.publication.publish import Published, after_appearance
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
-from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.documents import gate_documents, keep_documents
+from sfumato.tasks.stages.deidentify import identity, keep_texts
 from sfumato.tasks.stages.hold import keep_report, keep_risk, read_measured
-from sfumato.tasks.stages.sensitive_texts import keep_texts
+from sfumato.tasks.stages.stage import gate_documents, keep_documents
 from sfumato.tasks.stages.validate import sealed_candidate
 
 

@@ -18,7 +18,7 @@ from sfumato.tasks.report.watched.guesses import guess_rows
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 from sfumato.tasks.workers.workers import Workers
 

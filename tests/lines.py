@@ -10,8 +10,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.publication.publish import Published, existing_version, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
-from sfumato.tasks.stages.choice.choose import choose_terms
-from sfumato.tasks.stages.deidentify import identity, write_deidentified
+from sfumato.tasks.stages.deidentify import choose_terms, identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.validate import (

@@ -12,7 +12,7 @@ from sfumato.flows.choice.grids import usual_grids
 from sfumato.flows.choice.reader import AlternativeReader
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.comparison.alternative import Alternative
+from sfumato.tasks.choose.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 

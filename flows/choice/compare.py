@@ -16,12 +16,11 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.candidates.choice.frozen import frozen_terms
-from sfumato.tasks.candidates.choice.wished import WishedTerms
-from sfumato.tasks.comparison.alternative import Alternative, TriedOutcome
-from sfumato.tasks.comparison.recommend import Ranked, rank, recommend
-from sfumato.tasks.comparison.run import KeptComparison, compare
-from sfumato.tasks.drafts.apart import line_apart
+from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
+from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
+from sfumato.tasks.choose.comparison import KeptComparison, compare
+from sfumato.tasks.choose.draft import line_apart
+from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import fingerprint

@@ -18,11 +18,10 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.arrays.at_rest import encrypted_below
+from sfumato.tasks.choose.draft import draft_content, line_apart
+from sfumato.tasks.choose.left_out import removed_rows
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.drafts.apart import line_apart
-from sfumato.tasks.drafts.content import draft_content
-from sfumato.tasks.drafts.left_out import removed_rows
 from sfumato.tasks.lines.composition import require_combinable
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
@@ -35,9 +34,13 @@ from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
-from sfumato.tasks.stages.choice.choose import choose_terms
-from sfumato.tasks.stages.deidentify import identity, write_deidentified
-from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.deidentify import (
+    choose_terms,
+    identity,
+    judge_texts,
+    said_of_texts,
+    write_deidentified,
+)
 from sfumato.tasks.stages.evaluate import evaluate_candidate
 from sfumato.tasks.stages.ingest import (
     rows_of_one_person,
@@ -45,7 +48,7 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
-from sfumato.tasks.stages.sensitive_texts import judge_texts, said_of_texts
+from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.stages.validate import (
     assess_candidate,
     seal_candidate,

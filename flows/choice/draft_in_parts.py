@@ -23,10 +23,9 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.parts import SeenParts
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE
-from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.deidentify import identity, said_of_texts
 from sfumato.tasks.stages.evaluate import evaluate_candidate
-from sfumato.tasks.stages.sensitive_texts import said_of_texts
+from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.workers.workers import InTurn
 

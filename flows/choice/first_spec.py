@@ -17,7 +17,6 @@ from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml
 from sfumato.flows.passphrases import source_secrets
 from sfumato.flows.spec import ReleaseSpec, json_schema
-from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.durable import write_atomically
@@ -40,6 +39,7 @@ from sfumato.tasks.profile.skeletons import Rows
 from sfumato.tasks.profile.table import FoundTable, find_table, read_source
 from sfumato.tasks.profile.units import FoundUnit, find_gaps, find_unit
 from sfumato.tasks.stages.ingest import FETCHED
+from sfumato.tasks.verification.signing_keys import KEYS
 
 _LONGEST = 63
 _SPEC_MODE = 0o644

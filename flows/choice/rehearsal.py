@@ -19,8 +19,7 @@ from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
-from sfumato.tasks.stages.choice.choose import choose_terms
-from sfumato.tasks.stages.deidentify import identity, write_deidentified
+from sfumato.tasks.stages.deidentify import choose_terms, identity, write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note
 

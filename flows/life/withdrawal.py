@@ -10,16 +10,21 @@ from sfumato.flows.environment import quiet, without_login
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
-from sfumato.tasks.authorship.keys import PublicKey
-from sfumato.tasks.authorship.offers import read_offers, require_next_signer
-from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
-from sfumato.tasks.authorship.signature import signer_of
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, has_replaced
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.withdrawal import Withdrawn, require_reason, withdraw
+from sfumato.tasks.verification.offered_keys import read_offers, require_next_signer
+from sfumato.tasks.verification.signing import signer_of
+from sfumato.tasks.verification.signing_keys import (
+    PublicKey,
+    Signer,
+    open_signer,
+    own_keys,
+    signing_key,
+)
 
 _UNSIGNED = "--unsigned withdraws it without a signature"
 

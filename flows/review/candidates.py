@@ -19,9 +19,9 @@ from sfumato.tasks.approval.decisions import (
 from sfumato.tasks.approval.held import HeldCandidate, candidate_at, read_held, seal_digest
 from sfumato.tasks.approval.history import Past, read_history
 from sfumato.tasks.approval.settle import take_down
-from sfumato.tasks.authorship.secret import open_signer, signing_key
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import is_private, private_work_directory
+from sfumato.tasks.verification.signing_keys import open_signer, signing_key
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.approval.reviewers import trust_reviewer
-from sfumato.tasks.authorship.keys import PublicKey
-from sfumato.tasks.authorship.secret import own_keys
-from sfumato.tasks.authorship.trusting import read_exported, read_pattern
 from sfumato.tasks.private.workdir import private_work_directory
+from sfumato.tasks.verification.signing_keys import PublicKey, own_keys
+from sfumato.tasks.verification.trust import read_exported, read_pattern
 
 
 def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKey:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.candidates.choice.wished import Choice, Choosing
+from sfumato.tasks.candidates.wished import Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -13,6 +12,7 @@ from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.schema.columns import NUMBERS
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.schema.strata import Bands, HierarchyLevel, column_of
+from sfumato.tasks.verification.signing_keys import KEYS
 
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 

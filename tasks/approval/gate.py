@@ -9,10 +9,9 @@ from sfumato.tasks.approval.decisions import Decision, decisions_at
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.request import Request
 from sfumato.tasks.approval.reviewers import read_reviewers, reviewers_file
-from sfumato.tasks.authorship.keys import PublicKey
-from sfumato.tasks.authorship.secret import own_keys
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Approval
+from sfumato.tasks.verification.signing_keys import PublicKey, own_keys
 
 
 def require_approved(

@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from sfumato.tasks.authorship.keys import Strict
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.schema.formats import read_document
+from sfumato.tasks.verification.signing_keys import Strict
 
 REQUEST = "request.json"
 _FORMAT = 1

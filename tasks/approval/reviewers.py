@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.authorship.keys import PublicKey
-from sfumato.tasks.authorship.trust import Trust, read_trust_at, trust_file, write_trust_at
+from sfumato.tasks.verification.signing_keys import PublicKey
+from sfumato.tasks.verification.trust import Trust, read_trust_at, trust_file, write_trust_at
 
 _OTHERS_WRITE = 0o022
 

@@ -1,11 +1,22 @@
-"""The next version of a composed line: who was shown before stays, who came since is a cohort."""
+"""The next version of a composed line: who was shown stays, and who came since is a cohort.
 
+What all groups ever published tell together is shared out: of the presence that (α,β)-privacy still
+allows each cohort takes a share. Distributions that values are made to follow are those of the
+line's first version, and so are the values that they speak of.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.candidates.anonymized import Anonymized
@@ -15,24 +26,26 @@ from sfumato.tasks.candidates.followed import (
     require_promises_kept,
     slots_as_followed,
 )
-from sfumato.tasks.candidates.frozen_targets import with_frozen_targets
-from sfumato.tasks.candidates.newcomers import partition_of_newcomers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.composed.registry import VACANCIES, composed_form
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.continued.cohort import Grouping
 from sfumato.tasks.partitions.continued.evolve import Evolved, Judge, evolve
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.parameters import ComposedVersions, ContinuedVersions
 from sfumato.tasks.partitions.continued.rows import Drawn
 from sfumato.tasks.partitions.continued.survivors import stack
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.routes import asks_likelihoods
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even
+from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even, groups_ever
 from sfumato.tasks.private.people.store import (
     erased_names,
     require_one_table,
@@ -40,7 +53,153 @@ from sfumato.tasks.private.people.store import (
 )
 from sfumato.tasks.private.state import LineState, last_digest, read_state
 
+_PLACES = 30  # of a share of presence, which is rounded down
 _GROUP = "/group"
+
+
+def partition_of_newcomers(
+    terms: Terms, strata: Sequence[str], slots: SlotMap, randomness: Randomness
+) -> Grouping:
+    """The partition of newcomers, beside the slots that the line has.
+
+    Where groups are another line's there is none: newcomers wait for that line.
+    """
+    if line_of(terms.partition) is not None:
+        return _everybody_waits
+    partition = PARTITIONS[terms.partition.method]
+
+    def group(cohort: Microdata) -> Partition:
+        if len(slots):
+            _require_known_values(terms, slots, cohort)
+        promises = [_left_of(promise, terms, slots) for promise in terms.promises]
+        return partition(cohort, strata, promises, terms.partition, randomness)
+
+    return group
+
+
+def _everybody_waits(_newcomers: Microdata) -> Partition:
+    raise PromiseError("groups: who is in no group of the other line waits")
+
+
+def _left_of(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> PrivacyModel:
+    """A promise across groups with what earlier versions left of it, and of that a cohort's share.
+
+    Raises:
+        PromiseError: where nothing is left.
+    """
+    most, wish = promise.most_present, terms.versions
+    if most is None or not promise.judged_jointly or not isinstance(wish, ComposedVersions):
+        return promise
+    left = most - presence_so_far(promise, slots)
+    if left <= 0:
+        raise PromiseError(f"{promise.name}: earlier versions have used all of α")
+    return replace(promise, alpha=_rounded_down(wish.share * left))  # type: ignore[call-arg]
+
+
+def presence_so_far(promise: PrivacyModel, slots: SlotMap) -> Fraction:
+    """The largest presence of anybody by all groups that a line ever published."""
+    if not len(slots):
+        return Fraction(0)
+    ever = groups_ever(slots, [str(promise.sensitive)], promise.quasi_identifiers or ())
+    return Fraction(promise.worst(ever)[0]["alpha"] or 0)
+
+
+def _rounded_down(share: Fraction) -> Decimal:
+    with localcontext() as context:
+        context.prec, context.rounding = _PLACES, ROUND_DOWN
+        return Decimal(share.numerator) / Decimal(share.denominator)
+
+
+def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> None:
+    """Refuse values that no distribution of the first version speaks of.
+
+    Raises:
+        PromiseError: whoever else came since waits with them.
+    """
+    if not terms.partition.gives_targets:
+        return
+    for name in terms.named("sensitive"):
+        known = slots.rows[name].values
+        found = cohort[name].values
+        if not pc.all(pc.is_in(found.cast(known.type), value_set=known)).as_py():
+            raise PromiseError(f"{name}: a value is outside the domain of the first version")
+
+
+_STRATA, _GROUPS, _DISTRIBUTIONS = "of_stratum", "of_group", "distributions"
+
+
+def with_frozen_targets(drawn: Drawn, line: LineSoFar, strata: Sequence[str]) -> Drawn:
+    """Groups that follow the distributions of the first version, over the values it had.
+
+    Nothing changes where the partition gives no distributions.
+    """
+    if drawn.aims is None and not line.slots.targets:
+        return drawn
+    told = line.slots.targets or _first(drawn, line, strata)
+    name = str(told["name"])
+    places = _first_rows(drawn)
+    of_stratum = {tuple(key): index for key, index in told[_STRATA]}
+    before: list[int] = list(told[_GROUPS])
+    new = range(len(before), int(drawn.line_group.max()) + 1)
+    of_group = before + [of_stratum[_stratum(line, strata, places[group])] for group in new]
+    distributions = tuple(tuple(map(Fraction, of)) for of in told[_DISTRIBUTIONS])
+    target = np.array(of_group, dtype=np.int64)[drawn.line_group]
+    used, target = np.unique(target, return_inverse=True)
+    aims = TargetDistributions(name, target, tuple(distributions[at] for at in used))
+    return replace(
+        drawn,
+        microdata=_with_domain(drawn.microdata, name, drawn.slots.rows[name].values),
+        partition=replace(drawn.partition, target_distributions=aims),
+        slots=replace(drawn.slots, targets={**told, _GROUPS: of_group}),
+    )
+
+
+def has_strata(line: LineSoFar, strata: Sequence[str], rows: np.ndarray) -> bool:
+    """Decide whether the first version had the strata of these rows (int64)."""
+    if not line.slots.targets:
+        return True
+    known = {tuple(key) for key, _ in line.slots.targets[_STRATA]}
+    return all(_stratum(line, strata, row) in known for row in rows.tolist())
+
+
+def _first(drawn: Drawn, line: LineSoFar, strata: Sequence[str]) -> Mapping[str, Any]:
+    """The distributions of the first version, for all that come."""
+    assert drawn.aims is not None  # noqa: S101 - seen by the caller
+    places, target = _first_rows(drawn), drawn.aims.target.tolist()
+    of_stratum = {_stratum(line, strata, places[g]): target[g] for g in range(len(target))}
+    return {
+        "name": drawn.aims.name,
+        _STRATA: [[list(key), index] for key, index in of_stratum.items()],
+        _GROUPS: target,
+        _DISTRIBUTIONS: [[str(chance) for chance in of] for of in drawn.aims.distributions],
+    }
+
+
+def _first_rows(drawn: Drawn) -> dict[int, int]:
+    """By each new group of the line, a row of the source that is in it."""
+    new = np.flatnonzero(drawn.line_group[drawn.partition.group] >= drawn.first_new)
+    groups, first = np.unique(drawn.line_group[drawn.partition.group[new]], return_index=True)
+    return dict(zip(groups.tolist(), drawn.source[new[first]].tolist(), strict=True))
+
+
+def _stratum(line: LineSoFar, strata: Sequence[str], row: int) -> tuple[str, ...]:
+    """The stratum of a row, as texts."""
+    return tuple(_text(line.table[name], row) for name in strata)
+
+
+def _text(column: Column, row: int) -> str:
+    code = int(column.codes[row])
+    return "null" if code < 0 else f"= {column.values[code].as_py()}"
+
+
+def _with_domain(microdata: Microdata, name: str, values: pa.Array) -> Microdata:
+    """The table with a column over all these values, ascending, whether or not a row has them."""
+    column = microdata[name]
+    place = pc.index_in(column.values, value_set=values).to_numpy(zero_copy_only=False)
+    whole = replace(
+        column, values=values, codes=np.append(place, -1).astype(np.int32)[column.codes]
+    )
+    return microdata.keep(whole if c.name == name else c for c in microdata.columns)
 
 
 @dataclass(frozen=True)

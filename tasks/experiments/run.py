@@ -10,13 +10,13 @@ from shutil import rmtree
 from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.choose.trial import worker_processes
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Size, parameters_of
 from sfumato.tasks.experiments.protocol.points import Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.private.failure import stage
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.trials.processes import worker_processes
 
 _PROCESSES = 2
 _Unit = Callable[[], tuple[Point, ...]]

@@ -20,8 +20,6 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError, SfumatoError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
-from sfumato.tasks.authorship.keys import fingerprint
-from sfumato.tasks.authorship.secret import public_key
 from sfumato.tasks.lines.versions import RECORD, Record, read_record, write_record
 from sfumato.tasks.private.durable import locked, sync_directory, write_atomically
 from sfumato.tasks.private.keys import line_key
@@ -32,6 +30,7 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.files import read_bytes, sha256_of
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.verification.signing_keys import fingerprint, public_key
 
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
 _RESTORE = "put back the line's private state (sfumato line restore)"

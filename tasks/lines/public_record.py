@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.tasks.authorship.signature import signer_of
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.declaration.opened import MANIFEST
@@ -18,6 +17,7 @@ from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
 from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
+from sfumato.tasks.verification.signing import signer_of
 
 _STATES = {"published": "current"}
 _BELOW = "its answers are less accurate than its publisher asked for (below-goal)"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.authorship.offers import KEYS_FILE
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, has_replaced, is_tombstone
 from sfumato.tasks.declaration.lines.words import WORDS
@@ -15,6 +14,7 @@ from sfumato.tasks.lines.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.lines.pages import CITATION, FEED, GENERATOR, METADATA, PAGE
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import read_content
+from sfumato.tasks.verification.offered_keys import KEYS_FILE
 
 _PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
 

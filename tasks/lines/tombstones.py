@@ -13,8 +13,6 @@ import os
 import shutil
 from pathlib import Path
 
-from sfumato.tasks.authorship.secret import Signer
-from sfumato.tasks.authorship.withdrawal import signature_of_withdrawal
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.lines.tombstone import (
     WITHDRAWAL,
@@ -26,6 +24,8 @@ from sfumato.tasks.lines.left_over import REPLACED, STAGED_WITHDRAWAL
 from sfumato.tasks.lines.versions import Record
 from sfumato.tasks.private.durable import sync_directory, sync_tree, write_atomically
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.verification.signing import signature_of_withdrawal
+from sfumato.tasks.verification.signing_keys import Signer
 
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 _PAGE = "index.html"

@@ -11,16 +11,20 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.partitions.registry import OVER_ALL
-from sfumato.tasks.parts.continued.continuation import (
+from sfumato.tasks.parts.continued import (
     PartContinuation,
     continuations_of,
     continue_part,
+    settle_parts,
 )
-from sfumato.tasks.parts.continued.shown import settle_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
-from sfumato.tasks.parts.together.counts import choose_for_all
-from sfumato.tasks.parts.together.promises import terms_of_parts
-from sfumato.tasks.parts.together.values import ValuesOnDisk, over_all_values, values_of_all
+from sfumato.tasks.parts.together import (
+    ValuesOnDisk,
+    choose_for_all,
+    over_all_values,
+    terms_of_parts,
+    values_of_all,
+)
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts

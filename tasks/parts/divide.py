@@ -1,17 +1,18 @@
-"""Divide: the source read once, held to its declaration, de-identified, and cut into parts."""
+"""Divide: the source read once, compared with its declaration, de-identified, and cut into parts."""
 
 import gc
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding, require
 from sfumato.tasks.declaration.cuts import PartsOfTable
@@ -19,18 +20,18 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.declared_source import require as require_declared
-from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.places.files import source_files
+from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.places.encoded import encode_columns
+from sfumato.tasks.microdata.places.files import SourceFiles, source_files
+from sfumato.tasks.microdata.places.folders import parse_folder, with_folders
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.continued.cut import CUTS, cut_so_far
+from sfumato.tasks.parts.continued import CUTS, cut_so_far
 from sfumato.tasks.parts.cuts import Cutter, document_of_cuts, write_cuts
 from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
-from sfumato.tasks.parts.sources.room import require_room
-from sfumato.tasks.parts.sources.source import read_chunks
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
 from sfumato.tasks.private.coding import Coder
 from sfumato.tasks.private.frozen import FrozenCodings
@@ -40,19 +41,120 @@ from sfumato.tasks.private.people.lines import rows_as_written
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.schema.files import regular
 from sfumato.tasks.stages.deidentify import (
     ROWS_AS_WRITTEN,
     ROWS_NORMAL,
     SPELLED_UNITS,
     UNITS,
+    require_texts,
     write_codings,
 )
 from sfumato.tasks.stages.ingest import place_of_objects
-from sfumato.tasks.stages.sensitive_texts import require_texts
 from sfumato.tasks.stages.stage import new_stage, write_note
 
+AT_ONCE = 1 << 21  # rows
+_NAMED = 120  # bytes for each row of people who are known again: names and slots, some times over
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
 """Judges some rows of a source by what its spec declares of it."""
+
+
+def read_chunks(
+    files: SourceFiles, source: Source, columns: Mapping[str, ColumnSpec], rows: int = AT_ONCE
+) -> Iterator[tuple[Microdata, str]]:
+    """All rows of a source, about so many at a time, typed and encoded.
+
+    Yields:
+        The rows, and what to call them in errors, where rows are numbered from the first of them.
+
+    Raises:
+        InputError: where a file is not as declared.
+    """
+    passed, folders = 0, files.folders(files.paths[0])
+    for found in _tables(files, source, rows):
+        called = f"{source.uri} (behind the first {passed} rows)" if passed else source.uri
+        require_distinct_names(found.column_names, called)
+        passed += found.num_rows
+        read = dict(zip(found.column_names, found.columns, strict=True))
+        del found
+        read |= {name: parse_folder(read[name], name, columns, called) for name in folders}
+        yield encode_columns(read, source, columns, called), called
+
+
+def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
+    """Batches of files in their order, joined until they are as many rows."""
+    waiting: list[pa.Table] = []
+    for batch in _batches(files, source, rows):
+        if waiting and not batch.schema.equals(waiting[0].schema):
+            raise input_error(source.uri, "its files have different columns, or types")
+        waiting.append(batch)
+        if sum(table.num_rows for table in waiting) >= rows:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
+    for number, path in enumerate(files.paths, start=1):
+        try:
+            schema = pq.read_schema(regular(path))
+            text = [field.name for field in schema if pa.types.is_string(field.type)]
+            with pq.ParquetFile(regular(path), read_dictionary=text) as parquet:
+                for batch in parquet.iter_batches(batch_size=rows):
+                    table = pa.table(batch.columns, names=batch.schema.names)
+                    yield with_folders(table, files.folders(path))
+        except (pa.ArrowException, OSError, ValueError):
+            where = f"file {number} of {len(files.paths)} " if len(files.paths) > 1 else ""
+            raise input_error(source.uri, f"{where}cannot be read as Parquet") from None
+
+
+_SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
+
+
+def require_room(
+    files: Sequence[Path],
+    run: Path,
+    public: Path,
+    formats: Sequence[str],
+    *,
+    keep_rows: bool = False,
+    named: bool = False,
+) -> None:
+    """Refuse to begin where a disk is too full for what may be written.
+
+    Args:
+        files: of the source.
+        run: where stages are written.
+        public: where the release appears; it need not be there yet.
+        formats: of tables.
+        keep_rows: whether the rows of parts stay until accuracy was measured.
+        named: whether the line goes on with the same people.
+
+    Raises:
+        InputError: naming the directory, what it needs and what it has.
+    """
+    size = sum(path.stat().st_size for path in files)
+    place = next(path for path in (public, *public.parents) if path.exists())
+    published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
+    rows = sum(pq.read_metadata(regular(path)).num_rows for path in files) if named else 0
+    needed = {run: size * (_SCRATCH + keep_rows) + rows * _NAMED}
+    if run.stat().st_dev == place.stat().st_dev:
+        needed[run] += published
+    else:
+        needed[place] = published
+    for directory, wanted in needed.items():
+        free = shutil.disk_usage(directory).free
+        if free < wanted:
+            raise InputError(
+                f"{directory}: parts may need {_gigabytes(wanted)} GB there, and "
+                f"{_gigabytes(free)} GB are free: make room, or set SFUMATO_WORK and publish.uri "
+                "to other disks"
+            )
+
+
+def _gigabytes(number: int) -> str:
+    return f"{number / 10**9:.1f}"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.pool import pool_limits, pool_scores
+from sfumato.tasks.choose.draft import compare_risks, missed_bars, missed_goal
+from sfumato.tasks.choose.left_out import BY_PARTITION, FILTER
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.drafts.content import missed_bars, missed_goal
-from sfumato.tasks.drafts.left_out import BY_PARTITION, FILTER
-from sfumato.tasks.drafts.risk import compare_risks
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.strata import as_stage_table, read_rows_of

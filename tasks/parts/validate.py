@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.verdicts import Expectation, Finding, require
 from sfumato.tasks.candidates.continued import last_composed
 from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.canonical import read_canonical
@@ -20,7 +20,7 @@ from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
-from sfumato.tasks.parts.continued.shown import parts_in, rows_left_out, write_map_of_parts
+from sfumato.tasks.parts.continued import parts_in, rows_left_out, write_map_of_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.private.people.store import last_in_parts
 from sfumato.tasks.private.state import read_state
@@ -184,3 +184,20 @@ def _write_totals(place: Path, totals: Totals, number: int) -> None:
 def _read_totals(place: Path, name: str, number: int) -> Totals:
     table = pq.ParquetFile(place / f"totals-{number}.parquet").read()
     return Totals(name, table["value"].combine_chunks(), table["count"].to_numpy())
+
+
+def join_findings(found: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Findings of the same expectations: all must pass, and what was counted is added up."""
+    known: dict[str, Finding] = {}
+    for one in (one for findings in found for one in findings):
+        key = Expectation(one.type, one.parameters).key
+        before = known.get(key)
+        known[key] = one if before is None else _sum(before, one)
+    return tuple(known.values())
+
+
+def _sum(one: Finding, other: Finding) -> Finding:
+    both = (one.observed, other.observed)
+    numbers = [n for n in both if isinstance(n, int)]
+    observed = sum(numbers) if len(numbers) == len(both) else one.observed
+    return replace(one, passed=one.passed and other.passed, observed=observed)

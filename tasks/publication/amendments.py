@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.tasks.authorship.offers import offer, require_next_signer
-from sfumato.tasks.authorship.secret import Signer
-from sfumato.tasks.authorship.signature import signature_of, signer_of
 from sfumato.tasks.declaration.lines.words import (
     WordsOfLine,
     read_words,
@@ -26,6 +23,9 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.verification.offered_keys import offer, require_next_signer
+from sfumato.tasks.verification.signing import signature_of, signer_of
+from sfumato.tasks.verification.signing_keys import Signer
 
 
 @dataclass(frozen=True)

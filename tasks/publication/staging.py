@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.authorship.offers import offer, read_offers
-from sfumato.tasks.authorship.secret import Signer, open_signer, public_key
-from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.software import other_software
@@ -20,6 +17,9 @@ from sfumato.tasks.private.durable import name_in_errors, sync_tree
 from sfumato.tasks.publication.check import check, open_sealed
 from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.verification.integrity import listed_files
+from sfumato.tasks.verification.offered_keys import offer, read_offers
+from sfumato.tasks.verification.signing import sign_release
+from sfumato.tasks.verification.signing_keys import Signer, open_signer, public_key
 
 
 def seal(directory: Path) -> dict[str, str]:

@@ -19,8 +19,6 @@ from datetime import UTC, datetime
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.tasks.authorship.offers import offer
-from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.declaration.lines.tombstone import (
     Reason,
     Tombstone,
@@ -36,6 +34,8 @@ from sfumato.tasks.lines.tombstones import put_in_place, stage_tombstone
 from sfumato.tasks.lines.versions import Record, read_record
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.verification.offered_keys import offer
+from sfumato.tasks.verification.signing_keys import Signer, open_signer
 
 
 @dataclass(frozen=True)

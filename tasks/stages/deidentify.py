@@ -1,35 +1,57 @@
-"""De-identify: what says who a row is about goes; a keyed hash of it stays in private.
+"""De-identify: identifiers go, a keyed hash stays in private, and open choices are made.
 
 What is published is coded here: everything after sees coded values alone. Rows are told from those
 of other lines by their values as they were read, which other lines may code otherwise.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
+from sfumato.tasks.candidates.wished import Choosing, WishedTerms, frozen_choice
 from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
 from sfumato.tasks.microdata.table import Microdata, load, save
 from sfumato.tasks.private.coding import code_published
-from sfumato.tasks.private.frozen import FrozenCodings
+from sfumato.tasks.private.durable import copy_atomically
+from sfumato.tasks.private.frozen import FrozenCodings, keep_choice
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, names_of_values, people_key
 from sfumato.tasks.private.people.lines import rows_as_written, units_met
 from sfumato.tasks.private.people.spelled import spelled_units
 from sfumato.tasks.private.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
-from sfumato.tasks.stages.stage import new_stage, read_note, write_note
+from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note, write_private_list
 
-UNITS, SPELLED_UNITS = "units.npy", "units-normal.npy"
-ROWS_NORMAL, ROWS_AS_WRITTEN = "rows-normal.parquet", "hashed.parquet"
-"""The files of a stage with whom it is of: units and rows as keyed hashes."""
+if TYPE_CHECKING:
+    from sfumato.tasks.candidates.choosing import Tried
+
+
 _ROWS_IN_PARTS = "rows-in-parts.parquet"  # as written, of what earlier software read
 _CODINGS = "codings"
 _LARGE = 1 << 28  # bytes
+LISTED = "sensitive-texts.csv"
+"""The file of a line with the values that are asked about."""
+_NOTE = "sensitive-texts"
+
+
+UNITS, SPELLED_UNITS = "units.npy", "units-normal.npy"
+
+
+ROWS_NORMAL, ROWS_AS_WRITTEN = "rows-normal.parquet", "hashed.parquet"
+"""The files of a stage with whom it is of: units and rows as keyed hashes."""
 
 
 def write_deidentified(
@@ -140,3 +162,91 @@ def _read_array(path: Path) -> np.ndarray:
     large = path.stat().st_size > _LARGE
     found: np.ndarray = np.load(path, mmap_mode="r" if large else None)
     return found
+
+
+def judge_texts(deidentified: Path, columns: Mapping[str, ColumnSpec], line: Line) -> None:
+    """Judge the sensitive texts of a de-identified stage; see `require_texts`."""
+    texts = SensitiveTexts(columns)
+    if texts.columns:
+        texts.add(load(deidentified))
+    require_texts(texts, deidentified, line)
+
+
+def require_texts(texts: SensitiveTexts, deidentified: Path, line: Line) -> None:
+    """Refuse sensitive texts that break what promises say, unless the line has versions already.
+
+    Such a line goes on as it was: what would be refused is left in the stage, to be said. The
+    values are listed in a private file of the line, unless stages are encrypted.
+
+    Raises:
+        InputError: with the columns, counts and each way out.
+    """
+    faults = texts.faults()
+    words = [fault.words for fault in faults]
+    if faults and not is_encrypted(deidentified.parent):
+        rows = [(fault.column, value) for fault in faults for value in fault.values.to_pylist()]
+        write_private_list(line.private / LISTED, ("column", "value"), rows)
+        words[-1] += f" (the values: {line.private / LISTED}, for your eyes alone)"
+    if faults and not read_record(line.public).versions:
+        raise InputError("; ".join(words))
+    write_note(deidentified, _NOTE, words)
+
+
+def said_of_texts(deidentified: Path) -> list[str]:
+    """What is to be said of the sensitive texts of a line that has versions already."""
+    if not (deidentified / f"{_NOTE}.json").exists():
+        return []
+    words: list[str] = read_note(deidentified, _NOTE)
+    return words
+
+
+def keep_texts(deidentified: Path, reports: Path) -> None:
+    """Keep among private reports what was said, if anything was."""
+    if said_of_texts(deidentified):
+        copy_atomically(deidentified / f"{_NOTE}.json", reports / f"{_NOTE}.json")
+
+
+def choose_terms(
+    deidentified: Path,
+    terms: Terms,
+    choosing: Choosing | None,
+    line: Path,
+    randomness: Randomness,
+    *,
+    keep: bool = True,
+) -> Terms:
+    """The terms that a release declares; the stage tells of them from now on.
+
+    Args:
+        deidentified: the stage of the table.
+        terms: of the spec.
+        choosing: what may be chosen, None where nothing is to be.
+        line: the line's private directory.
+        randomness: what is drawn from.
+        keep: whether the line is to keep what is chosen.
+
+    Raises:
+        PromiseError: where no candidate keeps the promises.
+    """
+    if not isinstance(terms, WishedTerms):
+        return terms
+    if choosing is None:
+        raise Fault("terms that are to be chosen come without candidates")
+    known = frozen_choice(terms, line)
+    if known is None:
+        from sfumato.tasks.candidates.choosing import choose  # with all that may be tried
+
+        microdata = with_hierarchies(load(deidentified), terms.all_hierarchies)
+        best, tried = choose(microdata, terms, choosing, randomness)
+        known = best.model_dump(mode="json", by_alias=True)
+        write_note(deidentified, CHOICE, [_noted(one) for one in tried])
+        known = keep_choice(line, terms.wish, known) if keep else known
+    chosen = terms.as_chosen(known)
+    identity = read_note(deidentified, "identity")
+    write_note(deidentified, "identity", {**identity, "spec": chosen.digest()})
+    return chosen
+
+
+def _noted(tried: "Tried") -> dict[str, object]:
+    """A candidate and its score, for the private report."""
+    return {**tried.choice.model_dump(mode="json", by_alias=True), "score": tried.score}

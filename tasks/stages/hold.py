@@ -32,10 +32,8 @@ from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.anonymize import RELEASE
-from sfumato.tasks.stages.deidentify import identity, keep_identity
-from sfumato.tasks.stages.documents import move_documents
-from sfumato.tasks.stages.sensitive_texts import keep_texts
-from sfumato.tasks.stages.stage import read_note
+from sfumato.tasks.stages.deidentify import identity, keep_identity, keep_texts
+from sfumato.tasks.stages.stage import move_documents, read_note
 
 RISK = "risk-rows"
 _ACCURACY, _USEFUL = "accuracy.json", "usefulness.json"

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,19 +14,149 @@ from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.households import household_risk
 from sfumato.expectations.measures.risk import risk
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.models.scope import with_columns
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
+from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.sorting import distinct
 from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.codings.recode import rows_of_values
 from sfumato.tasks.microdata.far_values import far_values
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
+from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import singling_out
 from sfumato.tasks.microdata.table import Microdata, key
-from sfumato.tasks.stages.measured.table import read_measured, with_hierarchies
-from sfumato.tasks.stages.measured.values import diversity, values_of_models
+
+_RANKS = range(2, 11)  # the l for which the recursive measure is reported
+
+
+def read_measured(
+    place: str,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    written: Written,
+) -> Microdata:
+    """The measured columns, each of one type: that of text, where it tells groups apart alone.
+
+    Raises:
+        SpecError: where a type is given for a column that is not measured.
+        InputError: where the table cannot be read as said, or a column that tells groups apart and
+            is sensitive has texts that mean the same value.
+    """
+    apart = [*quasi_identifiers, *(name for p in promises for name in p.adversary_columns)]
+    about = [*sensitive, *(p.sensitive for p in promises if p.sensitive is not None)]
+    for name in written.types:
+        if name not in (*apart, *about):
+            hint = "name it in --qi, --sensitive or --model"
+            raise SpecError(f"--types {name}: the column is not measured: {hint}")
+    texts = _as_text([name for name in apart if name not in about], written)
+    microdata = read_inferred(place, [*apart, *about], texts)
+    both = [name for name in apart if name in about and name not in written.types]
+    if both:
+        _require_texts_apart(place, both, microdata, written)
+    return microdata
+
+
+def _require_texts_apart(
+    place: str, names: Sequence[str], microdata: Microdata, written: Written
+) -> None:
+    """Make sure that inferred types give each text a value of its own.
+
+    Raises:
+        InputError: for a column with texts that mean the same value.
+    """
+    texts = read_inferred(place, names, _as_text(names, written))
+    for name in names:
+        if len(texts[name].values) > len(microdata[name].values):
+            raise InputError(
+                f"{place}: column {name!r}: is a quasi-identifier and sensitive, and texts of it "
+                f"mean the same: give its type with --types (string keeps them apart)"
+            )
+
+
+def _as_text(names: Sequence[str], written: Written) -> Written:
+    return replace(written, of_text=dict.fromkeys(names, "string"))
+
+
+def with_hierarchies(microdata: Microdata, files: Mapping[str, str], place: str) -> Microdata:
+    """The table read from `place`, with the hierarchies of these files, by column.
+
+    Raises:
+        InputError: where a column is not measured, or its hierarchy lacks a value.
+    """
+    for name, file in files.items():
+        if not microdata.has(name):
+            raise InputError(f"{file}: column {name!r} is not measured")
+        known, column = read_hierarchy(Path(file), file), microdata[name]
+        require_leaves(column, known, place, np.arange(microdata.rows))
+        above = with_ancestors(column, known)
+        microdata = microdata.keep(above if c.name == name else c for c in microdata.columns)
+    return microdata
+
+
+def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
+    """The `l`, `t`, `delta`, `alpha` and `ke` that the groups have in a sensitive attribute.
+
+    `delta` is None where a group lacks a value that others have.
+    """
+    anonymity = KEAnonymity(k=1, e=Decimal(0), sensitive=name)
+    return {
+        "l": diversity(groups, name),
+        "t": {
+            distance: _closeness(groups, name, distance)
+            for distance in DISTANCES
+            if distance != "hierarchical" or groups.of(name).ancestors is not None
+        },
+        "delta": _observed(DeltaDisclosure(delta=Decimal(1), sensitive=name), groups, "delta"),
+        "alpha": _observed(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
+        "ke": {"k": anonymity.distinct(groups), "e": _observed(anonymity, groups, "e")},
+    }
+
+
+def diversity(groups: Groups, name: str) -> dict[str, Any]:
+    """The `l` of groups in a sensitive attribute, in each of the model's readings."""
+    distinct = _observed(DistinctLDiversity(l=1, sensitive=name), groups, "l")
+    return {
+        "distinct": distinct,
+        "entropy": _entropy(groups, name),
+        "recursive_c": {
+            str(rank): _observed(
+                RecursiveLDiversity(l=rank, c=Decimal(1), sensitive=name), groups, "c"
+            )
+            for rank in _RANKS
+            if rank <= max(3, distinct or 0)
+        },
+    }
+
+
+def _entropy(groups: Groups, name: str) -> float | None:
+    """The smallest exp(entropy) of a group, not rounded."""
+    scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
+    return float(scores.min()) if len(scores) else None
+
+
+def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
+    return _observed(TCloseness(t=Decimal(1), distance=distance, sensitive=name), groups, "t")
+
+
+def _observed(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
+    """The value of a model's parameter that groups have, as a number of JSON; None if infinite."""
+    value: Number = model.check(groups).observed[parameter]
+    if value is None or isinstance(value, int):
+        return value
+    if value == inf:
+        return None
+    return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
 def measure(

@@ -1,11 +1,15 @@
-"""How one stage hands its work to the next: a private directory with Parquet and a little JSON."""
+"""How one stage hands its work to the next, and the documents that it leaves beside.
+
+They are counts, and private all the same.
+"""
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
@@ -13,6 +17,16 @@ from sfumato.tasks.schema.files import read_json
 
 CHOICE = "choice"
 """What was chosen for the line, with the scores of all candidates, in the stage that it was of."""
+Judged = Literal["release", "source", "composition", "attacks"]
+_FOLDERS: Mapping[Judged, str] = {
+    "release": "great-expectations",
+    "source": "great-expectations-source",
+    "composition": "great-expectations-composition",
+    "attacks": "great-expectations-attacks",
+}
+_KEPT = "great-expectations"
+_PAGE = "data-docs/index.html"
+_TUTORIAL = shutil.ignore_patterns("*.gif")  # films of how Data Docs are used: nine tenths of them
 
 
 def new_stage(run: Path, name: str) -> Path:
@@ -35,3 +49,32 @@ def write_private_list(place: Path, head: Sequence[str], rows: Iterable[Sequence
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])
     write_atomically(place, text.getvalue().encode())
+
+
+def gate_documents(place: Path, of: Judged = "release") -> Path:
+    """The private directory for documents of what is judged, in a run or a candidate."""
+    return private_directory(place / _FOLDERS[of])
+
+
+def move_documents(candidate: Path) -> None:
+    """Put what was written of a run's candidate into the candidate, which outlives the run."""
+    for folder in _FOLDERS.values():
+        if (candidate.parent / folder).is_dir() and not (candidate / folder).exists():
+            (candidate.parent / folder).rename(candidate / folder)
+
+
+def keep_documents(candidate: Path, reports: Path) -> Path | None:
+    """Keep what was written of a candidate in the reports of the version that was made of it.
+
+    Returns:
+        The first page on what was published; None where there is none.
+    """
+    kept = private_directory(reports / _KEPT)
+    for of, folder in _FOLDERS.items():
+        for place in (candidate / folder, candidate.parent / folder):
+            if place.is_dir():
+                target = private_directory(kept / of)
+                shutil.copytree(place, target, symlinks=True, ignore=_TUTORIAL, dirs_exist_ok=True)
+                break
+    page = kept / "release" / _PAGE
+    return page if page.exists() else None

@@ -13,7 +13,7 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.rules import candidates
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.candidates.wished import WishedTerms
 from sfumato.tasks.private.frozen import CHOICES, keep_choice, read_choice
 from sfumato.tasks.publication.publish import Published
 from tests.release.small import SPEC, Small, people

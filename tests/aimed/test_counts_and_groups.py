@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.candidates.choice.choose import choose
-from sfumato.tasks.candidates.choice.drawn import drawn_queries
-from sfumato.tasks.candidates.choice.scores import score_rows
-from sfumato.tasks.candidates.choice.wished import Choosing
+from sfumato.tasks.candidates.choosing import choose
+from sfumato.tasks.candidates.scores import drawn_queries, score_rows
+from sfumato.tasks.candidates.wished import Choosing
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.aimed.parameters import CountsAim, GroupByAim, HybridParameters
 from sfumato.tasks.partitions.aimed.queries import queries_of, row_in_units

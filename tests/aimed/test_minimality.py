@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.candidates.choice.choose import choose
-from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
+from sfumato.tasks.candidates.choosing import choose
+from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, dealt, hybrid, within
 from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell

@@ -13,8 +13,8 @@ from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.approval.held import read_held
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.approval.reviewers import trust_reviewer
-from sfumato.tasks.authorship.secret import PASSPHRASE, generate
 from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.verification.signing_keys import PASSPHRASE, generate
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.small import Small, people
 

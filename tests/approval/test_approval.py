@@ -8,12 +8,12 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.approval import gate, publication
 from sfumato.tasks.approval.decisions import decide, read_text
 from sfumato.tasks.approval.reviewers import reviewers_file
-from sfumato.tasks.authorship.secret import open_signer, signing_key
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.verification.signing_keys import open_signer, signing_key
 
 AFTER = datetime.now(UTC) + timedelta(days=400)
 

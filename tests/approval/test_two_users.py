@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.fork_server import ForkServer
 from tests.release.small import Small, people
 

@@ -16,6 +16,7 @@ from sfumato.expectations.models.l_diversity.distinct import DistinctLDiversity
 from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
 from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small_range
 from sfumato.tasks.attacks.learning import definetti, fitting
+from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.split.parameters import SplitParameters
@@ -23,7 +24,6 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.trials.trial import run_trial
 
 QUASI = ("a", "b", "c")
 SCHEMA = {

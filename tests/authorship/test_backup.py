@@ -7,9 +7,8 @@ import tarfile
 
 import pytest
 
-from sfumato.tasks.authorship.backup import backup_keys
-from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.private.backup import pack
+from sfumato.tasks.verification.signing_keys import PASSPHRASE, backup_keys, open_signer
 
 
 @pytest.fixture(autouse=True)

@@ -22,10 +22,9 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.candidates.choice.choose import choose
-from sfumato.tasks.candidates.choice.drawn import drawn_queries
-from sfumato.tasks.candidates.choice.scores import score_rows
-from sfumato.tasks.candidates.choice.wished import Choice, Choosing, WishedTerms
+from sfumato.tasks.candidates.choosing import choose
+from sfumato.tasks.candidates.scores import drawn_queries, score_rows
+from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.aimed.queries import queries_of

@@ -5,9 +5,9 @@ import pytest
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.comparison.alternative import TriedOutcome
-from sfumato.tasks.comparison.paired import PairedQuery
-from sfumato.tasks.comparison.recommend import rank, recommend
+from sfumato.tasks.choose.alternative import TriedOutcome
+from sfumato.tasks.choose.paired import PairedQuery
+from sfumato.tasks.choose.recommend import rank, recommend
 from sfumato.tasks.experiments.pages.files import write_files
 from sfumato.tasks.experiments.protocol.points import Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.parts.sources import source as reading
+from sfumato.tasks.parts import divide as reading
 from sfumato.tasks.private.frozen import read_frozen, shift_key
 from sfumato.tasks.private.source_rows import compare_rows
 from sfumato.tasks.publication.check import check

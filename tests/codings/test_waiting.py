@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.private.frozen import CODINGS, FrozenCodings, freeze, read_frozen
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.approval.conftest import Reviewed
 from tests.codings.stays import Stays, stays
 from tests.codings.test_release import threshold

@@ -21,11 +21,11 @@ from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.recommended import write_recommended
 from sfumato.flows.choice.sweep import read_sweep
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.comparison import paired
-from sfumato.tasks.comparison import run as running
-from sfumato.tasks.comparison.alternative import TriedOutcome
-from sfumato.tasks.comparison.picked import _by_groups
-from sfumato.tasks.comparison.recommend import rank, recommend
+from sfumato.tasks.choose import comparison as running
+from sfumato.tasks.choose import paired
+from sfumato.tasks.choose.alternative import TriedOutcome
+from sfumato.tasks.choose.paired import _by_groups
+from sfumato.tasks.choose.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch

@@ -423,7 +423,7 @@ def test_an_analyst_reads_the_copy(with_versions, store, tmp_path, capsys):
 
 
 def test_a_signature_that_came_later_is_copied(with_versions, store, call, monkeypatch):
-    from sfumato.tasks.authorship.secret import PASSPHRASE
+    from sfumato.tasks.verification.signing_keys import PASSPHRASE
 
     line = with_versions(1)
     bring(line, store)

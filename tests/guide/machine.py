@@ -11,7 +11,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 
 from sfumato.flows.life.lines import back_up
 from sfumato.tasks.approval.reviewers import trust_reviewer
-from sfumato.tasks.authorship.secret import PASSPHRASE, generate
+from sfumato.tasks.verification.signing_keys import PASSPHRASE, generate
 from tests.fork_server import ROOT, ForkServer
 from tests.guide.page import Told
 from tests.guide.shell import PageShell, Ran

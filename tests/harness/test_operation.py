@@ -10,9 +10,9 @@ import pytest
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.outcomes import identify
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.harness.lines import released, write_line, write_lines
 from tests.harness.machine import Machine, wait_for
 from tests.harness.pictures import picture_folder, take_pictures

@@ -21,22 +21,22 @@ _LIBRARIES = re.compile(
 _OWN = {  # files that a run of ours wrote in its own private directory, which nobody else may open
     "tasks/arrays/at_rest.py": "stages",
     "tasks/candidates/remember.py": "the names of a stage",
-    "tasks/drafts/content.py": "a stage",
+    "tasks/choose/draft.py": "a stage",
     "tasks/experiments/data/adult.py": "the one data set that comes along",
     "tasks/microdata/inferred_table.py": "files that `source_files` listed, and open files",
     "tasks/microdata/readers/delimited.py": "open files",
-    "tasks/parts/continued/people.py": "scratch files",
-    "tasks/parts/continued/shown.py": "a stage",
+    "tasks/parts/continued.py": "scratch files",
+    "tasks/parts/continued.py": "a stage",
     "tasks/parts/cuts.py": "a stage",
     "tasks/parts/identity.py": "scratch files",
     "tasks/parts/original.py": "a stage",
     "tasks/parts/strata.py": "a stage",
-    "tasks/parts/together/values.py": "scratch files",
+    "tasks/parts/together.py": "scratch files",
     "tasks/parts/validate.py": "a stage",
     "tasks/private/people/maps_of_parts.py": "scratch files",
     "tasks/stages/deidentify.py": "a stage",
     "tasks/stages/validate.py": "a stage",
-    "tasks/trials/trial.py": "a stage",
+    "tasks/choose/trial.py": "a stage",
 }
 
 

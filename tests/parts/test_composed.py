@@ -11,7 +11,9 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
-from sfumato.tasks.parts.continued import continuation, people, shown
+from sfumato.tasks.parts import continued
+from sfumato.tasks.parts import continued as people
+from sfumato.tasks.parts import continued as shown
 from sfumato.tasks.private.line import suppressed_rows
 from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.maps_of_parts import MapInParts
@@ -149,8 +151,8 @@ def test_people_in_two_parts_are_refused_by_the_gate(line, monkeypatch):
     line.publish()
     line.people[3]["year"] = 2021
     line.people |= {n: line.person(n, year=2021, job=f"job {n % 3 + 1}") for n in (900, 901)}
-    real = continuation.people_out
-    monkeypatch.setattr(continuation, "people_out", lambda place, part: real(place, part)[:0])
+    real = continued.people_out
+    monkeypatch.setattr(continued, "people_out", lambda place, part: real(place, part)[:0])
     with pytest.raises(PromiseError, match="1 people have slots in two parts"):
         line.publish()
     assert len(line.versions) == 1
@@ -180,8 +182,8 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
         found = real(goes_on, part)
         return type(found)(None, found.out, found.predecessor, found.made_after)
 
-    real = continuation.PartContinuation.before
-    monkeypatch.setattr(continuation.PartContinuation, "before", forgetting)
+    real = continued.PartContinuation.before
+    monkeypatch.setattr(continued.PartContinuation, "before", forgetting)
     with pytest.raises(PromiseError, match="versions: composed is broken"):
         line.publish()
 
@@ -189,13 +191,13 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
 def test_a_part_that_does_not_say_what_it_continues_is_refused(line, monkeypatch):
     line.publish()
     line.move()
-    real = continuation.PartContinuation.before
+    real = continued.PartContinuation.before
 
     def silent(goes_on, part):
         found = real(goes_on, part)
         return type(found)(found.slots, found.out, None, found.made_after)
 
-    monkeypatch.setattr(continuation.PartContinuation, "before", silent)
+    monkeypatch.setattr(continued.PartContinuation, "before", silent)
     with pytest.raises(PromiseError, match="does not continue the part of the version before"):
         line.publish()
 
@@ -287,8 +289,8 @@ def test_slots_of_a_part_that_is_not_shown_stay_in_their_hands(line, monkeypatch
 def test_names_and_slots_need_room_on_disk(line, monkeypatch):
     line.write()
     usage = type("Usage", (), {"free": 10**9})
-    monkeypatch.setattr("sfumato.tasks.parts.sources.room.shutil.disk_usage", lambda _: usage)
-    monkeypatch.setattr("sfumato.tasks.parts.sources.room._NAMED", 10**8)
+    monkeypatch.setattr("sfumato.tasks.parts.divide.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("sfumato.tasks.parts.divide._NAMED", 10**8)
     with pytest.raises(InputError, match=r"parts may need 15\.0 GB there, and 1\.0 GB are free"):
         line.publish()
 

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.parts.grids import Histogram, grids
+from sfumato.tasks.parts.cuts import Histogram, grids
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from tests.parts.divided import SPEC, visits
 

@@ -182,8 +182,8 @@ def test_specs_are_refused_with_the_reason(divided, kind):
 
 
 def test_a_value_that_is_none_is_named_by_its_place(divided, monkeypatch):
-    monkeypatch.setattr("sfumato.tasks.parts.sources.source.AT_ONCE", 100)
-    monkeypatch.setattr("sfumato.tasks.parts.sources.source.read_chunks.__defaults__", (100,))
+    monkeypatch.setattr("sfumato.tasks.parts.divide.AT_ONCE", 100)
+    monkeypatch.setattr("sfumato.tasks.parts.divide.read_chunks.__defaults__", (100,))
     rows = visits()
     place = rows.column_names.index("age")
     ages = rows["age"].to_pylist()
@@ -259,7 +259,7 @@ def test_too_many_strata_are_refused_before_all_are_written(divided, monkeypatch
 def test_a_full_disk_is_told_before_anything_is_written(divided, monkeypatch):
     divided.write(visits())
     usage = type("Usage", (), {"free": 10})
-    monkeypatch.setattr("sfumato.tasks.parts.sources.room.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("sfumato.tasks.parts.divide.shutil.disk_usage", lambda _: usage)
     with pytest.raises(InputError, match=r"parts may need 0\.0 GB there, and 0\.0 GB are free"):
         divided.publish("one")
     assert not (divided.folder / "one" / "deidentified").exists()

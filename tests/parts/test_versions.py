@@ -52,7 +52,7 @@ def test_people_are_in_one_version_alone(divided):
 
 
 def test_somebody_twice_is_refused_across_files(divided, monkeypatch):
-    monkeypatch.setattr("sfumato.tasks.parts.sources.source.read_chunks.__defaults__", (100,))
+    monkeypatch.setattr("sfumato.tasks.parts.divide.read_chunks.__defaults__", (100,))
     rows = visits()
     people = rows["person"].to_pylist()
     people[-1] = people[0]

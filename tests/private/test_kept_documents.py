@@ -1,7 +1,7 @@
 """Documents of what was judged, kept for a version."""
 
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.stages.documents import keep_documents
+from sfumato.tasks.stages.stage import keep_documents
 
 
 def test_what_a_link_leads_to_is_not_kept(tmp_path):

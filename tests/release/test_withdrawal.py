@@ -8,7 +8,6 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, restore
-from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, Tombstone, read_tombstone
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines import tombstones as exchanges
@@ -21,6 +20,7 @@ from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw, withdraw_after_evaluation
+from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.corpus.lines import PASSPHRASE as CORPUS_PASSPHRASE
 from tests.corpus.lines import frozen_lines
 from tests.parts.divided import Divided, visits

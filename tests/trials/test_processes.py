@@ -12,7 +12,7 @@ from pathlib import Path
 def test_processes_end_with_the_one_that_started_them(tmp_path):
     told = (
         "import os\n"
-        "from sfumato.tasks.trials.processes import worker_processes\n"
+        "from sfumato.tasks.choose.trial import worker_processes\n"
         "if __name__ == '__main__':\n"
         "    with worker_processes(1) as pool:\n"
         "        print(pool.submit(os.getpid).result(), flush=True)\n"

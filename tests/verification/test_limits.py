@@ -14,7 +14,8 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.verification import limits, pages
+from sfumato.tasks.verification import limits
+from sfumato.tasks.verification import limits as pages
 from sfumato.tasks.verification.limits import Extent, ReadLimits, extent_within, read_limits
 from tests.release.forge import reseal
 

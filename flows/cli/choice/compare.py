@@ -13,7 +13,7 @@ from sfumato.tasks.schema.files import read_text
 
 if TYPE_CHECKING:
     from sfumato.flows.choice.compare import Compared
-    from sfumato.tasks.comparison.alternative import TriedOutcome
+    from sfumato.tasks.choose.alternative import TriedOutcome
 
 _SHOWN = 10
 

@@ -12,9 +12,8 @@ from sfumato.flows.cli.options import Told, as_document, with_document, with_doc
 from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
-    from sfumato.tasks.authorship.keys import PublicKey
-    from sfumato.tasks.authorship.secret import Signer
-    from sfumato.tasks.authorship.trust import Trust
+    from sfumato.tasks.verification.signing_keys import PublicKey, Signer
+    from sfumato.tasks.verification.trust import Trust
 
 _NAME = click.argument("name")
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -38,7 +37,7 @@ def keys() -> None:
 def generate(name: str) -> Told:
     """Draw a signing key called NAME (in a spec, publish.signed-by)."""
     from sfumato.flows.passphrases import passphrases
-    from sfumato.tasks.authorship.secret import generate as draw
+    from sfumato.tasks.verification.signing_keys import generate as draw
 
     with passphrases(os.environ):
         key = draw(_work(), name)
@@ -77,7 +76,7 @@ def restore(file: Path) -> Iterator[Told]:
 @click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
 def export(name: str) -> None:
     """Print the public key of NAME, for readers."""
-    from sfumato.tasks.authorship.secret import public_key
+    from sfumato.tasks.verification.signing_keys import public_key
 
     echo_json(public_key(_key(name)).model_dump())
 
@@ -93,7 +92,7 @@ def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator
     From then on releases of the line are refused unless one of these keys, or one that took its
     place, signed them.
     """
-    from sfumato.tasks.authorship.trusting import trust_offered
+    from sfumato.tasks.verification.trust import trust_offered
 
     for line, key in trust_offered(place, pattern, fingerprint, os.environ):
         yield {"line": line, "key": str(key)}, f"{line}: {key}"
@@ -103,8 +102,8 @@ def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator
 @as_document
 def list_(as_json: bool) -> None:
     """List own signing keys, and those trusted of others."""
-    from sfumato.tasks.authorship.secret import own_keys
-    from sfumato.tasks.authorship.trust import read_trust
+    from sfumato.tasks.verification.signing_keys import own_keys
+    from sfumato.tasks.verification.trust import read_trust
 
     trust = read_trust(os.environ)
     if as_json:
@@ -149,7 +148,7 @@ def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Told]:
 @with_documents("lines")
 def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Told]:
     """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
-    from sfumato.tasks.authorship.offers import rotate as publish_rotation
+    from sfumato.tasks.verification.offered_keys import rotate as publish_rotation
 
     signer, successor = _signer(old), _public(new)
     for line in lines:
@@ -166,7 +165,7 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Told]:
 @with_documents("lines")
 def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Told]:
     """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
-    from sfumato.tasks.authorship.offers import revoke as publish_revocation
+    from sfumato.tasks.verification.offered_keys import revoke as publish_revocation
 
     signer = _signer(by or name)
     for line in lines:
@@ -186,7 +185,7 @@ def _deliver(line: Path) -> None:
 
 def _signer(name: str) -> "Signer":
     from sfumato.flows.passphrases import passphrases
-    from sfumato.tasks.authorship.secret import open_signer
+    from sfumato.tasks.verification.signing_keys import open_signer
 
     with passphrases(os.environ):
         return open_signer(_key(name))
@@ -194,19 +193,19 @@ def _signer(name: str) -> "Signer":
 
 def _offered(line: Path, name: str) -> "PublicKey":
     """The key of that name that a line offers: its own file may be lost."""
-    from sfumato.tasks.authorship.offers import offered_key
+    from sfumato.tasks.verification.offered_keys import offered_key
 
     return offered_key(line, name)
 
 
 def _public(name: str) -> "PublicKey":
-    from sfumato.tasks.authorship.secret import public_key
+    from sfumato.tasks.verification.signing_keys import public_key
 
     return public_key(_key(name))
 
 
 def _key(name: str) -> Path:
-    from sfumato.tasks.authorship.secret import signing_key
+    from sfumato.tasks.verification.signing_keys import signing_key
 
     return signing_key(_work(), name)
 

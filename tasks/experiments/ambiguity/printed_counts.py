@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sfumato.tasks.choose.trial import Trial
 from sfumato.tasks.experiments.ambiguity.setting import ALPHA, ERROR, Y_AXIS, CountScale, greedy
 from sfumato.tasks.experiments.as_printed.ambiguous_counts import printed_count
 from sfumato.tasks.experiments.data.census_people import census_people
@@ -16,7 +17,6 @@ from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.trials.trial import Trial
 
 _PRINTED, _MENDED = "as printed", "multiplied"
 

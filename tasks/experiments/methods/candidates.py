@@ -6,6 +6,7 @@ from secrets import token_hex
 from typing import Any
 
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.choose.trial import Trial, run_trial
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -17,7 +18,6 @@ from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.trials.trial import Trial, run_trial
 
 
 @dataclass(frozen=True)

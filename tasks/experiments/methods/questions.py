@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
+from sfumato.tasks.choose.trial import Trial
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
@@ -14,7 +15,6 @@ from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parse import literal
-from sfumato.tasks.trials.trial import Trial
 
 
 @dataclass(frozen=True)

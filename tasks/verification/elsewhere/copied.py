@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.tasks.authorship.offers import KEYS_FILE
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.microdata.notation.address import local_path, scheme_of
@@ -28,6 +27,7 @@ from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
 from sfumato.tasks.verification.elsewhere.registry import PLACES
 from sfumato.tasks.verification.integrity import listed_files
+from sfumato.tasks.verification.offered_keys import KEYS_FILE
 from sfumato.tasks.verification.record import cache_directory
 
 GIGABYTES = 4.0

@@ -1,0 +1,111 @@
+"""Terms of which a part is to be chosen, what may be chosen, and what a line chose once."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.partitions.aimed.parameters import Aims
+from sfumato.tasks.partitions.of_line import DeclaredPartition
+from sfumato.tasks.partitions.wish import PartitionWish
+from sfumato.tasks.private.frozen import read_choice
+from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.strata import HierarchyLevel, Stratum
+
+_SAID = {"name", "title", "formats", "csv"}
+"""What is said in a release's terms, and decides nothing of its groups."""
+
+
+class Choice(BaseModel):
+    """A partition with its strata and the form that shows it, as a release declares them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partition: DeclaredPartition
+    strata: tuple[Stratum, ...]
+    form: FormChoice
+
+
+class WishedTerms(Terms):
+    """Terms whose partition is yet to be chosen: no release declares them.
+
+    Attributes:
+        partition: the wish.
+        by_level: by their names, columns as they would be declared were strata levels of their
+            hierarchies. Nothing is known of terms by them.
+    """
+
+    partition: PartitionWish
+    by_level: Mapping[str, DeclaredColumn] = Field(default={}, exclude=True)
+
+    @property
+    def all_hierarchies(self) -> dict[str, HierarchyRule]:
+        """The hierarchies that are declared, and those of which strata may be levels."""
+        known = {name: one.hierarchy for name, one in self.by_level.items() if one.hierarchy}
+        return {**known, **self.hierarchies}
+
+    @property
+    def wish(self) -> str:
+        """The SHA-256 of what decides, which tells the wish from others.
+
+        Words, and how tables are written, choose nothing.
+        """
+        columns = {
+            name: column.model_copy(update={"unprotected": None})
+            for name, column in self.columns.items()
+        }
+        silent = self.model_copy(update={"columns": columns})
+        decides = set(Terms.model_fields) - _SAID
+        terms = silent.model_dump(mode="json", by_alias=True, include=decides)
+        return hashlib.sha256(canonical_json(terms)).hexdigest()
+
+    def as_chosen(self, choice: Choice | Mapping[str, Any]) -> Terms:
+        """The terms that a release declares."""
+        chosen = Choice.model_validate(choice)
+        kept = {name: getattr(self, name) for name in Terms.model_fields}
+        made = {name: getattr(chosen, name) for name in Choice.model_fields}
+        levels = {one.column for one in chosen.strata if isinstance(one, HierarchyLevel)}
+        more = {name: column for name, column in self.by_level.items() if name in levels}
+        return Terms(**{**kept, **made, "columns": {**self.columns, **more}})
+
+
+class Choosing(BaseModel):
+    """What may be chosen, and by which queries.
+
+    Attributes:
+        candidates: what goes with the rest of the spec, the plainest first.
+        aims: the families of queries.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    candidates: Sequence[Choice]
+    aims: Aims
+
+
+def frozen_terms(terms: Terms, line: Path) -> Terms:
+    """The terms as the line's state has them chosen; as they are where nothing is to be chosen.
+
+    Args:
+        terms: of a spec.
+        line: the line's private directory.
+    """
+    if not isinstance(terms, WishedTerms):
+        return terms
+    known = frozen_choice(terms, line)
+    return terms if known is None else terms.as_chosen(known)
+
+
+def frozen_choice(terms: WishedTerms, line: Path) -> Mapping[str, Any] | None:
+    """What the line's state has chosen for a wish, None where nothing was.
+
+    Earlier software kept it by the digest of all terms, their title among them.
+    """
+    known = read_choice(line, terms.wish)
+    return read_choice(line, terms.digest()) if known is None else known

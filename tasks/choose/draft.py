@@ -1,0 +1,190 @@
+"""What a release would be: the line copied, the draft's content, and risk before and after.
+
+What a draft is made of belongs here; whatever could reach the line or the public place does not.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
+from sfumato.tasks.attacks.declared import Bar
+from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.choose.left_out import RemovedRows, absent_shares, rows_left_out
+from sfumato.tasks.declaration.assessment import Assessment
+from sfumato.tasks.declaration.utility import utility
+from sfumato.tasks.lines.line import Line
+from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.partitions.continued.absence import Absence
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.state import STATE
+from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.report.steward.draft import DraftContent
+from sfumato.tasks.stages.anonymize import ABSENCES, SUPPRESSED
+from sfumato.tasks.stages.stage import read_note
+
+_NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", ".*")
+
+
+def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict[str, Any]]:
+    """How many rows stand alone or nearly so, by what an attacker knows of people.
+
+    Where quasi-identifiers are published as they are, nothing of this changes: who is in the table
+    can be told as before, and what is hidden is which value is whose.
+
+    Args:
+        table: the rows that were to be published.
+        assessment: of the candidate.
+    """
+    declared = assessment.declared
+    before = risk(groups_of(table, declared.named("quasi-identifier"), []))
+    after = risk(assessment.groups.of_all()) if declared.recoded else before
+    return compare_risks(before, after)
+
+
+def compare_risks(before: Risk | None, after: Risk | None) -> list[dict[str, Any]]:
+    """Measures of risk side by side; none where there are no rows."""
+    if before is None or after is None:
+        return []
+    now = _shares(after)
+    return [
+        {"measure": measure, "before": share, "after": now[measure]}
+        for measure, share in _shares(before).items()
+    ]
+
+
+def _shares(found: Risk) -> dict[str, float]:
+    """The measures by their names, as shares of the rows."""
+    small = {f"in groups of fewer than {size}": n / found.rows for size, n in found.smaller.items()}
+    return {
+        "alone with its quasi-identifiers": found.alone / found.rows,
+        **small,
+        "prosecutor risk, highest": float(found.highest),
+        "prosecutor risk, average": float(found.average),
+    }
+
+
+def draft_content(
+    kept: Path,
+    candidate: Path,
+    assessment: Assessment,
+    removed: RemovedRows,
+    measured: MeasuredBounds,
+    bars: Mapping[str, Bar],
+    *,
+    refuses: bool = False,
+) -> DraftContent:
+    """What is told of a draft.
+
+    Args:
+        kept: the stage of the de-identified rows.
+        candidate: that of the candidate.
+        assessment: of the candidate's files.
+        removed: the rows that were removed before.
+        measured: how accurate its answers are.
+        bars: on attacks, of the spec.
+        refuses: whether a release that misses its goal is refused.
+    """
+    shown, follows = load(kept), line_of(assessment.declared.partition) is not None
+    absences = _absences(candidate, follows=follows)
+    gone = rows_left_out(removed, shown, absences, follows=follows)
+    people = shown if absences is None else without_suppressed(shown, absences > 0)
+    counts = assessment.declared.rows.model_dump(mode="json")
+    declared = assessment.declared
+    targets = targets_of(declared, assessment.tables, people, assessment.whose)
+    missed = missed_goal(measured.useful.missed, refuses=refuses)
+    return DraftContent(
+        rows={name: number for name, number in counts.items() if number},
+        promises=assessment.observed(),
+        risk=risk_before_and_after(shown, assessment),
+        attacks={
+            name: [score.document() for score in scores]
+            for name, scores in attack_release(targets).items()
+        },
+        lost=_lost(candidate, assessment),
+        accuracy=measured.public,
+        why=gone.counts(),
+        who=absent_shares(shown, absences),
+        left_out=gone.csv(),
+        warnings=[*measured.useful.warnings, *missed, *missed_bars(judge_bars(bars, targets))],
+    )
+
+
+def missed_goal(goal: str, *, refuses: bool) -> list[str]:
+    """What is said of a goal that is missed."""
+    follows = "a release would be refused" if refuses else "a release would be below-goal"
+    return [f"{goal}: {follows} (evaluate.require)"] if goal else []
+
+
+def missed_bars(judged: Sequence[JudgedBar]) -> list[str]:
+    """What is said of bars that are not kept."""
+    follows = {True: "a release would be refused", False: "a release would warn"}
+    return [f"beyond {one.words}: {follows[one.refuses]}" for one in judged if not one.kept]
+
+
+def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:
+    """The measures of what is lost: of labels, and what the owner alone knows."""
+    facts = read_note(candidate, "facts")
+    known = {name: value for name, value in facts.items() if isinstance(value, int | float)}
+    sizes = assessment.groups.of_all().live
+    found = utility(assessment.tables, assessment.declared, sizes)
+    if found is None:
+        return known
+    told = {name: value for name, value in vars(found).items() if value}
+    return {**{n: v if isinstance(v, int) else float(v) for n, v in told.items()}, **known}
+
+
+def _absences(candidate: Path, *, follows: bool) -> np.ndarray | None:
+    """Why rows are absent (int8, in canonical order), None where none is."""
+    suppressed, why = candidate / SUPPRESSED, candidate / ABSENCES
+    if why.exists():
+        return np.asarray(np.load(why))
+    if not suppressed.exists():
+        return None
+    only = Absence.WAITING if follows else Absence.SUPPRESSED
+    return np.where(np.load(suppressed), only, Absence.NONE).astype(np.int8)
+
+
+@contextmanager
+def line_apart(line: Line, place: Path) -> Iterator[Line]:
+    """A line whose private state is a copy in a private directory, for as long as it is needed.
+
+    What draws keys, where a line has none yet, draws them there. The other lines that have a
+    version are copied, too: who is in both is refused here as it is by a release.
+
+    Args:
+        line: whose state is copied.
+        place: the directory in which the copy is.
+    """
+    work = private_directory(place / "work")
+    copied = private_directory(work / line.name)
+    with state_lock(line.private):
+        others = sorted(path.parent.name for path in line.work.glob(f"*/{STATE}"))
+        for name in dict.fromkeys((PEOPLE, line.name, *filter(None, [line.groups]), *others)):
+            if (line.work / name).is_dir():
+                shutil.copytree(
+                    line.work / name, work / name, ignore=_NOT_STATE, dirs_exist_ok=True
+                )
+    try:
+        yield replace(line, private=copied)
+    finally:
+        shutil.rmtree(work)
+        _leave_no_directory(line.private)
+
+
+def _leave_no_directory(private: Path) -> None:
+    """Remove the private directory of a line that was never released."""
+    if {path.name for path in private.iterdir()} <= {".publishing"}:
+        with suppress(OSError):
+            (private / ".publishing").unlink(missing_ok=True)
+            private.rmdir()

@@ -1,0 +1,315 @@
+"""Paired queries: drawn once of a table, stored as SQL, and asked of every candidate alike.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+Where quasi-identifiers are shown as they are, it is known how many rows of each group are picked;
+where labels are shown, or the values of columns apart, a group is surely meant only where all its
+rows are, and of one of which some are any number may count.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from sfumato.expectations.exact import exact, is_ordered
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order, vectors
+from sfumato.tasks.query.accuracy.drawing import (
+    among,
+    between,
+    column_named,
+    draw_share,
+    end_of_window,
+    equals,
+)
+from sfumato.tasks.query.accuracy.parameters import (
+    ArbitraryWorkload,
+    CountsWorkload,
+    RangeWorkload,
+    Workload,
+)
+from sfumato.tasks.query.accuracy.truth import as_fraction, read_help
+from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
+from sfumato.tasks.query.engines.engine import Files, read_table
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.schema.files import read_bytes, read_json
+from sfumato.tasks.schema.names import GROUP_ID
+
+_FEW = 20  # values by which a GROUP BY is asked
+Ends = tuple[Fraction | None, Fraction | None]
+Picking = Callable[[np.ndarray], Ends]
+"""The bounds of an aggregate over picked rows (bool, one per row of the whole table)."""
+
+
+_LIST, _ROWS = "queries.json", "picked-rows"
+
+
+_TABLE, _PICKED = "microdata", "picked"
+
+
+@dataclass(frozen=True, eq=False)
+class PairedQuery:
+    """A query that all candidates are asked.
+
+    Attributes:
+        workload: its name, and its level, in words.
+        sql: of it.
+        selected: the rows that it picks one by one (bool), None where the SQL tells by columns.
+        aggregate: the aggregate of picked rows.
+        of: the sensitive column, None for COUNT(*).
+    """
+
+    workload: str
+    sql: str
+    selected: np.ndarray | None = None
+    aggregate: str = ""
+    of: str | None = None
+
+
+def draw_queries(
+    table: Microdata, workloads: Sequence[Workload], randomness: Randomness
+) -> list[PairedQuery]:
+    """Draw the queries of all workloads, and one by each column of few values for each aggregate.
+
+    Args:
+        table: the rows that are to be published.
+        workloads: of the spec.
+        randomness: what is drawn from.
+    """
+    drawn = [query for one in workloads for query in _DRAWERS[one.kind](one, table, randomness)]
+    asked = dict.fromkeys((one.aggregate, _sensitive(one, table)) for one in workloads)
+    return [*drawn, *(query for one in asked for query in _grouped(table, *one))]
+
+
+def _ranges(
+    workload: RangeWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Windows of a quasi-identifier, which begin at one of its values."""
+    column, of = table[workload.over], _sensitive(workload, table)
+    values = column.values.to_pylist()
+    for span in workload.spans:
+        for at in randomness(workload.queries) % np.uint64(len(values)):
+            low = values[int(at)]
+            within = between(column.name, low, end_of_window(low, span))
+            yield PairedQuery(
+                f"{workload.aggregate}({of or '*'}) by range of {column.name}, {span}",
+                _select(workload.aggregate, of, within),
+            )
+
+
+def _arbitrary(
+    workload: ArbitraryWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Random sets of vectors of quasi-identifiers that have enough rows."""
+    known, of = table.with_roles("quasi-identifier"), _sensitive(workload, table)
+    keys, _ = key(known, table.rows)
+    _, vector, size = np.unique(keys, return_inverse=True, return_counts=True)
+    names = [column_named(column.name) for column in known]
+    for level in workload.selected:
+        for number in range(workload.queries):
+            order = some_in_random_order(len(size), level, randomness)
+            enough = int(np.searchsorted(np.cumsum(size[order]), level)) + 1
+            chosen = np.zeros(len(size), dtype=bool)
+            chosen[order[:enough]] = True
+            yield PairedQuery(
+                f"{workload.aggregate}({of or '*'}) of arbitrary selections, {level}",
+                _select(workload.aggregate, of, _among_picked(names, level, number)),
+                chosen[vector],
+                workload.aggregate,
+                of,
+            )
+
+
+def _counts(
+    workload: CountsWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Counts of ranges of random quasi-identifiers, and the sensitive value of a random row."""
+    known = table.with_roles("quasi-identifier")
+    of = _sensitive(workload, table) or table.with_roles("sensitive")[0].name
+    number = min(workload.attributes, len(known))
+    for level in workload.selectivity:
+        share = (level / 100) ** (1 / max(number, 1))
+        for _ in range(workload.queries):
+            order = np.argsort(randomness(len(known)), kind="stable")[:number]
+            tests = [_share_of(known[at], share, randomness) for at in order]
+            row = int(randomness(1)[0] % np.uint64(table.rows))
+            yield PairedQuery(
+                f"count(*) by ranges and a sensitive value, {level}",
+                _select("count", None, exp.and_(_equal(table[of], row), *tests)),
+            )
+
+
+_DRAWERS: dict[str, Any] = {"range": _ranges, "arbitrary": _arbitrary, "counts": _counts}
+
+
+def _grouped(table: Microdata, aggregate: str, of: str | None) -> Iterator[PairedQuery]:
+    """The aggregate by each quasi-identifier of few values."""
+    for column in table.with_roles("quasi-identifier"):
+        if len(column.values) + column.has_null <= _FEW:
+            tree = exp.select(column_named(column.name), _call(aggregate, of)).from_(_TABLE)
+            text = tree.group_by(column_named(column.name)).sql("duckdb")
+            yield PairedQuery(f"{aggregate}({of or '*'}) by {column.name}", text)
+
+
+def _sensitive(workload: Workload, table: Microdata) -> str | None:
+    """The column that is aggregated; COUNT(*) needs none."""
+    if workload.of is None and workload.aggregate == "count":
+        return None
+    return workload.of or table.with_roles("sensitive")[0].name
+
+
+def _share_of(column: Column, share: float, randomness: Randomness) -> exp.Expr:
+    """A share of a column's values."""
+    ordered = is_ordered(column.values.type)
+    drawn = draw_share(column.values.to_pylist(), share, randomness, ordered=ordered)
+    return among(column.name, drawn, ordered=ordered)
+
+
+def _among_picked(names: Sequence[exp.Expr], level: int, number: int) -> exp.Expr:
+    """The vectors that a query picks: those of its rows in the table of picked ones."""
+    of_query = exp.and_(_equals("level", level), _equals("query", number))
+    picked = exp.select(*names).from_(_PICKED).where(of_query)
+    return exp.In(this=exp.Tuple(expressions=list(names)), query=exp.Subquery(this=picked))
+
+
+def _equals(name: str, number: int) -> exp.Expr:
+    return exp.EQ(this=exp.column(name), expression=exp.Literal.number(number))
+
+
+def _equal(column: Column, row: int) -> exp.Expr:
+    """The rows that have the value of one of them."""
+    code = int(column.codes[row])
+    return equals(column.name, None if code < 0 else column.values[code].as_py())
+
+
+def _select(aggregate: str, of: str | None, where: exp.Expr) -> str:
+    return exp.select(_call(aggregate, of)).from_(_TABLE).where(where).sql("duckdb")
+
+
+def _call(aggregate: str, of: str | None) -> exp.Expr:
+    return exp.func(aggregate, exp.Star() if of is None else column_named(of), dialect="duckdb")
+
+
+def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
+    """Keep queries in a private directory: as SQL, and beside it the rows that some pick.
+
+    The SQL of those asks a table `picked`, whose vectors are those of these rows.
+    """
+    picked = [one.selected for one in queries if one.selected is not None]
+    if picked:
+        packed = np.packbits(np.array(picked), axis=1)
+        write_atomically(place / _ROWS, packed.tobytes())
+    rows = len(picked[0]) if picked else 0
+    told = [
+        {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
+        for q in queries
+    ]
+    text = "".join(f"-- {one.workload}\n{one.sql};\n" for one in queries)
+    write_atomically(place / "queries.sql", text.encode())
+    write_atomically(place / _LIST, json.dumps({"rows": rows, "queries": told}).encode())
+
+
+def has_queries(place: Path) -> bool:
+    """Decide whether queries were kept, all of them: their list is written last."""
+    return (place / _LIST).exists()
+
+
+def load_queries(place: Path) -> list[PairedQuery]:
+    """The queries that were kept."""
+    told = read_json(place / _LIST, None)
+    picked: Iterator[np.ndarray] = iter(())
+    if told["rows"]:
+        content = np.frombuffer(read_bytes(place / _ROWS), np.uint8)
+        packed = content.reshape(-1, -(-told["rows"] // 8))
+        picked = iter(np.unpackbits(packed, axis=1, count=told["rows"]).astype(bool))
+    return [
+        PairedQuery(q["workload"], q["sql"], next(picked), q["aggregate"], q["of"])
+        if q["aggregate"]
+        else PairedQuery(q["workload"], q["sql"])
+        for q in told["queries"]
+    ]
+
+
+def pick_from(
+    declared: Declared, files: Files, table: Microdata, groups: np.ndarray, aggregate: Aggregate
+) -> Picking:
+    """How rows are picked from a candidate.
+
+    Args:
+        declared: what the candidate declares.
+        files: its tables, with the help tables.
+        table: the rows that it was made of.
+        groups: that of each row, -1 for suppressed ones (int64).
+        aggregate: over the rows that are picked.
+    """
+    if declared.form.rows_table is not None:
+        return _by_vectors(declared, files, table, aggregate)
+    return _by_groups(table, groups, aggregate)
+
+
+def _by_vectors(
+    declared: Declared, files: Files, table: Microdata, aggregate: Aggregate
+) -> Picking:
+    """Pick published rows: all that have the quasi-identifiers of a row that is picked."""
+    rows = read_table(files[relations(declared).rows])
+    group = rows[GROUP_ID].to_numpy()
+    vector, of_table = vectors(rows, declared.named("quasi-identifier"), table)
+    sensitive = aggregate.sensitive or declared.named("sensitive")[0]
+    helped = read_help(read_table(files[help_name(sensitive)]), aggregate.kind)
+
+    def pick(picked: np.ndarray) -> Ends:
+        chosen = np.zeros(int(vector.max(initial=-1)) + 2, dtype=bool)
+        chosen[of_table[picked]] = True
+        chosen[-1] = False  # vectors that are not published
+        return helped.bounds(np.bincount(group[chosen[vector]], minlength=len(helped.start)))
+
+    return pick
+
+
+def _by_groups(table: Microdata, groups: np.ndarray, aggregate: Aggregate) -> Picking:
+    """Pick groups, as a whole or any number of their rows."""
+    shown = groups >= 0
+    group, sizes = groups[shown], np.bincount(groups[shown])
+    column = None if aggregate.sensitive is None else table[aggregate.sensitive]
+    codes = np.zeros(len(group), np.int64) if column is None else column.codes[shown]
+
+    def pick(picked: np.ndarray) -> Ends:
+        hits = np.bincount(group[picked[shown]], minlength=len(sizes))
+        sure, maybe = (hits == sizes) & (hits > 0), (hits > 0) & (hits < sizes)
+        if aggregate.kind.counts_rows or column is None:
+            return Fraction(int(sizes[sure].sum())), Fraction(int(sizes[hits > 0].sum()))
+        surely, possibly = (_counts_of_picked(column, codes[one[group]]) for one in (sure, maybe))
+        return _ends(aggregate, column, Counting(surely, possibly))
+
+    return pick
+
+
+def _counts_of_picked(column: Column, codes: np.ndarray) -> np.ndarray:
+    return np.bincount(codes, minlength=len(column.values))
+
+
+def _ends(aggregate: Aggregate, column: Column, counting: Counting) -> Ends:
+    if not counting.all.any():
+        return None, None
+    values, name = column.values, column.name
+    counted = CountedValues(
+        values=values.to_pylist(),
+        exact=lambda: exact(values, name),
+        low=counting,
+        high=counting,
+        whole=False,
+        expected=None,
+        expected_rows=float("nan"),
+    )
+    found = aggregate.bounds_over(counted)
+    return as_fraction(found.lower), as_fraction(found.upper)

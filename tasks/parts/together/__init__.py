@@ -1,1 +1,0 @@
-"""What is known of all parts before any of them is made."""

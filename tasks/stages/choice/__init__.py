@@ -1,1 +1,0 @@
-"""The stage at which what a spec leaves open is chosen."""

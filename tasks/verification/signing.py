@@ -1,0 +1,169 @@
+"""Signatures of releases and of withdrawals: Ed25519 over statements of one kind each.
+
+It signs the manifest's digest, which vouches for every other file.
+
+A version stays withdrawn whoever says so: its files are gone. The signature tells readers that the
+day and the reason are the publisher's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL_SIGNATURE, Tombstone
+from sfumato.tasks.declaration.opened import SIGNATURE
+from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.verification.offered_keys import read_offers
+from sfumato.tasks.verification.signing_keys import (
+    PublicKey,
+    Signed,
+    Signer,
+    Strict,
+    fingerprint,
+    statement,
+    verifies,
+)
+from sfumato.tasks.verification.trust import Trust, read_trust, trust_file
+
+_KIND = "withdrawal"
+
+
+class Signature(Strict):
+    """The content of the file."""
+
+    format: Literal[1] = 1
+    key: PublicKey
+    signature: Signed
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who signed a release, in words, and whether the reader trusts them."""
+
+    words: str
+    trusted: bool
+
+
+def sign_release(directory: Path, digest: str, signer: Signer) -> None:
+    """Sign a release that is not yet published."""
+    (directory / SIGNATURE).write_bytes(signature_of(digest, signer))
+
+
+def signature_of(digest: str, signer: Signer) -> bytes:
+    """The signature of a manifest's digest, as it is written beside the manifest."""
+    signed = Signature(key=signer.key, signature=signer.sign("release", {"digest": digest}))
+    return canonical_json(signed.model_dump(mode="json"))
+
+
+def signer_of(directory: Path, digest: str) -> PublicKey | None:
+    """The key that signed a release, trusted or not; None where it is not signed.
+
+    Raises:
+        PromiseError: where the signature is wrong, or none.
+    """
+    found = read_signature(directory / SIGNATURE)
+    if found is None:
+        return None
+    if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
+        raise PromiseError(f"{SIGNATURE}: does not sign this release")
+    return found.key
+
+
+def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str]) -> Author:
+    """Who signed a release.
+
+    Args:
+        directory: the release; beside it lies what its line offers.
+        line: its line's name.
+        digest: of its manifest.
+        environ: the reader's, which says where the trust file is.
+
+    Raises:
+        InputError: where the trust file cannot be read.
+        PromiseError: where the signature is wrong, its key was revoked, or the reader trusts other
+            keys for the line; where the reader trusts keys for it and there is no signature.
+    """
+    trust = read_trust(environ)
+    listed = trust.of_line(line)
+    key = signer_of(directory, digest)
+    if key is None:
+        if listed:
+            raise PromiseError(
+                f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
+            )
+        return Author("not signed", trusted=False)
+    trusted = is_trusted(directory.resolve().parent, key, trust, listed)
+    name = listed.get(key.public, key)
+    if listed and not trusted:
+        raise PromiseError(
+            f"{SIGNATURE}: is by key {key}, and {trust_file(environ)} has others for {line}"
+        )
+    unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
+    return Author(f"signed by {name}{unknown}", trusted)
+
+
+def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
+    """Whether the key of a signature is a trusted one or follows one, and was not revoked.
+
+    Raises:
+        PromiseError: where it was revoked.
+    """
+    offered = read_offers(line)
+    revoked = {*trust.revoked, *(offered.revoked() if offered else ())}
+    if key.public in revoked:
+        raise PromiseError(f"{SIGNATURE}: its key {fingerprint(key.public)} was revoked")
+    following = (offered.successors(one, trust.revoked) if offered else () for one in listed)
+    return key.public in {*listed, *(one for ones in following for one in ones)}
+
+
+def read_signature(path: Path) -> Signature | None:
+    """A signature, trusted or not; None where there is no file.
+
+    Raises:
+        PromiseError: where the file is no signature.
+    """
+    try:
+        return Signature.model_validate(read_json(path))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError, OSError):
+        raise PromiseError(f"{path.name}: cannot be read as a signature") from None
+
+
+def signature_of_withdrawal(tombstone: Tombstone, signer: Signer) -> bytes:
+    """The signature of a withdrawal, as it is written beside it."""
+    signed = Signature(key=signer.key, signature=signer.sign(_KIND, _content(tombstone)))
+    return canonical_json(signed.model_dump(mode="json"))
+
+
+def author_of_withdrawal(directory: Path, tombstone: Tombstone, environ: Mapping[str, str]) -> str:
+    """Who signed a withdrawal, in words: nothing here makes the version stand again.
+
+    Args:
+        directory: the tombstone; beside it lies what its line offers.
+        tombstone: what it says.
+        environ: the reader's, which says where the trust file is.
+    """
+    try:
+        found = read_signature(directory / WITHDRAWAL_SIGNATURE)
+        if found is None:
+            return "the withdrawal is not signed"
+        message = statement(_KIND, _content(tombstone))
+        if not verifies(found.key.public, message, found.signature):
+            return "the signature of the withdrawal is wrong"
+        trust = read_trust(environ)
+        listed = trust.of_line(tombstone.line)
+        trusted = is_trusted(directory.resolve().parent, found.key, trust, listed)
+    except SfumatoError as error:
+        return f"who signed the withdrawal cannot be told: {error}"
+    unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
+    return f"the withdrawal is signed by {listed.get(found.key.public, found.key)}{unknown}"
+
+
+def _content(tombstone: Tombstone) -> dict[str, object]:
+    return tombstone.model_dump(mode="json")

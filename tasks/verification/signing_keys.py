@@ -1,0 +1,242 @@
+"""Signing keys in the work directory, wrapped under a passphrase, their public keys and backup.
+
+`cryptography` is imported where something is signed or verified, and nowhere else.
+
+    <work>/keys/<name>           the secret, wrapped, and its public key
+
+The passphrase is in the environment, or in a Prefect block that the environment names, and never a
+parameter, which others could read of a process.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.terms import LineName
+from sfumato.tasks.private.backup import pack, unpack_files
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
+from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.nesting import parse_json
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+KeyName = LineName
+Public = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Signed = Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+PASSPHRASE = "SFUMATO_SIGNING_PASSPHRASE"  # noqa: S105 - the name of a variable
+KEYS = "keys"
+_NAME = TypeAdapter(KeyName)
+
+
+class Strict(BaseModel):
+    """A part of a document about keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PublicKey(Strict):
+    """A key that verifies signatures, and what its owner calls it."""
+
+    name: KeyName
+    public: Public
+
+    def __str__(self) -> str:
+        return f"{self.name} ({fingerprint(self.public)})"
+
+
+def fingerprint(public: str) -> str:
+    """What people compare of a key: the first 128 bits of its SHA-256."""
+    return hashlib.sha256(bytes.fromhex(public)).hexdigest()[:32]
+
+
+def statement(kind: str, content: Mapping[str, Any]) -> bytes:
+    """The bytes that are signed; those of no two kinds are equal."""
+    return f"sfumato {kind}\n".encode() + canonical_json(dict(content))
+
+
+def verifies(public: str, message: bytes, signature: str) -> bool:
+    """True where the secret of this key signed the message."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+        key.verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A key whose secret was opened."""
+
+    key: PublicKey
+    secret: "Ed25519PrivateKey"
+
+    def sign(self, kind: str, content: Mapping[str, Any]) -> str:
+        """The signature of a statement."""
+        return self.secret.sign(statement(kind, content)).hex()
+
+
+def generate(work: Path, name: str, environ: Mapping[str, str] = os.environ) -> PublicKey:
+    """Draw a signing key, and keep it wrapped.
+
+    Raises:
+        SpecError: where the name is none.
+        InputError: where there is a key of that name, or the environment has no passphrase.
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    path = signing_key(work, name)
+    passphrase = passphrase_in(environ, PASSPHRASE)
+    if not passphrase:
+        raise InputError(f"{PASSPHRASE}: is not set: the key is kept under this passphrase")
+    private_directory(private_directory(work) / KEYS)
+    if path.exists():
+        raise InputError(f"{path}: there is a key of that name already")
+    secret = Ed25519PrivateKey.generate()
+    key = PublicKey(name=name, public=secret.public_key().public_bytes_raw().hex())
+    document = {**key.model_dump(), **wrap(secret.private_bytes_raw(), passphrase)}
+    write_atomically(path, json.dumps(document).encode())
+    return key
+
+
+def signing_key(work: Path, name: str) -> Path:
+    """The file of a signing key.
+
+    Raises:
+        SpecError: where a key cannot have that name.
+    """
+    try:
+        return work / KEYS / _NAME.validate_python(name)
+    except ValidationError:
+        raise SpecError(f"key {name!r}: small letters, digits and hyphens name a key") from None
+
+
+def own_keys(work: Path) -> list[PublicKey]:
+    """The public keys of all signing keys, by name."""
+    return [public_key(path) for path in sorted((work / KEYS).glob("[a-z0-9]*"))]
+
+
+def public_key(path: Path) -> PublicKey:
+    """The public key of a signing key; no passphrase is needed.
+
+    Raises:
+        InputError: where there is none.
+        PromiseError: where the file is no key.
+    """
+    return _read(path)[0]
+
+
+def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
+    """Open a signing key.
+
+    Raises:
+        InputError: where there is none, or its passphrase is missing or wrong.
+        PromiseError: where the file is no key.
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key, document = _read(path)
+    raw = unwrap(path, document, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
+    secret = Ed25519PrivateKey.from_private_bytes(raw)
+    if secret.public_key().public_bytes_raw().hex() != key.public:
+        raise PromiseError(f"{path}: its public key is another's")
+    return Signer(key, secret)
+
+
+def _read(path: Path) -> tuple[PublicKey, Any]:
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such signing key (sfumato keys generate)") from None
+    except OSError:
+        raise PromiseError(f"{path}: cannot be read as a signing key") from None
+    return parse_key(path, content)
+
+
+def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
+    """The public key in the file of a signing key, and the whole document; `place` is for messages.
+
+    Raises:
+        PromiseError: where it is no signing key.
+    """
+    try:
+        document = parse_json(content)
+        return PublicKey(name=document["name"], public=document["public"]), document
+    except (ValueError, KeyError, TypeError):
+        raise PromiseError(f"{place}: cannot be read as a signing key") from None
+
+
+def backup_keys(work: Path) -> bytes:
+    """All signing keys as one archive; no passphrase is needed, and none is taken off.
+
+    Raises:
+        InputError: where there are none.
+        PromiseError: where a file is no signing key.
+    """
+    files = {key.name: read_bytes(signing_key(work, key.name)) for key in own_keys(work)}
+    if not files:
+        raise InputError(f"{work / KEYS}: there are no signing keys to back up")
+    return pack(KEYS, files)
+
+
+def restore_keys(work: Path, place: Path, content: bytes) -> list[PublicKey]:
+    """Put back the signing keys of a backup that are missing; one that is there stays as it is.
+
+    Args:
+        work: the work directory.
+        place: the backup, for messages.
+        content: what it holds.
+
+    Returns:
+        The keys that were put back.
+
+    Raises:
+        InputError: where it is no whole backup of signing keys, or another key has the name of one
+            of them; then none is put back.
+    """
+    files = unpack_files(place, content, KEYS)
+    saved = {name: _saved_key(place, name, part) for name, part in files.items()}
+    missing = [name for name, key in saved.items() if not _is_there(work, key)]
+    private_directory(private_directory(work) / KEYS)
+    for name in missing:
+        write_atomically(signing_key(work, name), files[name])
+    return [saved[name] for name in missing]
+
+
+def _saved_key(place: Path, name: str, content: bytes) -> PublicKey:
+    try:
+        key, _ = parse_key(place, content)
+    except PromiseError:
+        raise InputError(f"{place}: is damaged, or not whole") from None
+    if key.name != name:
+        raise InputError(f"{place}: is damaged, or not whole")
+    return key
+
+
+def _is_there(work: Path, key: PublicKey) -> bool:
+    """True where the key is in its place.
+
+    Raises:
+        InputError: where another key is in its place.
+    """
+    path = signing_key(work, key.name)
+    if not path.exists():
+        return False
+    if parse_key(path, read_bytes(path))[0] != key:
+        raise InputError(f"{path}: another key has that name: no key was put back")
+    return True

@@ -1,0 +1,179 @@
+"""The reader's trust file: whose releases a reader takes, by names of lines or patterns of them.
+
+    $XDG_CONFIG_HOME/sfumato/trust.json
+
+What is here was put here by the reader; nothing that a publisher offers adds to it.
+"""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.verification.offered_keys import KEYS_FILE, read_offers
+from sfumato.tasks.verification.signing_keys import Public, PublicKey, Strict, fingerprint
+
+Pattern = Annotated[str, Field(pattern=r"^[a-z0-9*?-]{1,63}$")]
+_PATTERN = TypeAdapter(Pattern)
+
+
+class Trust(Strict):
+    """The content of the trust file."""
+
+    format: Literal[1] = 1
+    lines: dict[Pattern, tuple[PublicKey, ...]] = Field(default_factory=dict)
+    revoked: tuple[Public, ...] = ()
+
+    def of_line(self, name: str) -> dict[str, PublicKey]:
+        """The keys that are trusted for a line, by what verifies; empty where it is not listed."""
+        matching = (keys for pattern, keys in self.lines.items() if fnmatchcase(name, pattern))
+        return {key.public: key for keys in matching for key in keys}
+
+    def with_keys(
+        self, pattern: str, keys: Iterable[PublicKey], revoked: Iterable[str] = ()
+    ) -> "Trust":
+        """With more keys for the lines of a pattern, and with keys that were revoked."""
+        known = self.lines.get(pattern, ())
+        lines = {**self.lines, pattern: (*known, *(key for key in keys if key not in known))}
+        return Trust(lines=lines, revoked=tuple(sorted({*self.revoked, *revoked})))
+
+    def without(self, wanted: str) -> tuple["Trust", list[PublicKey]]:
+        """Without the key that has a fingerprint, and that key where it was there."""
+        gone = {
+            key.public: key
+            for keys in self.lines.values()
+            for key in keys
+            if fingerprint(key.public) == wanted
+        }
+        kept = {
+            pattern: tuple(key for key in keys if key.public not in gone)
+            for pattern, keys in self.lines.items()
+        }
+        lines = {pattern: keys for pattern, keys in kept.items() if keys}
+        return self.model_copy(update={"lines": lines}), list(gone.values())
+
+
+def trust_file(environ: Mapping[str, str]) -> Path:
+    """The place of the trust file."""
+    config = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(config) / "sfumato" / "trust.json"
+
+
+def read_trust(environ: Mapping[str, str]) -> Trust:
+    """Whom the reader trusts; nobody where there is no file.
+
+    Raises:
+        InputError: where the file cannot be read: a reader who trusts somebody is not told that
+            nobody is trusted.
+    """
+    return read_trust_at(trust_file(environ))
+
+
+def read_trust_at(place: Path) -> Trust:
+    """The same of any trust file.
+
+    Raises:
+        InputError: where the file cannot be read.
+    """
+    try:
+        return Trust.model_validate(read_json(place))
+    except FileNotFoundError:
+        return Trust()
+    except (ValidationError, ValueError, OSError):
+        raise InputError(f"{place}: cannot be read as a trust file") from None
+
+
+def write_trust(trust: Trust, environ: Mapping[str, str]) -> None:
+    """Replace the trust file.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    write_trust_at(trust_file(environ), trust)
+
+
+def write_trust_at(place: Path, trust: Trust) -> None:
+    """The same of any trust file.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(place, canonical_json(trust.model_dump(mode="json")), mode=0o600)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be written ({error.strerror})") from None
+
+
+def trust_offered(
+    place: Path, pattern: str | None, wanted: str | None, environ: Mapping[str, str]
+) -> list[tuple[str, PublicKey]]:
+    """Add keys to the reader's trust file; with them, what their line says was revoked.
+
+    Args:
+        place: a line's public directory, or the file of a public key.
+        pattern: of the lines for which they are trusted; a directory's own line where it is None.
+        wanted: the fingerprint of the one key to be trusted, all that are offered where it is None.
+        environ: the reader's.
+
+    Returns:
+        The pattern with each key.
+
+    Raises:
+        SpecError: where the pattern is missing or none.
+        InputError: where no such key is offered, or a file cannot be read.
+        PromiseError: where the line's keys cannot be read.
+    """
+    line, keys, revoked = _offered(place)
+    pattern = read_pattern(pattern or line)
+    chosen = [
+        key
+        for key in keys
+        if key.public not in revoked and wanted in (None, fingerprint(key.public))
+    ]
+    if not chosen:
+        raise InputError(f"{place}: offers no such key")
+    write_trust(read_trust(environ).with_keys(pattern, chosen, revoked), environ)
+    return [(pattern, key) for key in chosen]
+
+
+def _offered(place: Path) -> tuple[str | None, tuple[PublicKey, ...], frozenset[str]]:
+    """The line, the keys, and which of them were revoked."""
+    if not place.is_dir():
+        return None, (read_exported(place),), frozenset()
+    offered = read_offers(place)
+    if offered is None:
+        raise InputError(f"{place}: no keys here ({KEYS_FILE} is missing)")
+    return offered.line, offered.keys, offered.revoked()
+
+
+def read_exported(place: Path) -> PublicKey:
+    """The public key in a file that `sfumato keys export` printed.
+
+    Raises:
+        InputError: where it is none.
+    """
+    try:
+        return PublicKey.model_validate(read_json(place))
+    except (ValidationError, ValueError, OSError):
+        raise InputError(f"{place}: is no public key and no line's directory") from None
+
+
+def read_pattern(text: str | None) -> str:
+    """A line's name, or a pattern of names.
+
+    Raises:
+        SpecError: where it is missing or none.
+    """
+    if text is None:
+        raise SpecError("--line: say for which lines the key is trusted, such as hospital-*")
+    try:
+        return _PATTERN.validate_python(text)
+    except ValidationError:
+        raise SpecError(f"--line {text!r}: is no line's name, and no pattern of names") from None
