@@ -8,8 +8,7 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.numbers import LARGEST
-from sfumato.tasks.schema.files import read_text, unreadable
-from sfumato.tasks.schema.nesting import NestingError, require_shallow
+from sfumato.tasks.schema.files import NestingError, read_text, require_shallow, unreadable
 
 
 class DuplicateKeyError(yaml.MarkedYAMLError):

@@ -21,9 +21,6 @@ from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import attack_release, targets_of
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
@@ -39,6 +36,9 @@ from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.verification.integrity import require_intact
 from sfumato.tasks.workers.workers import InTurn
 

@@ -12,10 +12,10 @@ from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, yaml_fault
 from sfumato.flows.spec_parts import StrictPart
-from sfumato.tasks.declaration.terms import Format
 from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.query.accuracy.parameters import Evaluation
-from sfumato.tasks.schema.nesting import NestingError
+from sfumato.tasks.schema.files import NestingError
+from sfumato.tasks.terms.terms import Format
 
 
 class ParameterOverride(StrictPart):

@@ -10,9 +10,6 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import ReleaseSpec, read_spec
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.candidates.wished import frozen_terms
-from sfumato.tasks.declaration.opened import PAGE
-from sfumato.tasks.declaration.people.identifiers import Identifiers
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -20,6 +17,9 @@ from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
+from sfumato.tasks.terms.opened import PAGE
+from sfumato.tasks.terms.people import Identifiers
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.verification.signing_keys import signing_key
 
 _SEVERAL, _HOUSEHOLDS = ("repeat: all", "people"), ("household", "households")

@@ -11,8 +11,6 @@ from sfumato.expectations.models.scope import with_columns
 from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.declaration.cuts import PartsOfTable
-from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
@@ -24,6 +22,8 @@ from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.stated.dossier import DossierStatements
 from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.terms.parts import PartsOfTable
+from sfumato.tasks.terms.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.verification.signing_keys import KeyName
 from sfumato.tasks.workers.registry import Engine
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from sfumato.tasks.candidates.remember import Remember
 from sfumato.tasks.candidates.wished import Choosing
-from sfumato.tasks.declaration.people.identifiers import Identifiers
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
@@ -17,6 +15,8 @@ from sfumato.tasks.stages.deidentify import (
     said_of_texts,
     write_deidentified,
 )
+from sfumato.tasks.terms.people import Identifiers
+from sfumato.tasks.terms.terms import Terms
 
 
 @private_task()

@@ -6,8 +6,6 @@ from pathlib import Path
 from prefect.artifacts import create_markdown_artifact
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
@@ -24,6 +22,8 @@ from sfumato.tasks.stages.evaluate import (
     evaluate_release,
     record_measured,
 )
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tombstone import is_tombstone
 
 
 @private_task()

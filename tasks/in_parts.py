@@ -11,8 +11,6 @@ from prefect.artifacts import create_table_artifact
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.candidates.continued import Continuing
-from sfumato.tasks.declaration.assessment import Judge
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
@@ -25,6 +23,8 @@ from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity, said_of_texts
 from sfumato.tasks.stages.stage import gate_documents
+from sfumato.tasks.terms.assessment import Judge
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import Workers
 
 J = TypeVar("J")

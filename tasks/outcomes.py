@@ -17,7 +17,7 @@ from prefect.events.worker import EventsWorker
 
 from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.tasks.approval.held import HeldCandidate
-from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.terms.opened import open_release
 
 PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
 PENDING = "Pending approval"

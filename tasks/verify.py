@@ -7,7 +7,6 @@ from typing import Any
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.measures.risk import Risk
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.partitions.continued.parameters import rule_of
@@ -24,6 +23,7 @@ from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.stages.stage import write_note
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks, measure_whole
+from sfumato.tasks.terms.terms import Terms
 
 _DESCRIPTIONS = {
     "risk": "Re-identification risk of the table as it is (counts)",

@@ -17,8 +17,8 @@ from sfumato.tasks.verification.record import Standing, files_as_they_stand, req
 if TYPE_CHECKING:
     import duckdb
 
-    from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.query.sql.marginal_counts import Estimator
+    from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sfumato.tasks.declaration.opened import Release
+    from sfumato.tasks.terms.opened import Release
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
-from sfumato.tasks.declaration.assessment import Assessment
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.composition import require_combinable
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
@@ -55,6 +53,8 @@ from sfumato.tasks.stages.validate import (
     sealed_candidate,
 )
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
+from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.opened import open_release
 
 KEPT_HOURS = 24
 """For how long a draft stays, unless the spec retains a run's stages for longer."""

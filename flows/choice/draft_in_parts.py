@@ -7,8 +7,6 @@ from typing import Any
 
 from sfumato.flows.resolved import ResolvedRun
 from sfumato.flows.source import divide_source
-from sfumato.tasks.declaration.assessment import Judge
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
@@ -27,6 +25,8 @@ from sfumato.tasks.stages.deidentify import identity, said_of_texts
 from sfumato.tasks.stages.evaluate import evaluate_candidate
 from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.terms.assessment import Judge
+from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.workers.workers import InTurn
 
 

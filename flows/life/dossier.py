@@ -9,8 +9,6 @@ from sfumato.expectations.errors import InputError, SfumatoError
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
-from sfumato.tasks.declaration.lines.tombstone import read_tombstone
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.failure import sanitised
@@ -22,6 +20,8 @@ from sfumato.tasks.report.steward.dossier import (
 )
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.hold import RISK
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tombstone import read_tombstone
 from sfumato.tasks.verification.signing import author_of
 
 

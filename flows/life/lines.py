@@ -11,7 +11,6 @@ from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.approval.history import with_past
 from sfumato.tasks.attacks.refusals import rekeyed_refusals, with_refusals
-from sfumato.tasks.declaration.opened import require_release
 from sfumato.tasks.lines.line import Line, hold, owner_mark, take_ownership
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import (
@@ -49,6 +48,7 @@ from sfumato.tasks.publication.amendments import SignedVersion
 from sfumato.tasks.publication.amendments import sign_version as publish_signature
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.schema.files import read_bytes, unreadable
+from sfumato.tasks.terms.opened import require_release
 from sfumato.tasks.verification.signing_keys import (
     PublicKey,
     backup_keys,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.tasks.declaration.opened import PAGE, Release, open_release
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
+from sfumato.tasks.terms.opened import PAGE, Release, open_release
 
 _WOULD_BE = Path("candidate", "release")
 _REVIEWED = Path("report", "review.html")
@@ -102,8 +102,8 @@ def _loss(release: Release) -> str | None:
     small = declared.rows.published <= _READ_AGAIN
     if not declared.recoded or declared.parts or declared.made_of or not small:
         return None
-    from sfumato.tasks.declaration.tables import read_tables
-    from sfumato.tasks.declaration.utility import mean_penalty
+    from sfumato.tasks.terms.tables import read_tables
+    from sfumato.tasks.terms.utility import mean_penalty
 
     found = mean_penalty(read_tables(declared, release.directory / "data"), declared)
     if found is None:

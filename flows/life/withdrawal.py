@@ -10,12 +10,12 @@ from sfumato.flows.environment import quiet, without_login
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, has_replaced
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.withdrawal import Withdrawn, require_reason, withdraw
+from sfumato.tasks.terms.tombstone import Tombstone, has_replaced
 from sfumato.tasks.verification.offered_keys import read_offers, require_next_signer
 from sfumato.tasks.verification.signing import signer_of
 from sfumato.tasks.verification.signing_keys import (

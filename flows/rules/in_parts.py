@@ -6,9 +6,9 @@ from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.texts import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.schema.strata import HierarchyLevel
+from sfumato.tasks.terms.parts import PartsOfTable
 
 
 def _parts(spec: SpecParts) -> None:

@@ -17,12 +17,10 @@ from pydantic import AwareDatetime, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.approval.request import Asked, Request
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.lines.tombstone import Reason
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.files import read_json
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import canonical_json, parse_json, read_json
+from sfumato.tasks.terms.tombstone import Reason
 from sfumato.tasks.verification.signing_keys import (
     PublicKey,
     Signed,

@@ -21,11 +21,11 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.approval.history import End, Past, read_history, write_history
 from sfumato.tasks.approval.request import Request, read_request
-from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.state import STATE, read_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.staging import require_plain, seal
+from sfumato.tasks.schema.files import canonical_json
 
 CANDIDATE, IDENTITY, REPORT = "candidate", "identity", "report"
 _SEALED = (CANDIDATE, IDENTITY, REPORT)

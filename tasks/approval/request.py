@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document
+from sfumato.tasks.terms.terms import LineName
 from sfumato.tasks.verification.signing_keys import Strict
 
 REQUEST = "request.json"

@@ -11,13 +11,13 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.sampled.margins import Margin
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.people.whose import WhoseRows
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.people import WhoseRows
+from sfumato.tasks.terms.terms import Declared
 
 IDENTITIES = "identities"
 """What is attacked where no column is sensitive, as `form.protects` calls it."""

@@ -12,10 +12,10 @@ from sfumato.tasks.attacks.group import (
     small_range,
 )
 from sfumato.tasks.attacks.learning import definetti
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.terms import Declared
 
 FROM_FILES: Mapping[str, Attack] = {
     "homogeneity": homogeneity.attack,

@@ -6,12 +6,12 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
-from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import only_groups
 from sfumato.tasks.forms.recoded.recoded import TABLE
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.tables import form_of
 
 _MOST = 500_000_000  # pairs of a group and a person
 

@@ -15,12 +15,11 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.backup import ATTACKED, REFUSED
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.workdir import state_lock
-from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.schema.formats import read_document
 from sfumato.tasks.schema.stated.bars import KeptBar
 

@@ -24,10 +24,10 @@ from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.linking import composition, linkage
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
-from sfumato.tasks.declaration.people.whose import WhoseRows
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.terms.people import WhoseRows
+from sfumato.tasks.terms.terms import Declared
 
 ATTACKS: Mapping[str, Attack] = {
     **BESIDE_DEALT,

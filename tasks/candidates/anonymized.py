@@ -13,9 +13,6 @@ from sfumato.tasks.candidates.remember import (
     slots_of,
     whose_rows,
 )
-from sfumato.tasks.declaration.people.whose import WhoseRows
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
@@ -24,6 +21,9 @@ from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.slots import VACANT, WITNESS, SlotMap
+from sfumato.tasks.terms.people import WhoseRows
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ Queries are drawn at random, from what will be published; the steward's own are 
 What was found is private but for one factor of each family, rounded up to a fixed grid.
 """
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import Randomness
@@ -22,6 +21,7 @@ from sfumato.tasks.query.intervals.calibration import (
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.terms import Declared
 
 _NONE = CalibratedIntervals(grid="fine", families=())
 """What is stated where no law is known: every answer says that it has no interval."""

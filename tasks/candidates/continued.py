@@ -26,7 +26,6 @@ from sfumato.tasks.candidates.followed import (
     require_promises_kept,
     slots_as_followed,
 )
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.composed.registry import VACANCIES, composed_form
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -52,6 +51,7 @@ from sfumato.tasks.private.people.store import (
     slots_so_far,
 )
 from sfumato.tasks.private.state import LineState, last_digest, read_state
+from sfumato.tasks.terms.terms import Terms
 
 _PLACES = 30  # of a share of presence, which is rounded down
 _GROUP = "/group"

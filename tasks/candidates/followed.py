@@ -13,7 +13,6 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.continued.evolve import Evolved
@@ -27,6 +26,7 @@ from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap, groups_ever
 from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.terms.terms import Terms
 
 
 def find_followed(line: Line, terms: Terms) -> FollowedLine | None:

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
-from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.forms.composed.vacancies import MARK, mark
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Form, Tables
@@ -26,6 +25,7 @@ from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.slots import LIVE, SlotMap, as_table
 from sfumato.tasks.schema.files import read_json, sha256_of
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.people import WhoseRows
 
 Remember = Literal["map", "units"]
 """What a line knows of people: who stands in which group, or only who was in a version."""

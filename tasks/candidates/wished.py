@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.private.frozen import read_choice
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.strata import HierarchyLevel, Stratum
+from sfumato.tasks.terms.terms import Terms
 
 _SAID = {"name", "title", "formats", "csv"}
 """What is said in a release's terms, and decides nothing of its groups."""

@@ -20,7 +20,6 @@ from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.choose.paired import PairedQuery, pick_from
 from sfumato.tasks.choose.trial import Trial, run_trial
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
@@ -37,6 +36,7 @@ from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages.anonymize import make_candidate_of_part
+from sfumato.tasks.terms.terms import Declared, Terms
 
 Pair = tuple[Bounds | None, Bounds]
 Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]

@@ -26,13 +26,13 @@ from sfumato.tasks.choose.paired import (
     save_queries,
 )
 from sfumato.tasks.choose.trial import worker_processes
-from sfumato.tasks.declaration.software import software
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.formats import software
 
 _OUTCOMES, _QUERIES = "outcomes", "queries"
 

@@ -17,8 +17,6 @@ from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.choose.left_out import RemovedRows, absent_shares, rows_left_out
-from sfumato.tasks.declaration.assessment import Assessment
-from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.table import Microdata, load
@@ -32,6 +30,8 @@ from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.stages.anonymize import ABSENCES, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
+from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.utility import utility
 
 _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", ".*")
 

@@ -17,7 +17,6 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.expectations.exact import exact, is_ordered
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
@@ -44,6 +43,7 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.files import read_bytes, read_json
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.terms import Declared
 
 _FEW = 20  # values by which a GROUP BY is asked
 Ends = tuple[Fraction | None, Fraction | None]

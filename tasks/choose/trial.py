@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import Assessment
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
@@ -27,6 +24,9 @@ from sfumato.tasks.publication.files import write_help_tables
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, write_candidate_of_part
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate
+from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, PromiseError, TransientFault
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.destinations.declared import DatabaseDestination
 from sfumato.tasks.destinations.destination import (
     DestinationKind,
@@ -32,6 +31,7 @@ from sfumato.tasks.query.load import functions_of, load_within
 from sfumato.tasks.sql.dialects.dialect import Dialect
 from sfumato.tasks.sql.schemas import set_locally
 from sfumato.tasks.sql.target import TargetDatabase, target
+from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.integrity import require_intact
 
 _RULES = {

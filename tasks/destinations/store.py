@@ -22,8 +22,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from sfumato.expectations.errors import SfumatoError, TransientFault
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.destinations.bucket_client import open_bucket
 from sfumato.tasks.destinations.declared import StoreDestination
@@ -39,7 +37,9 @@ from sfumato.tasks.lines.versions import RECORD, Record, parse_record, record_co
 from sfumato.tasks.microdata.notation.address import resolve
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import catalogue_files
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import parse_json
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
+from sfumato.tasks.terms.tombstone import WITHDRAWAL
 from sfumato.tasks.verification.integrity import require_intact
 
 _CLAIMS = ".claims"

@@ -21,10 +21,6 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
 from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.forms.composed.tuples import TUPLE, tuples_shown
@@ -45,6 +41,9 @@ from sfumato.tasks.private.people.slots import (
 )
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import LineState, last_digest, read_state
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import form_of, read_tables
+from sfumato.tasks.terms.terms import Declared
 
 _GROUP = "/group"
 

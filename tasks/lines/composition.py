@@ -14,8 +14,6 @@ import numpy as np
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, require
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.lines.composed import require_composed
 from sfumato.tasks.lines.exposed import (
     Exposed,
@@ -38,6 +36,8 @@ from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.lines import KnownLine, maps_of
 from sfumato.tasks.private.people.slots import LEFT, LIVE, VACANT, SlotMap, from_table
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.terms import Declared, RowCounts
 
 JudgeAtoms = Callable[[Passed, Sequence[PrivacyModel]], tuple[Finding, ...]]
 """Judges what versions tell together by what is promised of values."""

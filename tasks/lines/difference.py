@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, SfumatoError
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.forms.composed.lineage import LineageTotals, totals_of
 from sfumato.tasks.lines.previous import digest_of
 from sfumato.tasks.lines.shown import ShownVersion
 from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
+from sfumato.tasks.terms.parts import PARTS
 
 _WIDTHS = frozenset({"lower_quartile", "mean", "median", "upper_quartile"})
 

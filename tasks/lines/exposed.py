@@ -25,8 +25,6 @@ from sfumato.expectations.composition.exposure import (
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, JointExposure
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.microdata.table import Column, encode
@@ -36,6 +34,7 @@ from sfumato.tasks.private.people.lines import lock_of_lines, maps_of, state_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
 from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.state import PublishedVersion
+from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure, Terms
 
 _LEAST = 2  # values that everybody should face, whatever is promised
 

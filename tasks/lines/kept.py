@@ -11,9 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.lines.tombstone import has_replaced, is_tombstone
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.backup import WITHDRAWN, pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
@@ -21,6 +18,9 @@ from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import LineState
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tombstone import has_replaced, is_tombstone
 
 
 def keep_release(line: Line, number: str, state: LineState) -> bool:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.lines.tombstone import has_replaced
 from sfumato.tasks.lines.known_destinations import knows_destinations, read_destinations
 from sfumato.tasks.lines.public_record import read_line_entry
 from sfumato.tasks.lines.snapshot import snapshot
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.report.lines.entries import VersionEntry
+from sfumato.tasks.terms.tombstone import has_replaced
 
 STATES: Mapping[str, str] = {
     "current": "the one to use",

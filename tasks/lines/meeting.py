@@ -16,8 +16,6 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.sorting import in_common
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.second_grouping import second_grouping
 from sfumato.tasks.partitions.of_line import line_of
@@ -32,7 +30,9 @@ from sfumato.tasks.private.people.lines import (
 )
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.schema.codings.declared import document_of
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.strata import column_of
+from sfumato.tasks.terms.terms import Declared
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.declaration.lines.words import WORDS, read_words, write_words
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.versions import read_record
@@ -22,6 +19,9 @@ from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated.words import SaidOfLine
+from sfumato.tasks.terms.line_words import WORDS, read_words, write_words
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tombstone import is_tombstone
 
 _LOCK = ".catalogue.lock"
 _PLACE = "published-in"

@@ -22,10 +22,6 @@ from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.sorting import distinct
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.cuts import PublishedPart, text_of_where
-from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, JointExposure
-from sfumato.tasks.declaration.opened import Release, open_release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.lines.composed import (
     lasting_columns,
     refusal,
@@ -62,6 +58,9 @@ from sfumato.tasks.private.people.store import count_of, last_in_parts, person_n
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.terms.opened import Release, open_release
+from sfumato.tasks.terms.parts import PublishedPart, text_of_where
+from sfumato.tasks.terms.terms import ColumnExposure, Declared, FacedPeople, JointExposure
 
 _FACED = ("intersection", "newcomers", "leavers")
 

@@ -9,15 +9,15 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
-from sfumato.tasks.declaration.opened import Release, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.all_versions import moved_between, refusal_at
 from sfumato.tasks.lines.movement import Movement, together
 from sfumato.tasks.lines.shown import ShownVersion
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import Release, open_release
+from sfumato.tasks.terms.parts import PARTS, PublishedPart
+from sfumato.tasks.terms.tables import read_tables
 
 
 @dataclass(frozen=True)

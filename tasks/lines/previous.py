@@ -10,12 +10,12 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.lines.all_versions import JointVerdict, joint_verdicts, moved_between, refusal_at
 from sfumato.tasks.lines.movement import Movement
 from sfumato.tasks.lines.parts_previous import moved_in_parts
 from sfumato.tasks.lines.shown import ShownVersion
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import Release, open_release
 
 Verify = Callable[[Path], Release]
 """Opens a release that something vouches for; raises where it cannot be verified."""

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
-from sfumato.tasks.declaration.lines.words import read_words
-from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.lines.versions import RECORD, Record, Version, read_record
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
 from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
+from sfumato.tasks.terms.line_words import read_words
+from sfumato.tasks.terms.opened import MANIFEST
+from sfumato.tasks.terms.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.verification.signing import signer_of
 
 _STATES = {"published": "current"}

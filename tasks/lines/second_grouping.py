@@ -10,12 +10,12 @@ from sfumato.expectations.composition.refusals import Refused
 from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.lines.shown import by_values, in_common
 from sfumato.tasks.private.people.followed import without_one_sided
 from sfumato.tasks.private.people.lines import KnownLine
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from sfumato.tasks.private.people.slots import SlotMap, groups_ever
+from sfumato.tasks.terms.terms import Declared
 
 
 def second_grouping(

@@ -19,10 +19,6 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
 from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.forms.composed.vacancies import Vacancies
@@ -30,6 +26,9 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.tables import form_of, read_tables
+from sfumato.tasks.terms.terms import Declared
 
 _BROKEN = "versions: composed is broken: "
 

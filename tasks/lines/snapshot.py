@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, has_replaced, is_tombstone
-from sfumato.tasks.declaration.lines.words import WORDS
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.lines.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.lines.pages import CITATION, FEED, GENERATOR, METADATA, PAGE
-from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.files import read_bytes, read_canonical
 from sfumato.tasks.schema.formats import read_content
+from sfumato.tasks.terms.line_words import WORDS
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
+from sfumato.tasks.terms.tombstone import WITHDRAWAL, has_replaced, is_tombstone
 from sfumato.tasks.verification.offered_keys import KEYS_FILE
 
 _PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)

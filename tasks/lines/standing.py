@@ -3,7 +3,6 @@
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.line import Line, require_ours
 from sfumato.tasks.lines.meeting import (
     Meeting,
@@ -17,6 +16,7 @@ from sfumato.tasks.private.line import Identity, units_in_common
 from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.people.spelled import read_spelled
 from sfumato.tasks.private.state import LineState, read_state
+from sfumato.tasks.terms.opened import open_release
 
 
 def standing_version(line: Line, identity: Identity, versions: str) -> str | None:

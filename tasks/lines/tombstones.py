@@ -13,17 +13,12 @@ import os
 import shutil
 from pathlib import Path
 
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.lines.tombstone import (
-    WITHDRAWAL,
-    WITHDRAWAL_SIGNATURE,
-    Tombstone,
-    has_replaced,
-)
 from sfumato.tasks.lines.left_over import REPLACED, STAGED_WITHDRAWAL
 from sfumato.tasks.lines.versions import Record
 from sfumato.tasks.private.durable import sync_directory, sync_tree, write_atomically
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.terms.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE, Tombstone, has_replaced
 from sfumato.tasks.verification.signing import signature_of_withdrawal
 from sfumato.tasks.verification.signing_keys import Signer
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import parse_document, read_document
 
 RECORD = "releases.json"

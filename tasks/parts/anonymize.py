@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 from sfumato.tasks.candidates.continued import Continuing
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partitioner
@@ -27,6 +26,7 @@ from sfumato.tasks.parts.together import (
 )
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts
 
 

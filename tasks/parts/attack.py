@@ -12,14 +12,14 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.pool import AttackedPart, pool_limits, pool_scores
 from sfumato.tasks.attacks.refusals import keep_refusals, read_refusals, refusals_by
 from sfumato.tasks.attacks.registry import targets_of
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.attack import AttackedCandidate, Judging, judge_attacked, score_all
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.workers.workers import Workers
 
 

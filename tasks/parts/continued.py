@@ -28,14 +28,6 @@ from sfumato.tasks.candidates.remember import (
     write_map_followed,
     write_version_before,
 )
-from sfumato.tasks.declaration.cuts import (
-    PartsOfTable,
-    PublishedPart,
-    Where,
-    text_of_where,
-    where_of_text,
-)
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.continued.evolve import NobodyShownError, require_the_same_people
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -52,6 +44,14 @@ from sfumato.tasks.publication.parts import terms_of_part
 from sfumato.tasks.publication.parts_read import are_apart
 from sfumato.tasks.stages.anonymize import write_continued_candidate
 from sfumato.tasks.stages.stage import read_note, write_note
+from sfumato.tasks.terms.parts import (
+    PartsOfTable,
+    PublishedPart,
+    Where,
+    text_of_where,
+    where_of_text,
+)
+from sfumato.tasks.terms.terms import Terms
 
 _PEOPLE = "people"  # a folder of the stage, as long as parts are made
 CUTS = "cuts"

@@ -25,7 +25,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.texts import NUMBERS, as_number
-from sfumato.tasks.declaration.cuts import PartsOfTable, Share, text_of_where
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.parts.strata import StratumOnDisk, read_columns
@@ -33,6 +32,7 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule, Intervals
+from sfumato.tasks.terms.parts import PartsOfTable, Share, text_of_where
 
 _FINEST = 1000  # cells between the least and the greatest value, at most
 _CUTS = "cuts.json"

@@ -15,8 +15,6 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding, require
-from sfumato.tasks.declaration.cuts import PartsOfTable
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.declared_source import require as require_declared
@@ -52,6 +50,8 @@ from sfumato.tasks.stages.deidentify import (
 )
 from sfumato.tasks.stages.ingest import place_of_objects
 from sfumato.tasks.stages.stage import new_stage, write_note
+from sfumato.tasks.terms.parts import PartsOfTable
+from sfumato.tasks.terms.terms import Terms
 
 AT_ONCE = 1 << 21  # rows
 _NAMED = 120  # bytes for each row of people who are known again: names and slots, some times over

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.cuts import PublishedPart, Share, Where
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.strata import StratumOnDisk, read_rows_of
 from sfumato.tasks.publication.parts import PlaceOfPart
 from sfumato.tasks.stages.stage import read_note, write_note
+from sfumato.tasks.terms.parts import PublishedPart, Share, Where
+from sfumato.tasks.terms.terms import Terms
 
 _PARTS = "parts"
 

@@ -12,7 +12,6 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.choose.draft import compare_risks, missed_bars, missed_goal
 from sfumato.tasks.choose.left_out import BY_PARTITION, FILTER
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.strata import as_stage_table, read_rows_of
@@ -21,6 +20,7 @@ from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.workers.workers import InTurn
 
 _UNTOLD = "which rows are left out, and by value, is not told of releases in parts"

@@ -8,9 +8,6 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.candidates.remember import file_of_map
-from sfumato.tasks.declaration.cuts import text_of_where
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
@@ -22,6 +19,9 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.truth import OriginalInParts
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.parts import text_of_where
+from sfumato.tasks.terms.terms import Declared
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.cuts import Share, Where
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import column_of_names, names_of_column
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.strata import Bands, Stratum, column_of
+from sfumato.tasks.terms.parts import Share, Where
 
 _MOST = 10_000  # strata
 _NAME = "/name"  # no column can be called so

@@ -16,9 +16,6 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.assessment import numbers
-from sfumato.tasks.declaration.cuts import Where
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
@@ -35,6 +32,9 @@ from sfumato.tasks.publication.parts import (
     terms_of_part,
     with_rest,
 )
+from sfumato.tasks.terms.assessment import numbers
+from sfumato.tasks.terms.parts import Where
+from sfumato.tasks.terms.terms import Terms
 
 _PART = "/part"  # no column has this name
 _MOST = 20_000_000  # distinct rows

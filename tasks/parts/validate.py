@@ -13,12 +13,6 @@ import pyarrow.parquet as pq
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Expectation, Finding, require
 from sfumato.tasks.candidates.continued import last_composed
-from sfumato.tasks.declaration.assessment import Judge
-from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
-from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.continued import parts_in, rows_left_out, write_map_of_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
@@ -37,11 +31,17 @@ from sfumato.tasks.publication.parts import (
 )
 from sfumato.tasks.publication.parts_read import compare_parts
 from sfumato.tasks.publication.staging import seal
+from sfumato.tasks.schema.files import read_canonical
+from sfumato.tasks.schema.formats import software
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment
+from sfumato.tasks.terms.assessment import Judge
+from sfumato.tasks.terms.opened import MANIFEST
+from sfumato.tasks.terms.parts import PARTS, PublishedPart
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts
 
 JudgeIn = Callable[[Path], Judge]

@@ -22,9 +22,8 @@ from sfumato.tasks.private.people.store import ERASED, MAP
 from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
-from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.files import parse_json, read_bytes
 from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
 
 _FORMAT = 8
 _CONTENTS = "backup.json"

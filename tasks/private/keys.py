@@ -17,8 +17,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
-from sfumato.tasks.schema.files import read_bytes
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import parse_json, read_bytes
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.hmac import HMAC

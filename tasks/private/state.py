@@ -21,9 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.files import parse_json, read_bytes
 from sfumato.tasks.schema.formats import read_content, require_readable
-from sfumato.tasks.schema.nesting import parse_json
 
 STATE = "state.json"
 _FORMAT = 3

@@ -7,13 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.tasks.declaration.lines.words import (
-    WordsOfLine,
-    read_words,
-    with_corrections,
-    write_words,
-)
-from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
 from sfumato.tasks.lines.pages import refresh_pages
 from sfumato.tasks.lines.standing import directories
@@ -23,6 +16,8 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.terms.line_words import WordsOfLine, read_words, with_corrections, write_words
+from sfumato.tasks.terms.opened import SIGNATURE, open_release
 from sfumato.tasks.verification.offered_keys import offer, require_next_signer
 from sfumato.tasks.verification.signing import signature_of, signer_of
 from sfumato.tasks.verification.signing_keys import Signer

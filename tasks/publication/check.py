@@ -17,20 +17,6 @@ from pydantic import Field, TypeAdapter
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.attacks.needs import JUDGED
-from sfumato.tasks.declaration.assessment import Assessment, assess
-from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import (
-    MANIFEST,
-    Release,
-    open_release,
-    require_release,
-)
-from sfumato.tasks.declaration.references.stated import with_statements
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.software import other_software
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
@@ -52,7 +38,14 @@ from sfumato.tasks.publication.parts import (
 )
 from sfumato.tasks.publication.parts_read import read_whole
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
-from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.files import read_canonical
+from sfumato.tasks.schema.formats import other_software, require_readable
+from sfumato.tasks.terms.assessment import Assessment, assess
+from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.stated_promises import with_statements
+from sfumato.tasks.terms.tables import form_of, read_tables
+from sfumato.tasks.terms.terms import Declared, LineName, Title, Word
 from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 

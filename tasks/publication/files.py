@@ -4,13 +4,6 @@ import csv
 from pathlib import Path
 
 from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_from_files
-from sfumato.tasks.declaration.assessment import Assessment
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.software import tells
-from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
-from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.composed.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.manifest import files, manifest
@@ -18,7 +11,14 @@ from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.stated.little_left import little_left
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
+from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.opened import MANIFEST, PAGE
+from sfumato.tasks.terms.tables import has_formulas, write_table, write_tables
+from sfumato.tasks.terms.terms import Declared
+from sfumato.tasks.terms.utility import utility
 
 
 def write_release(directory: Path, assessment: Assessment) -> None:

@@ -20,19 +20,14 @@ import sqlglot
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.assessment import Verdicts
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import (
-    MANIFEST,
-    PAGE,
-    SIGNATURE,
-    Release,
-)
-from sfumato.tasks.declaration.parquet import read_parquet
-from sfumato.tasks.declaration.software import LAYOUT, other_software
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
+from sfumato.tasks.schema.formats import LAYOUT, other_software
+from sfumato.tasks.terms.assessment import Verdicts
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, SIGNATURE, Release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tables import read_parquet
+from sfumato.tasks.terms.terms import Declared
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
 _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")

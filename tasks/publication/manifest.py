@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
-from sfumato.tasks.declaration.software import tells
-from sfumato.tasks.declaration.tables import FORMULA, schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.files import regular, sha256_of
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, mail_address, web_address
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
+from sfumato.tasks.terms.tables import FORMULA, schemas
+from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.verification.integrity import digest
 
 MEDIA = {

@@ -22,17 +22,6 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import plain
 from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, observation, verdict_of
-from sfumato.tasks.declaration.assessment import (
-    Assessment,
-    SeenGroups,
-    Verdicts,
-    documents,
-    stated_bars,
-)
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
 from sfumato.tasks.forms.redistributed.in_parts import digest_of_domain, number_of_targets
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column
@@ -40,8 +29,13 @@ from sfumato.tasks.publication.files import write_hierarchies
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.assessment import Assessment, SeenGroups, Verdicts, documents, stated_bars
+from sfumato.tasks.terms.opened import MANIFEST, PAGE
+from sfumato.tasks.terms.parts import PARTS, PublishedPart
+from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
 
 JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
 """Judges promises by the groups that each is about."""

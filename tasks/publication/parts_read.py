@@ -18,11 +18,6 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, examine
-from sfumato.tasks.declaration.assessment import Assessment, SeenGroups
-from sfumato.tasks.declaration.cuts import PARTS, PublishedPart, Share, Where
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.publication.parts import (
@@ -35,6 +30,11 @@ from sfumato.tasks.publication.parts import (
 )
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.strata import column_of
+from sfumato.tasks.terms.assessment import Assessment, SeenGroups
+from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
+from sfumato.tasks.terms.parts import PARTS, PublishedPart, Share, Where
+from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.terms import Declared, Terms
 
 _OWN = ("promises", "title", "parts")
 _Admitted = dict[str, frozenset[object]]

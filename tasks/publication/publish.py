@@ -17,8 +17,6 @@ from functools import partial
 from pathlib import Path
 
 from sfumato.expectations.errors import Fault, PromiseError, SfumatoError
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms, write_composition
 from sfumato.tasks.lines.kept import prune_kept
 from sfumato.tasks.lines.left_over import STAGING, TEMPORARY
@@ -54,6 +52,8 @@ from sfumato.tasks.private.people.store import prune_maps
 from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL, write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tombstone import is_tombstone
 
 _MENDED = "the line's next command finishes it (sfumato sweep)"
 

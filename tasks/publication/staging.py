@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.software import other_software
 from sfumato.tasks.lines.left_over import STAGING
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.private.durable import name_in_errors, sync_tree
 from sfumato.tasks.publication.check import check, open_sealed
-from sfumato.tasks.schema.files import sha256_of
+from sfumato.tasks.schema.files import read_canonical, sha256_of
+from sfumato.tasks.schema.formats import other_software
+from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.verification.integrity import listed_files
 from sfumato.tasks.verification.offered_keys import offer, read_offers
 from sfumato.tasks.verification.signing import sign_release

@@ -19,13 +19,6 @@ from datetime import UTC, datetime
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.tasks.declaration.lines.tombstone import (
-    Reason,
-    Tombstone,
-    has_replaced,
-    read_tombstone,
-)
-from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.lines.kept import keep_release
 from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
 from sfumato.tasks.lines.pages import refresh_pages
@@ -34,6 +27,8 @@ from sfumato.tasks.lines.tombstones import put_in_place, stage_tombstone
 from sfumato.tasks.lines.versions import Record, read_record
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.terms.line_words import read_words
+from sfumato.tasks.terms.tombstone import Reason, Tombstone, has_replaced, read_tombstone
 from sfumato.tasks.verification.offered_keys import offer
 from sfumato.tasks.verification.signing_keys import Signer, open_signer
 

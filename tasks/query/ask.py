@@ -14,10 +14,6 @@ from typing import Any, Self
 
 from sfumato.expectations.errors import Fault, QueryError
 from sfumato.expectations.exact import TooManyDigits
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import help_names
@@ -33,6 +29,10 @@ from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.single import inquiry_of
 from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tables import schemas
+from sfumato.tasks.terms.terms import Declared
 
 _QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
 

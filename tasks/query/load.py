@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.help_tables.rows import help_name
@@ -23,6 +21,8 @@ from sfumato.tasks.sql.dialects.dialect import Dialect, Made
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
 from sfumato.tasks.sql.statements import analyze, drop_tables
 from sfumato.tasks.sql.target import TargetDatabase, target, translate_refusals
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Terms
 
 _KEY = (GROUP_ID, "hits")
 

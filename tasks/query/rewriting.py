@@ -9,7 +9,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Source, read_table
 from sfumato.tasks.query.help_tables.labels import value_name
@@ -19,6 +18,7 @@ from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import Rewritten, rewrite
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.sql.session import open_session
+from sfumato.tasks.terms.opened import Release
 
 _REFUSED = (
     "databases would refuse the SQL of this query, as DuckDB does: a number may be too large, or a "

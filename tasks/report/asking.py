@@ -6,11 +6,11 @@ version of one is installed, and nothing here is executed by us.
 
 import shlex
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.snippets.text import identifier, line_of_table
+from sfumato.tasks.terms.terms import Declared
 
 
 def example_query(declared: Declared) -> str:

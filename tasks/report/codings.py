@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.codings.declared import DateShift, RareFold, Rounding, TailShare
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Declared
 
 _TIES = {
     "even": "the even multiple",

@@ -16,8 +16,6 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.attacks.from_files import Guesses
-from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
@@ -39,6 +37,8 @@ from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.stated.guesses import guess_lines
 from sfumato.tasks.report.stated.likely import likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
+from sfumato.tasks.terms.terms import Declared
+from sfumato.tasks.terms.utility import Utility
 
 _ROLES = ("quasi-identifier", "insensitive", "sensitive")
 

@@ -7,9 +7,9 @@ from math import inf
 
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.ranges import distance_text
+from sfumato.tasks.terms.terms import Declared
 
 _HOUSEHOLDS = {
     "people who look the same in all their rows": "households that look the same in all members",

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.report.plots.axes import thousands
+from sfumato.tasks.terms.utility import Utility
 
 
 @dataclass(frozen=True)

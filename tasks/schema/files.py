@@ -1,4 +1,6 @@
-"""The one way in which files are opened for reading: regular ones, which end and wait for nobody.
+"""The one way in which files are opened: regular ones; and JSON documents, canonical or nested.
+
+Depth costs its writer a byte and its reader a call: what recursion would end on is refused first.
 
 A device never ends, and a pipe waits for somebody to write. Whoever can write beside a release can
 put one there, so a path is looked at before it is opened, and again once it is: it may be another
@@ -7,21 +9,67 @@ file by then. Whoever reads a document also states how large it may be.
 
 import errno
 import hashlib
+import json
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.schema.nesting import parse_json
+import rfc8785
 
+DEEPEST = 50
+TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 DOCUMENT = 1 << 24
 """Bytes of a document: a record, keys, words, a state. One of 10,000 versions has a third of it."""
-
 MANIFEST_BYTES = 1 << 26
 """Bytes of a manifest, which lists every file of every part."""
-
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class NestingError(ValueError):
+    """A document is nested too deep."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_DEEP)
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Parse JSON from outside.
+
+    Raises:
+        NestingError: where it is nested deeper than `DEEPEST`.
+        ValueError: where it is no JSON.
+    """
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise NestingError from None
+    require_shallow(document)
+    return document
+
+
+def require_shallow(document: Any) -> None:
+    """Make sure that lists and mappings do not stand in one another too deep.
+
+    Raises:
+        NestingError: where they do.
+    """
+    level = [document]
+    for _ in range(DEEPEST):
+        level = [part for whole in level for part in _containers_in(whole)]
+        if not level:
+            return
+    raise NestingError
+
+
+def _containers_in(whole: Any) -> Iterable[Any]:
+    """The lists and mappings that stand in a list or mapping."""
+    parts = whole.values() if isinstance(whole, Mapping) else whole
+    if not isinstance(whole, Mapping | list):
+        return ()
+    return [part for part in parts if isinstance(part, Mapping | list)]
 
 
 class UnfitFileError(OSError):
@@ -138,3 +186,21 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 def _require_size(path: Path, size: int, most: int | None) -> None:
     if most is not None and size > most:
         raise UnfitFileError(f"is larger than {most:,} bytes", path)
+
+
+def canonical_json(document: Any) -> bytes:
+    """The one way in which a document is written."""
+    return rfc8785.dumps(document)
+
+
+def read_canonical(path: Path) -> Any:
+    """Read a document, and make sure that its bytes are the canonical ones.
+
+    Raises:
+        ValueError: where they are not, or it is nested too deep.
+    """
+    content = read_bytes(path, MANIFEST_BYTES)
+    document = parse_json(content)
+    if canonical_json(document) != content:
+        raise ValueError("not canonical JSON")
+    return document

@@ -1,4 +1,4 @@
-"""The formats in which releases are published: every one ever published can be read.
+"""The formats in which releases are published, and the software that makes their bytes.
 
 A release is written in the lowest format that can say its declaration, so that lines which use
 nothing new stay readable by older software. Format 0 has no number, and every key of it is written
@@ -39,19 +39,45 @@ default: what does not use it is written, and digested, as it always was.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.formats import SINCE
-from sfumato.tasks.schema.files import DOCUMENT, read_bytes
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
 NEWEST = 10
 COMPOSED_IN_PARTS = 9
 """Both keys are older; software of before would take groups of two parts for one."""
+LAYOUT = "sfumato-page"
+"""The name under which a release says how its page, files and ready SQL are laid out."""
+_LAYOUT = "6"
+_FIRST = "1"  # that of releases which say none
+ToldByPages = Literal[
+    "codebook",  # what columns have
+    "guesses",  # what can be guessed from the files alone
+    "tool",  # how to get the software
+    "schemas",  # of all tables, in the manifest
+    "little left",  # a warning that little is left
+    "learning",  # what all groups teach
+    "references",  # what would be guessed of values that are dealt at random
+    "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
+]
+"""What came to pages, or to files beside them, with a later layout than the first."""
+_SINCE: Mapping[ToldByPages, int] = {
+    "codebook": 2,
+    "guesses": 3,
+    "tool": 4,
+    "schemas": 5,
+    "little left": 5,
+    "learning": 5,
+    "references": 5,
+    "outward bounds": 6,
+}
+
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -157,3 +183,29 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
             f"{place}: format {found} was made by newer software; this one reads formats up to "
             f"{newest}: install a newer sfumato"
         )
+
+
+def software() -> dict[str, str]:
+    """The versions on which a release's bytes depend."""
+    return {
+        "sfumato": version("sfumato"),
+        LAYOUT: _LAYOUT,
+        "pyarrow": version("pyarrow"),
+        "sqlglot": version("sqlglot"),
+    }
+
+
+def other_software(stated: Mapping[str, str]) -> dict[str, str]:
+    """The versions of software that made a release, where another version runs here.
+
+    Args:
+        stated: the versions that the release names.
+    """
+    here = software()
+    made = {LAYOUT: _FIRST, **stated}
+    return {name: version for name, version in made.items() if here.get(name) != version}
+
+
+def tells(what: ToldByPages, stated: Mapping[str, str]) -> bool:
+    """True where the page, or the manifest, of a release that names such versions tells it."""
+    return stated.get(LAYOUT, _FIRST) not in map(str, range(1, _SINCE[what]))

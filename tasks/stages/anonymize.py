@@ -21,10 +21,6 @@ from sfumato.tasks.candidates.remember import (
     write_version_before,
     write_whose,
 )
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.tables import TABLES, write_tables
-from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
 from sfumato.tasks.forms.codes import with_published_codes
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
@@ -41,7 +37,10 @@ from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.publication.divergence import divergence
 from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.formats import software
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
+from sfumato.tasks.terms.tables import TABLES, form_of, write_tables
+from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
 SUPPRESSED = "left_out.npy"

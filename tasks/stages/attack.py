@@ -22,9 +22,6 @@ from sfumato.tasks.attacks.refusals import (
 )
 from sfumato.tasks.attacks.registry import attacks_on, targets_of
 from sfumato.tasks.candidates.remember import whose_in
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED
@@ -33,6 +30,9 @@ from sfumato.tasks.private.line import Identity
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.evaluate import keep_represented
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.terms import Terms
 
 Judging = Callable[[Sequence[JudgedBar]], Sequence[Finding]]
 

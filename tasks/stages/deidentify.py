@@ -15,8 +15,6 @@ from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms, frozen_choice
-from sfumato.tasks.declaration.people.identifiers import Identifiers
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -34,6 +32,8 @@ from sfumato.tasks.private.people.spelled import spelled_units
 from sfumato.tasks.private.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note, write_private_list
+from sfumato.tasks.terms.people import Identifiers
+from sfumato.tasks.terms.terms import Terms
 
 if TYPE_CHECKING:
     from sfumato.tasks.candidates.choosing import Tried

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
-from sfumato.tasks.declaration.opened import Release, open_release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import pending_versions
 from sfumato.tasks.microdata.randomness import Randomness
@@ -35,6 +32,8 @@ from sfumato.tasks.query.accuracy.usefulness import (
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.terms.opened import Release, open_release
+from sfumato.tasks.terms.tables import form_of, schemas
 
 _UNCOVERED = "it does not cover the rows it represents"
 

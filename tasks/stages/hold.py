@@ -20,7 +20,6 @@ from sfumato.tasks.approval.held import (
 from sfumato.tasks.approval.request import Asked, request_approval, write_request
 from sfumato.tasks.approval.settle import settle
 from sfumato.tasks.candidates.remember import forget_whose
-from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
@@ -34,6 +33,7 @@ from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity, keep_texts
 from sfumato.tasks.stages.stage import move_documents, read_note
+from sfumato.tasks.terms.opened import Release, open_release
 
 RISK = "risk-rows"
 _ACCURACY, _USEFUL = "accuracy.json", "usefulness.json"

@@ -15,8 +15,6 @@ from sfumato.tasks.candidates.remember import (
     version_before,
     whose_in,
 )
-from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
-from sfumato.tasks.declaration.tables import TABLES, read_tables, write_tables
 from sfumato.tasks.lines.line import Candidate, CandidateMap
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references import NO_REFERENCES, References
@@ -27,6 +25,8 @@ from sfumato.tasks.publication.staging import require_sealed, seal, seal_of
 from sfumato.tasks.schema.files import sha256_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
+from sfumato.tasks.terms.assessment import Assessment, Judge, assess, documents
+from sfumato.tasks.terms.tables import TABLES, read_tables, write_tables
 
 _ASSESSMENT = "assessment"
 _JUDGED = "judged"  # the SHA-256 of the data files, from before they were read

@@ -15,8 +15,6 @@ from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import Number, plain
-from sfumato.tasks.declaration.assessment import numbers
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import types_of
@@ -25,6 +23,8 @@ from sfumato.tasks.microdata.table import Microdata, key, load
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.stages.stage import write_note
+from sfumato.tasks.terms.assessment import numbers
+from sfumato.tasks.terms.terms import Terms
 
 
 def measure_feasibility(

@@ -9,9 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.canonical import canonical_json, read_canonical
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release
-from sfumato.tasks.schema.files import sha256_of
+from sfumato.tasks.schema.files import canonical_json, read_canonical, sha256_of
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, Release
 
 
 def digest(document: dict[str, Any]) -> str:

@@ -12,10 +12,9 @@ from typing import Literal
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.files import canonical_json, read_json
+from sfumato.tasks.terms.terms import LineName
 from sfumato.tasks.verification.signing_keys import (
     Public,
     PublicKey,

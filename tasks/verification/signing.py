@@ -14,10 +14,9 @@ from typing import Literal
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError, SfumatoError
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL_SIGNATURE, Tombstone
-from sfumato.tasks.declaration.opened import SIGNATURE
-from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.files import canonical_json, read_json
+from sfumato.tasks.terms.opened import SIGNATURE
+from sfumato.tasks.terms.tombstone import WITHDRAWAL_SIGNATURE, Tombstone
 from sfumato.tasks.verification.offered_keys import read_offers
 from sfumato.tasks.verification.signing_keys import (
     PublicKey,

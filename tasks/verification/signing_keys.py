@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.backup import pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
-from sfumato.tasks.schema.files import read_bytes
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import canonical_json, parse_json, read_bytes
+from sfumato.tasks.terms.terms import LineName
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -13,9 +13,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.verification.offered_keys import KEYS_FILE, read_offers
 from sfumato.tasks.verification.signing_keys import Public, PublicKey, Strict, fingerprint
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.lines.tombstone import (
+from sfumato.tasks.schema.files import is_there
+from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tables import require_declared_tables
+from sfumato.tasks.terms.tombstone import (
     is_marked_beside,
     read_tombstone,
     record_beside,
     require_not_withdrawn,
 )
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release, require_release
-from sfumato.tasks.declaration.tables import require_declared_tables
-from sfumato.tasks.schema.files import is_there
 from sfumato.tasks.verification.integrity import require_intact, require_regular_files
 from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
 from sfumato.tasks.verification.offered_keys import read_offers

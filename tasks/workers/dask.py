@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sfumato.expectations.errors import Fault, InputError, SfumatoError
-from sfumato.tasks.declaration.software import software
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_text
+from sfumato.tasks.schema.formats import software
 from sfumato.tasks.workers.workers import Workers
 
 _CERTIFICATES = ("ca-file", "client.cert", "client.key")

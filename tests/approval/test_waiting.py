@@ -9,11 +9,11 @@ import pytest
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.scores import Measured
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import Divided, visits
 from tests.release.evolving import Evolving

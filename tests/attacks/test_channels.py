@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.terms.opened import MANIFEST, PAGE
 from tests.release.small import Small, people
 
 COLUMNS = {

@@ -9,14 +9,14 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.attacks.registry import attacks_on, targets_of
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare
 from tests.release.evolving import Evolving, evolve
 

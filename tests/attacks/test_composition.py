@@ -19,7 +19,7 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.linking import same_people
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.same_people import shares_of_kinds
-from sfumato.tasks.declaration.people.whose import WhoseRows
+from sfumato.tasks.terms.people import WhoseRows
 from tests.attacks.test_attacks import attacked
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, released
 from tests.release.small import SPEC, Small

@@ -9,7 +9,7 @@ import pytest
 from sfumato.expectations.composition.exposure import exposure
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.linking import composition
-from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, JointExposure
+from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure
 from tests.composition.lines import shown
 from tests.composition.oracle import candidates, read
 from tests.composition.random_lines import mixing

@@ -17,11 +17,11 @@ from sfumato.tasks.attacks.linking import linkage
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.attacks.records.sampling import most_likely
 from sfumato.tasks.attacks.registry import targets_of
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_attacks import KINDS, MEMBERS, of_numbers, shown
 from tests.attacks.test_bars import L3, attack, bars, line  # noqa: F401 - a fixture
 from tests.attacks.test_linkage import WAYS, fits, register_of

@@ -21,8 +21,8 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.linking import memberships, placed
 from sfumato.tasks.attacks.linking.memberships import cover_people
 from sfumato.tasks.attacks.linking.placed import shares_of_pairs
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import register_of
 from tests.release.small import SPEC
 

@@ -16,8 +16,8 @@ from sfumato.flows.cli.main import run
 from sfumato.flows.evaluation import REGISTER, attack_again
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.linking.linkage import likelier
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.small import SPEC, people
 
 AGES = {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [5, 10, 20]}}

@@ -29,7 +29,6 @@ from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
 from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.choose.trial import run_trial
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
@@ -42,6 +41,7 @@ from sfumato.tasks.partitions.mondrian.leaving import Leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Terms
 
 MONDRIAN = MondrianParameters(method="mondrian")
 LATTICE = FullDomainParameters(method="full-domain")

@@ -19,9 +19,9 @@ from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.records.sampling import most_likely, some_people
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.recoded.labels import Anything, Between, ListedValues
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import WAYS, fits, published, rows
 from tests.attacks.test_minimality import MONDRIAN, diverse, released
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.terms.opened import SIGNATURE, open_release
 from sfumato.tasks.verification.signing import sign_release
 from sfumato.tasks.verification.signing_keys import PASSPHRASE, fingerprint, open_signer
 from tests.release.small import SPEC, people

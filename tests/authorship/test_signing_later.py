@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from sfumato.tasks.declaration.opened import SIGNATURE
 from sfumato.tasks.publication.withdrawal import withdraw
+from sfumato.tasks.terms.opened import SIGNATURE
 from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.corpus.lines import frozen_lines
 from tests.release.small import SPEC, people

@@ -15,13 +15,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.sql.single import read_question
+from sfumato.tasks.terms.opened import Release
 from tests.query.releases import write
 from tests.query.worlds import column, declare
 

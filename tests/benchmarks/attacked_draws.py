@@ -22,13 +22,13 @@ from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.remember import map_in
-from sfumato.tasks.declaration.opened import Release, open_release
-from sfumato.tasks.declaration.people.whose import WhoseRows
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.private.people.slots import from_table
+from sfumato.tasks.terms.opened import Release, open_release
+from sfumato.tasks.terms.people import WhoseRows
+from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
 
 REGISTER, TOGETHER = "register", "{} (drawn twice)"

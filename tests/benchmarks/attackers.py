@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.composition.exposure import values_by_intersection
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.tables import read_tables
 from tests.benchmarks.comers import ID, adult
 from tests.benchmarks.rereleased import Rereleased, shown_by, spec_of
 from tests.benchmarks.rereleases import KINDS, OCCUPATION, columns_of_adult

@@ -24,8 +24,6 @@ from scipy import stats
 
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.anonymized import anonymize_alone
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -43,6 +41,8 @@ from sfumato.tasks.query.intervals.calibration import (
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.spread import ExtremeSpread
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.tables import schemas
+from sfumato.tasks.terms.terms import Declared, RowCounts
 from tests.adult import ADULT, HIERARCHIES, NUMBERS
 from tests.adult import HEADER as ADULT_COLUMNS
 

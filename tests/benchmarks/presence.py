@@ -16,7 +16,6 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.experiments.data.census import census
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
@@ -33,6 +32,7 @@ from sfumato.tasks.query.ask import engine
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.question.question import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Declared, RowCounts
 from tests.benchmarks.lattice import adult
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")

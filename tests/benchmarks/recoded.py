@@ -12,9 +12,6 @@ import pyarrow as pa
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.terms import Declared, RowCounts
-from sfumato.tasks.declaration.utility import Utility, utility
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -26,6 +23,9 @@ from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.terms import Declared, RowCounts
+from sfumato.tasks.terms.utility import Utility, utility
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import FIVE, adult
 from tests.benchmarks.mondrian import drawn

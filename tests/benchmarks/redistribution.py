@@ -16,8 +16,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -28,6 +26,8 @@ from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import RangeWorkload
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared, RowCounts
 from tests.benchmarks.lattice import adult
 
 METHODS = {

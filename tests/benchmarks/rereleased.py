@@ -18,7 +18,6 @@ import yaml
 from sfumato.expectations.composition.exposure import CombinedExposure, exposure
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count
-from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.randomness import operating_system, seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -28,6 +27,7 @@ from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
+from sfumato.tasks.terms.opened import Release, open_release
 from tests.benchmarks.comers import ID
 from tests.lines import prepare, publish_prepared
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
+from sfumato.tasks.terms.opened import Release
 from tests.benchmarks.attacked_draws import guessed, published
 from tests.benchmarks.attacked_specs import SPECS
 

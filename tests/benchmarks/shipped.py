@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.query.accuracy.evaluate import evaluate
+from sfumato.tasks.terms.opened import open_release
 from tests.lines import prepare, publish_prepared
 
 ROOT = Path(__file__).parents[2]

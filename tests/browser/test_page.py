@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.report.page import PageContent, page
+from sfumato.tasks.terms.utility import Utility
 from tests.report.content import ADULT_COLUMNS, content, losses, randomly_cut
 
 pytestmark = pytest.mark.browser

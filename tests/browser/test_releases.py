@@ -2,15 +2,15 @@
 
 import pytest
 
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.references.stated import with_statements
-from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.private.references import given_references
 from sfumato.tasks.publication.files import page_beside
 from sfumato.tasks.report.lines.pages import catalogue_files, line_files
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.schema.formats import software
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.stated_promises import with_statements
+from sfumato.tasks.terms.tables import read_tables
 from tests.browser.test_page import browser
 from tests.corpus.lines import CORPUS
 from tests.report.test_line_pages import HARD, line

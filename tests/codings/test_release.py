@@ -12,8 +12,6 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
-from sfumato.tasks.declaration.coded import count_uncoded
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.frozen import CODINGS, shift_key
 from sfumato.tasks.publication.check import check
@@ -24,6 +22,8 @@ from sfumato.tasks.report.watched.summary import summary
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate
+from sfumato.tasks.terms.assessment import count_uncoded
+from sfumato.tasks.terms.opened import open_release
 from tests.codings.stays import COLUMNS, EXACT, SPEC, jobs_of, stays, table_of
 from tests.codings.test_offsets import days_of
 from tests.codings.test_oracles import nearest

@@ -9,13 +9,13 @@ from decimal import Decimal
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, pack, state_files, unpack_files
 from sfumato.tasks.private.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state
+from sfumato.tasks.terms.opened import open_release
 from tests.codings.stays import COLUMNS, EXACT, Stays, jobs_of, stays
 from tests.codings.test_release import expected, shift_key, shown, threshold
 from tests.lines import publish_prepared

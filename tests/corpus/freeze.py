@@ -12,11 +12,11 @@ from datetime import date
 from pathlib import Path
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 
 DAYS = {"format-3": {"0001": date(2026, 1, 31), "0002": date(2026, 2, 28)}}

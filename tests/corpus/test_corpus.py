@@ -5,11 +5,6 @@ from functools import cache
 
 import pytest
 
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.references.stated import with_statements
-from sfumato.tasks.declaration.software import LAYOUT, software
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.references import given_references
@@ -18,6 +13,11 @@ from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.schema.formats import LAYOUT, software
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.stated_promises import with_statements
+from sfumato.tasks.terms.tables import read_tables
 from tests.corpus.lines import CONTINUED, PASSPHRASE, VERSIONS, as_told, frozen_lines
 
 LINES = frozen_lines()

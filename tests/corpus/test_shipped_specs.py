@@ -14,9 +14,9 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.stages.anonymize import declaration
+from sfumato.tasks.terms.tables import read_tables, write_tables
 from tests.corpus.lines import CORPUS
 from tests.lines import prepare, publish_prepared
 from tests.report.html import Read

@@ -10,13 +10,13 @@ from uuid import uuid4
 
 import psycopg
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
+from sfumato.tasks.terms.opened import open_release
 from tests.query.databases import postgres
 from tests.query.dialect_laws import comparable
 from tests.sources.simulator import SECRET, simulator

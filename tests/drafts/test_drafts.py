@@ -15,9 +15,9 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private import scratch
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.drafts.traces import trace
 from tests.release.evolving import DIVERSE, Evolving, evolve
 from tests.release.small import Small, people

@@ -8,10 +8,10 @@ import pytest
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.life.lines import forget
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.partitions.continued.absence import Absence, absences
 from sfumato.tasks.partitions.continued.survivors import Met
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.evolving import Evolving
 
 

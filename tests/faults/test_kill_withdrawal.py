@@ -7,10 +7,10 @@ from importlib import import_module
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone, read_tombstone
 from sfumato.tasks.lines import tombstones
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication.withdrawal import withdraw
+from sfumato.tasks.terms.tombstone import is_tombstone, read_tombstone
 from tests.faults.stop_at import arm
 from tests.forked import in_child
 from tests.release.small import people

@@ -5,9 +5,9 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.main import run
 from sfumato.flows.passphrases import passphrases
-from sfumato.tasks.declaration.opened import SIGNATURE
 from sfumato.tasks.private.keys import PASSPHRASE as KEY
 from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.terms.opened import SIGNATURE
 from sfumato.tasks.verification.signing_keys import PASSPHRASE as SIGNING
 from sfumato.tasks.verification.signing_keys import open_signer
 from tests.flows.test_worker import deployment, readings

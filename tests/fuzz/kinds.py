@@ -121,7 +121,7 @@ def manifest(folder: Path, rng: Random, releases: Path) -> Case:
 
 
 def _resealed(document: Any, rng: Random, digest: Callable[[Any], str]) -> bytes:
-    from sfumato.tasks.declaration.canonical import canonical_json
+    from sfumato.tasks.schema.files import canonical_json
 
     document = document_of(document, rng)
     if rng.random() < 0.8:

@@ -8,11 +8,11 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.flows.life.lines import forget
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.backup import unpack
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import unit_hash
 from sfumato.tasks.private.people.keys import name_of, people_key
+from sfumato.tasks.terms.opened import open_release
 from tests.fork_server import ROOT
 from tests.guide.machine import ERASED, GuideMachine
 from tests.guide.page import PAGES, blocks, commands, sections

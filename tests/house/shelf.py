@@ -6,14 +6,14 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.destinations.destination import (
     DestinationKind,
     require_same_line,
     withdrawn_there,
 )
 from sfumato.tasks.lines.versions import RECORD, read_record
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tombstone import is_tombstone
 from sfumato.tasks.verification.integrity import require_intact
 
 

@@ -23,7 +23,7 @@ MACHINERY = {
     "prefect",
     "scipy",
 }
-DECLARING = ["sfumato.tasks.declaration.terms", "sfumato.flows.spec"]
+DECLARING = ["sfumato.tasks.terms.terms", "sfumato.flows.spec"]
 ANSWERING = [
     "sfumato.tasks.query.ask",
     "sfumato.tasks.query.sql.rewrite",
@@ -61,7 +61,7 @@ def test_no_partition_and_no_machinery(module):
 
 def test_terms_are_declared_without_any_entry_of_a_registry():
     """Each promise, partition and form is imported when a spec or a manifest names it."""
-    found = imported("sfumato.tasks.declaration.terms")
+    found = imported("sfumato.tasks.terms.terms")
     rooms = ("tasks.forms.", "tasks.partitions.", "expectations.models.")
     registered = {entry.module for entry in entries()} - {"sfumato.expectations.models.promises"}
     assert "sfumato.expectations.models.promises" in found

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.publication.check import check
@@ -28,6 +27,7 @@ from sfumato.tasks.query.intervals.shapes import ALIKE, family_of, shape_of
 from sfumato.tasks.query.intervals.spread import Z95
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.sql.single import read_question
+from sfumato.tasks.terms.opened import open_release
 from tests.intervals.releases import measure, wages
 from tests.query.worlds import answers_on, column, declare
 from tests.release.small import SPEC, people

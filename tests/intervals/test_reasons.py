@@ -2,11 +2,11 @@
 
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals import shapes
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import evolve
 from tests.release.small import SPEC, Small, people
 

@@ -8,8 +8,6 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.private.backup import backup, unpack
 from sfumato.tasks.private.frozen import FACTORS, FrozenFactors, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
@@ -17,7 +15,9 @@ from sfumato.tasks.query.accuracy.conditions import RangeQueries
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.verification.integrity import digest
 from tests.intervals.releases import people
 from tests.lines import publish_prepared

@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.tasks.candidates.anonymized import anonymize_alone
-from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -21,6 +20,7 @@ from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.laws_of_labels import fitted_shares, values_behind
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
 from tests.intervals.releases import measure
 from tests.query.worlds import answers_on, column, declare, shape
 

@@ -13,7 +13,6 @@ from sfumato.expectations.rules.structure import NotEmpty
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import Finding
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.forms.order import (
     canonical_apart,
     canonical_table,
@@ -37,6 +36,7 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.anonymize import SUPPRESSED
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.terms.opened import open_release
 from tests.lines import publish_prepared
 from tests.release.small import SPEC, people
 

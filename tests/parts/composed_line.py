@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.workers.workers import Workers
 from tests.parts.divided import Divided
 

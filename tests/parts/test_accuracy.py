@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.parts.divided import read_parts
@@ -30,6 +29,7 @@ from sfumato.tasks.query.ask import engine, files_of_tables
 from sfumato.tasks.query.engines.in_parts import EngineInParts
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.terms.opened import Release, open_release
 from tests.parts.divided import divide
 from tests.parts.test_answers import FORMS, as_one
 

@@ -10,15 +10,14 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import form_of, schemas
 from tests.parts.divided import SPEC, visits
 
 QUERIES = [

@@ -14,7 +14,6 @@ from sfumato.tasks.attacks.bars import MeasuredLimit, measure_limits
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.pool import AttackedPart, pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import ATTACKS, attack_release, targets_of
-from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -26,6 +25,7 @@ from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.schema.stated.bars import KeptBar
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.terms.opened import PAGE, open_release
 from sfumato.tasks.workers.workers import InTurn
 from tests.lines import TIME
 from tests.parts.divided import SPEC, divide, examine_in, visits

@@ -8,11 +8,11 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.parts import SeenParts, complete_whole, see_part
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.parts.composed_line import ComposedLine
 from tests.parts.divided import SPEC, visits
 from tests.release.forge import edit, rebuilt, reseal

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.parts import continued
 from sfumato.tasks.parts import continued as people
@@ -23,6 +21,8 @@ from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages import anonymize
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.parts.composed_line import KINDS, ComposedLine, part_of
 
 

@@ -6,11 +6,11 @@ from functools import cache, partial
 import duckdb
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.composed_line import ComposedLine
 from tests.parts.test_answers import answered_by, as_one
 from tests.parts.test_composed import lineages

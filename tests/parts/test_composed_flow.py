@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.faults import whole
 from tests.parts.composed_line import ComposedLine
 from tests.parts.test_composed import groups_of_people

@@ -13,7 +13,6 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.line import CandidateMap
 from sfumato.tasks.lines.versions import read_record
@@ -24,6 +23,7 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
+from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import leave_prefect_out, release_here
 from tests.parts.composed_line import SPEC, ComposedLine, part_of
 from tests.parts.test_composed import groups_of_people, newest

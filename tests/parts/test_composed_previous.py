@@ -11,8 +11,8 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.lines.previous import hold_against
+from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.parts.composed_line import KINDS, ComposedLine, part_of
 
 

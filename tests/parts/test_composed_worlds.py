@@ -4,10 +4,10 @@ from string import ascii_uppercase
 
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.slots import LIVE
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.composition.oracle import candidates, posterior
 from tests.parts.composed_line import ComposedLine
 

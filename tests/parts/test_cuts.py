@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.parts.cuts import Histogram, grids
 from sfumato.tasks.schema.hierarchy_rules import Intervals
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.divided import SPEC, visits
 
 HIERARCHY = [

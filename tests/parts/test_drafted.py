@@ -9,8 +9,8 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.drafts.traces import trace
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_answers import FORMS

@@ -12,10 +12,10 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.flows.evaluation import evaluate_again
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks import evaluate as tasks
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening
 from sfumato.tasks.query.accuracy import truth
+from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import leave_prefect_out, release_here
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_promises import KINDS

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.divided import SPEC, visits
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.ingest import FETCHED
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.divided import SPEC, visits
 from tests.sources.simulator import simulator
 

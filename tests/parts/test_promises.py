@@ -13,8 +13,6 @@ from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -27,6 +25,8 @@ from sfumato.tasks.publication.parts import Totals, with_rest
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_answers import as_one
 

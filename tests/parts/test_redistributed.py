@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.parts.anonymize import PartToAnonymize
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.schema.names import AIMS, TARGETS
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.workers.workers import InTurn
 from tests.parts.divided import Divided, visits
 from tests.parts.test_answers import FORMS

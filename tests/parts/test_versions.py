@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication import check as checking
 from sfumato.tasks.publication import publish as publication
@@ -12,6 +11,7 @@ from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.terms.opened import open_release
 from tests.parts.divided import SPEC, Divided, visits
 
 PEOPLE = {

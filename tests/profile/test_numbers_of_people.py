@@ -5,7 +5,7 @@ import random
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.terms.opened import open_release
 from tests.profile.drafts import confirm, document, draft, roles
 from tests.profile.tables import written
 from tests.profile.test_shapes import release_of

@@ -5,11 +5,11 @@ import pytest
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
 from tests.profile.drafts import confirm, confirmed, document, draft, roles
 from tests.profile.tables import admissions, journeys, marriages, members, votes, written

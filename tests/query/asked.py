@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.help_tables.rows import help_tables, helped_columns
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import column, shape
 from tests.query.worlds import declare as plain
 

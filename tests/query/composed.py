@@ -14,8 +14,6 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.registry import composed_form
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -23,6 +21,8 @@ from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.tables import schemas
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import aggregate
 
 _RULE = TypeAdapter(Declared.model_fields["versions"].annotation)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import with_help
 
 

@@ -269,7 +269,7 @@ from pathlib import Path
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.sql.rewrite import rewrite
-from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.terms.opened import Release
 from tests.query.worlds import CENSUS
 
 release = Release(Path(sys.argv[1]), CENSUS, {})

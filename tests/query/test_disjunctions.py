@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.pooling import NARROWED
+from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
 from tests.query.test_language_of_forms import outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 import sfumato
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
 from tests.query.test_language_of_worlds import all_worlds
 

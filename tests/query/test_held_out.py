@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
 from tests.query.held_out import HELD_OUT, REFUSED
 from tests.query.test_language_of_worlds import holds

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.software import LAYOUT, software
 from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.help_tables.rows import help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.schema.formats import LAYOUT, software
+from sfumato.tasks.terms.opened import Release
 from tests.query.asked import FORMS
 from tests.query.asked import declare as declare_all
 from tests.query.releases import write

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.recoded.labels import interval, value_set
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import COUNTS, HAVINGS, aggregate, answers_on, column, in_every_world, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")

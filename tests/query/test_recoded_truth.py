@@ -18,7 +18,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
@@ -32,6 +31,7 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import MOST
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import COUNTS, column, shape
 
 EDGES = 0.03  # of the values

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import Fault
-from sfumato.tasks.declaration.tables import write_table
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.tripwires import LimitedFormula, Tripwires
@@ -17,6 +16,7 @@ from sfumato.tasks.query.published.lookup import ends_of, row_count
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.formulas import AskedOfPart, Calculation, Plain, Pooled
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, Measure
+from sfumato.tasks.terms.tables import write_table
 from tests.query.worlds import column, declare, with_help
 
 PEOPLE = pa.table(

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import HELP_TABLES, build_help_tables, help_names
@@ -20,6 +19,7 @@ from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.report.asking import example_query, pandas_snippet
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.sql.session import fetch, session
+from sfumato.tasks.terms.terms import Declared
 
 REGISTRIES = (WAYS, ENGINES, HELP_TABLES, SQL_WAYS, SNIPPETS)
 COUNT = "SELECT COUNT(*) AS n FROM microdata"

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.sql.single import read_question
+from sfumato.tasks.schema.formats import software
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Declared, RowCounts
 
 COUNTS = RowCounts(
     read=9,

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
 
 PROFILE = Path(__file__).with_name("data-package-2.0.json")
 

@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import form_of, read_tables
 from tests.lines import prepare, publish_prepared
 
 DIVERSE = [{"model": "l-diversity", "variant": "distinct", "l": 3}]

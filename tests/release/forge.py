@@ -3,12 +3,12 @@
 import json
 import shutil
 
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.verification.integrity import digest
 
 

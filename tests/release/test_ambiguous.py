@@ -12,10 +12,6 @@ import pytest
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import Microdata, encode, load
@@ -24,7 +20,11 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.stages.evaluate import evaluate_release, exposures
+from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.small import SPEC, Small, people
 
 JOBS = ("cook", "clerk", "baker", "smith", "nurse", "tailor")

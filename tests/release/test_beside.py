@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.lines.words import WORDS
 from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.schema import files
+from sfumato.tasks.terms.line_words import WORDS
 from sfumato.tasks.verification.offered_keys import KEYS_FILE
 
 LIMIT = 5  # seconds

@@ -8,8 +8,6 @@ from datetime import date
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.lines.words import WORDS, read_words
-from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.lines import pages, public_record
 from sfumato.tasks.lines.versions import RECORD, Approval, read_record
 from sfumato.tasks.private.state import read_state
@@ -17,6 +15,8 @@ from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.report.accuracy_words import accuracy_lines
+from sfumato.tasks.terms.line_words import WORDS, read_words
+from sfumato.tasks.terms.opened import MANIFEST
 from tests.release.small import Small, people
 
 FILES = ("index.html", "feed.atom", "dcat.jsonld")

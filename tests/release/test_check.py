@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables, write_table
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables, write_table
 from sfumato.tasks.verification.integrity import digest
 
 

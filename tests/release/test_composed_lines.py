@@ -14,14 +14,14 @@ from sfumato.flows.choice.rehearsal import rehearse
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates import continued
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.slots import LIVE, VACANT, WITNESS, as_table
 from sfumato.tasks.private.people.store import read_map, slots_so_far, write_map
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
 from tests.release.evolving import KINDS, Evolving, evolve
 

@@ -5,11 +5,11 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.life.lines import forget
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions
 from sfumato.tasks.private.people.slots import LIVE, MOVED
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import Evolving
 from tests.release.test_refilled_versions import NAME, manifest, newest, report
 

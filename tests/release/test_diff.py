@@ -7,9 +7,9 @@ import pytest
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.versions import read_record, write_record
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import evolve
 from tests.release.forge import edit
 from tests.release.small import people

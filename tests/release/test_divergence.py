@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.recoded.label_readers import reader
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
@@ -18,6 +17,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.publication import divergence as diagnostic
 from sfumato.tasks.publication.divergence import divergence
+from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import column, shape
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.life.dossier import dossier_of, keep_dossier
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.schema.stated.dossier import DossierStatements
+from sfumato.tasks.terms.opened import open_release
 from tests.release.small import SPEC, people
 from tests.report.html import Read
 

@@ -12,7 +12,6 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.followed import slots_as_followed
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines import meeting
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -22,6 +21,7 @@ from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import DIVERSE, JOBS, Evolving, spec
 from tests.report.html import Read
 

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.forge import edit, made_with, rebuilt, reseal
 
 

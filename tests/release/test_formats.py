@@ -9,9 +9,9 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import NEWEST, lowest_format, require_readable, since
+from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.release.forge import edit
 from tests.release.small import SPEC, people
 

@@ -11,13 +11,13 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.attacks.registry import targets_of
-from sfumato.tasks.declaration.opened import PAGE, open_release
-from sfumato.tasks.declaration.software import LAYOUT
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED, backup, unpack
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.stated.guesses import guess_lines
+from sfumato.tasks.schema.formats import LAYOUT
 from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
+from sfumato.tasks.terms.opened import PAGE, open_release
 from tests.release.forge import edit, made_with, rebuilt
 from tests.release.small import SPEC, people
 from tests.report.html import Read

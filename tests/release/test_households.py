@@ -10,12 +10,12 @@ from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.life.dossier import dossier_of
 from sfumato.tasks.candidates.remember import forget_whose, whose_in, write_whose
-from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
 from sfumato.tasks.stages.validate import assess_candidate
 from sfumato.tasks.stages.verify import measure_whole
+from sfumato.tasks.terms.opened import PAGE, open_release
 from tests.report.html import Read
 
 COLUMNS = {

@@ -11,17 +11,17 @@ from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load as load_microdata
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.verification.integrity import digest
 from tests.attacks.test_linkage import register_of
 from tests.release.small import SPEC, people

@@ -9,12 +9,12 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.microdata.grouping import as_tuples
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people import store
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import Evolving, spec
 
 KNOWN = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "job"}

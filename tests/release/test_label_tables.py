@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
@@ -18,6 +17,7 @@ from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.target import target
+from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.release.small import people
 from tests.release.test_recoded import TOWNS, changes
 

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.declaration.tables import write_table
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.help_tables.rows import help_table
+from sfumato.tasks.terms.tables import write_table
 from tests.release.small import SPEC
 
 MANY = 140_000  # a dictionary page holds 131,072 integers of 64 bits

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sfumato.tasks.declaration.opened import PAGE
-from sfumato.tasks.declaration.software import LAYOUT
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.formats import LAYOUT
+from sfumato.tasks.terms.opened import PAGE
 from tests.release.forge import made_with
 from tests.release.small import people
 from tests.report.html import Read

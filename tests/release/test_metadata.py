@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.software import LAYOUT
-from sfumato.tasks.declaration.tables import schemas, write_tables
 from sfumato.tasks.lines.public_record import read_line_entry
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.manifest import resources
+from sfumato.tasks.schema.formats import LAYOUT
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import schemas, write_tables
 from tests.corpus.lines import CORPUS
 from tests.release.data_package import faults_of_files, faults_of_profile
 from tests.release.small import SPEC, people

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
@@ -16,6 +15,7 @@ from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.terms.opened import PAGE, open_release
 from tests.release.small import SPEC, people
 from tests.report.html import Read
 

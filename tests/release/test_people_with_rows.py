@@ -19,9 +19,6 @@ from sfumato.flows.evaluation import attack_again, evaluate_again
 from sfumato.flows.life.dossier import dossier_of
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates.remember import whose_in, write_whose
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.publication.check import check
@@ -29,12 +26,15 @@ from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 from sfumato.tasks.stages.ingest import accepted_rows, rows_of_one_person
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from sfumato.tasks.stages.verify import measure_whole
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.verification.integrity import digest
 from tests.report.html import Read
 

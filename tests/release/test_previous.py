@@ -11,12 +11,12 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.all_versions import count_grown, joint_verdicts
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.lines.shown import ShownVersion
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.evolving import KINDS, Evolving, digest_of, evolve, forge
 from tests.release.forge import rebuilt
 

@@ -10,11 +10,6 @@ import pytest
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables, write_tables
-from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
@@ -23,7 +18,12 @@ from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.utility import utility_lines
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables, write_tables
+from sfumato.tasks.terms.utility import utility
 from sfumato.tasks.verification.integrity import digest
 from tests.release.small import SPEC, people
 

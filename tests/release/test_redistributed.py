@@ -11,9 +11,6 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
@@ -22,6 +19,9 @@ from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.asking import pandas_snippet
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.release.small import Small, people
 from tests.report.html import Read
 

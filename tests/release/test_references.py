@@ -17,10 +17,6 @@ from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
 from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import with_references
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -34,6 +30,9 @@ from sfumato.tasks.private.references import (
 )
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.validate import assess_candidate
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import form_of, read_tables
 from tests.lines import prepare
 from tests.release.forge import edit
 from tests.release.small import SPEC, people

@@ -8,12 +8,12 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.cli.analyst.previous import tell_succession
 from sfumato.flows.life.lines import back_up, forget, rename, restore
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.private.people.lines import maps_of, people_of
 from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, as_table, from_table
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
 from tests.private.test_seen import slots as slots_of
 from tests.release.evolving import KINDS, Evolving
 

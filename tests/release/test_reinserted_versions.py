@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sfumato.flows.life.lines import forget, rename
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.private.people.lines import maps_of, people_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from sfumato.tasks.private.people.slots import LEFT, as_table
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from tests.release.evolving import JOBS, Evolving
 
 NAME = "coming-and-going"

@@ -9,7 +9,6 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.remember import map_in, write_map_followed, write_version_before
-from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.publication import check, staging
@@ -19,6 +18,7 @@ from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.stage import read_note, write_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.terms.tables import read_tables, write_tables
 from tests.lines import TIME
 
 

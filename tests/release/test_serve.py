@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sfumato.flows.cli.analyst.serve import LONGEST, Served
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.query import ask as conversations
 from sfumato.tasks.query.ask import Conversation, answer
+from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.record import files_as_they_stand
 from tests.corpus.lines import CORPUS, FrozenLine
 from tests.release.small import Small, people

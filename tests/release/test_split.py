@@ -12,10 +12,6 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.forms.order import canonical_table, canonical_with
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.split import split
@@ -25,8 +21,12 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables, write_tables
 from tests.release.small import SPEC, Small, people
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}

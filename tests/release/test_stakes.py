@@ -20,12 +20,12 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.private.references import refer
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
+from sfumato.tasks.terms.terms import Terms
 from tests.release.small import people
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}

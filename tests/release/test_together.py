@@ -13,10 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.assessment import assess
-from sfumato.tasks.declaration.exposure import FacedPeople
-from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.lines.exposed import require_nothing_by_subtraction
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of
@@ -24,6 +20,10 @@ from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.terms.assessment import assess
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.terms import FacedPeople
 from tests.lines import prepare, publish_prepared
 from tests.release.evolving import KINDS, Evolving
 from tests.report.html import Read

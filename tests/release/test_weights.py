@@ -10,12 +10,12 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import cli
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.stages.ingest import source_table, write_source
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.verification.integrity import digest
 from tests.release.small import SPEC, people
 from tests.report.html import Read

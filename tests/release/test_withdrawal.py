@@ -8,8 +8,6 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, restore
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, Tombstone, read_tombstone
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.lines import tombstones as exchanges
 from sfumato.tasks.lines.kept import keep_release
 from sfumato.tasks.lines.line import replace_record
@@ -20,6 +18,8 @@ from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw, withdraw_after_evaluation
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tombstone import WITHDRAWAL, Tombstone, read_tombstone
 from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.corpus.lines import PASSPHRASE as CORPUS_PASSPHRASE
 from tests.corpus.lines import frozen_lines

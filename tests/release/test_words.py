@@ -7,13 +7,13 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import json_schema
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.lines.words import WORDS, read_words
-from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.lines.said import labels_in_order, said_of_line
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
+from sfumato.tasks.terms.line_words import WORDS, read_words
+from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.verification.integrity import digest
 from tests.release.small import SPEC, people
 from tests.report.html import Read

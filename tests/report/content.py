@@ -9,13 +9,13 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.report.page import PageContent, PublishedFile
+from sfumato.tasks.terms.terms import Declared
 
 FILES = (
     PublishedFile("data/microdata.csv", 81_234),

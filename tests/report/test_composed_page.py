@@ -4,12 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.declaration.assessment import SeenGroups
-from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.report.asking import pandas_snippet
 from sfumato.tasks.report.page import PageContent, PublishedFile
 from sfumato.tasks.report.utility import utility_lines
+from sfumato.tasks.terms.assessment import SeenGroups
+from sfumato.tasks.terms.utility import utility
 from tests.query.composed import published
 from tests.report.content import declared
 from tests.report.test_page import read

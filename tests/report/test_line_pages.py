@@ -10,14 +10,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.declaration.lines.tombstone import Tombstone
-from sfumato.tasks.declaration.lines.words import LineWords
 from sfumato.tasks.report.lines.described import describe_version
 from sfumato.tasks.report.lines.differences import changed_versions, differences
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry, rfc3339
 from sfumato.tasks.report.lines.pages import catalogue_files, line_files
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
 from sfumato.tasks.schema.stated.words import mail_address, web_address
+from sfumato.tasks.terms.line_words import LineWords
+from sfumato.tasks.terms.tombstone import Tombstone
 from tests.report.html import Read
 
 ATOM = "{http://www.w3.org/2005/Atom}"

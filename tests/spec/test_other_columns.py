@@ -8,7 +8,6 @@ import yaml
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.forms.recoded.label_readers import reader
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -17,6 +16,7 @@ from sfumato.tasks.query.ask import answer
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages import anonymize
+from sfumato.tasks.terms.opened import open_release
 from tests.lines import prepare, publish_prepared
 from tests.spec.test_spec import changed
 

@@ -9,8 +9,6 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.choose.trial import run_trial
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -23,6 +21,8 @@ from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import RangeWorkload
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
+from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.terms import Terms
 from tests.laws.tables import QUASI, SCHEMA, table_of_people
 
 SCOPE = {"quasi_identifiers": QUASI}

@@ -9,11 +9,11 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.documents import parse_yaml
-from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import unpack
 from sfumato.tasks.private.state import parse_state
-from sfumato.tasks.schema.nesting import DEEPEST, NestingError, parse_json
+from sfumato.tasks.schema.files import DEEPEST, NestingError, parse_json
+from sfumato.tasks.terms.opened import MANIFEST
 
 
 def lists(depth, inner="1"):

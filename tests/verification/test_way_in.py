@@ -13,9 +13,9 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.verification import integrity, record
 from sfumato.tasks.verification.way_in import WayIn
 from tests.release.forge import reseal

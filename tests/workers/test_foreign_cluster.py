@@ -9,8 +9,8 @@ import dask
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.workers import dask as checked
 from sfumato.tasks.workers.registry import open_engine
 from tests.parts.divided import SPEC, visits

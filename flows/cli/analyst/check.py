@@ -15,8 +15,8 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line
 
 if TYPE_CHECKING:
     from sfumato.expectations.models.model import PrivacyModel
-    from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.publication.made_again import Checked
+    from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.limits import ReadLimits
 
 UNSEEN = (
@@ -149,7 +149,7 @@ def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]
 
 def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     """What cannot be shown of promises over people who have several rows."""
-    from sfumato.tasks.declaration.assessment import numbers
+    from sfumato.tasks.terms.assessment import numbers
 
     said = [
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
@@ -185,7 +185,7 @@ def _of_columns(promise: "PrivacyModel") -> str:
 
 def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
     """What a check found of the release in a directory, line by line."""
-    from sfumato.tasks.declaration.assessment import numbers
+    from sfumato.tasks.terms.assessment import numbers
 
     times = Counter(promise.name for promise, _ in checked.verdicts)
     for promise, verdict in checked.verdicts:

@@ -8,9 +8,9 @@ from sfumato.flows.cli.analyst.way_in import way_in_by
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.lines.movement import Movement
     from sfumato.tasks.lines.previous import Step, Succession
+    from sfumato.tasks.terms.opened import Release
 
 ONLY_THE_OWNER = (
     "that the rows of a group that goes on are the same people",
@@ -48,7 +48,7 @@ def succession_lines(
 
 
 def _lines(found: "Succession") -> Iterator[str]:
-    from sfumato.tasks.declaration.assessment import numbers
+    from sfumato.tasks.terms.assessment import numbers
 
     for step in found.steps:
         yield from _of_step(step)

@@ -14,8 +14,8 @@ from sfumato.flows.cli.terminal import echo
 from sfumato.tasks.schema.files import read_text
 
 if TYPE_CHECKING:
-    from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.sql.parse import Statement
+    from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
 
 
@@ -166,8 +166,8 @@ def _rewrite(
 def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
     """Verify the release once, and answer from it for as long as its files are the same."""
     from sfumato.flows.cli.analyst.serve import Served, serve
-    from sfumato.tasks.declaration.opened import require_release
     from sfumato.tasks.query.ask import Conversation
+    from sfumato.tasks.terms.opened import require_release
     from sfumato.tasks.verification.record import files_as_they_stand
 
     require_release(directory)

@@ -15,7 +15,7 @@ from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answer import document as as_document
 from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.schema.nesting import NestingError, parse_json
+from sfumato.tasks.schema.files import NestingError, parse_json
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.verification.record import Standing, require_unchanged
 

@@ -12,7 +12,7 @@ from sfumato.flows.cli import show
 from sfumato.flows.cli.options import pairs
 
 if TYPE_CHECKING:
-    from sfumato.tasks.declaration.opened import Release
+    from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import Check, WayIn
 
 Command = Callable[..., Any]

@@ -7,9 +7,9 @@ import numpy as np
 from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
+from sfumato.tasks.terms.tables import form_of
 
 
 def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:

@@ -19,7 +19,6 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.linking.register import own_values, vector_of_people
-from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, groups_that_fit
 from sfumato.tasks.forms.recoded.recoded import TABLE
@@ -27,6 +26,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.tables import form_of
 
 _MOST = 20_000_000  # pairs of a group and a value
 _TOO_MANY = f"more than {_MOST:,} pairs of a group, or of people who are alike, and a value"

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.references import ReferenceFile
 from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.terms.terms import Declared
 
 _MOST = 20_000_000  # pairs of a vector and a value
 

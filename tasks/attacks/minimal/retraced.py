@@ -29,10 +29,10 @@ from sfumato.tasks.attacks.minimal.rerun import (
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds, arrangements
 from sfumato.tasks.attacks.people_of_groups import group_of_people
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.terms.terms import Declared
 
 _PEOPLE, _RUNS = 24, 1_500
 _BY_ROWS = ("mondrian", "full-domain", "forest", "factors")

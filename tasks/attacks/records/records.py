@@ -16,13 +16,13 @@ from sfumato.tasks.attacks.records.columns import (
     LabelColumn,
 )
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
-from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import fitting_values
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
 from sfumato.tasks.microdata.grouping import common_type
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.tables import form_of
 
 _NAME = "records"
 _MOST = 200_000_000  # pairs of a label and a value

@@ -7,7 +7,6 @@ from typing import Any
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.choose.trial import Trial, run_trial
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -18,6 +17,7 @@ from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True)

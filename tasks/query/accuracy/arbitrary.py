@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload
@@ -16,6 +15,7 @@ from sfumato.tasks.query.engines.engine import Engine, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import relations
+from sfumato.tasks.terms.opened import Release
 
 _SPARSE = 4  # times as many numbers, and few are drawn twice
 

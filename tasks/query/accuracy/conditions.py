@@ -7,7 +7,6 @@ loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is 
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.drawing import CountsDrawing, RangeDrawing, frequent_values
@@ -18,6 +17,7 @@ from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.terms.opened import Release
 
 
 class RangeQueries:

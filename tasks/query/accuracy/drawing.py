@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
@@ -19,6 +18,7 @@ from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.terms.terms import Declared
 
 
 def column_named(name: str) -> exp.Column:

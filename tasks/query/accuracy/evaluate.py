@@ -9,8 +9,6 @@ from fractions import Fraction
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import is_number
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
@@ -21,6 +19,8 @@ from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 

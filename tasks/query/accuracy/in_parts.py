@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.query.accuracy.arbitrary import draw_vectors
@@ -44,6 +43,7 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import WAYS, relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.terms.opened import Release
 
 _AT_ONCE = 200
 """Queries that are asked while the parts are open once: each keeps what parts contribute to it."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sfumato.expectations.entries import Entries
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.terms.opened import Release
 
 Drawing = Callable[[Any, Aggregate, Engine, Release, Microdata], Queries]
 """Makes queries of a workload's parameters, on an engine and on the original."""

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.arrow import as_integers
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

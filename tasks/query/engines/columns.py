@@ -12,13 +12,13 @@ from typing import Any
 import duckdb
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.sql.session import fetch, keep_rows, session
+from sfumato.tasks.terms.terms import Declared
 
 
 @contextmanager

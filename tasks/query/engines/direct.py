@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.aggregates.kind import HelpColumn
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.cells import Hits, SelectedRows, hits_of, selected_rows
@@ -29,6 +28,7 @@ from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.terms import Declared
 
 _Found = dict[Key, dict[Aggregate, Bounds]]
 

@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.parquet import read_parquet
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.terms.tables import read_parquet
+from sfumato.tasks.terms.terms import Declared
 
 Source: TypeAlias = pa.Table | Path | TableInParts
 """A table in memory, its Parquet file, or those of its parts."""

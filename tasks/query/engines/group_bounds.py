@@ -11,13 +11,13 @@ from fractions import Fraction
 
 import duckdb
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues
 from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import Relations
 from sfumato.tasks.query.sql.bounds_query import bounds_query, totals_query
 from sfumato.tasks.sql.session import fetch
+from sfumato.tasks.terms.terms import Declared
 
 ExpectedSums = Mapping[str, Mapping[Key, Fraction]]
 """Per sensitive column and group columns the sum that is expected."""

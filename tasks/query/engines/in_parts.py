@@ -18,7 +18,6 @@ from sqlglot import exp
 
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.exact import exact
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.cells import SelectedRows
@@ -35,6 +34,7 @@ from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.terms import Declared
 
 _LONG = Context(prec=60)
 _Found = dict[Key, dict[Aggregate, Bounds]]

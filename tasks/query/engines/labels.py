@@ -22,8 +22,6 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.forms.recoded.recoded import read_labels
@@ -41,6 +39,8 @@ from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.question import TABLE, Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Declared
 
 _KEPT = 2  # as many rows as are published
 _ANY: Mapping[str, Any] = {"date": date(1970, 1, 1), "string": "", "boolean": False}

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from sfumato.expectations.arrow import as_indices
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.forms.composed.vacancies import VACANT
 from sfumato.tasks.query.aggregates.kind import HelpColumn
@@ -24,6 +23,7 @@ from sfumato.tasks.query.engines.group_values import GroupTotals, Units, totals_
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.ways import GROUP_VALUES, Relations
+from sfumato.tasks.terms.terms import Declared
 
 _EXTREMES: Mapping[type[exp.AggFunc], np.ufunc] = {exp.Min: np.minimum, exp.Max: np.maximum}
 _WORTH_LOADING = 30_000_000  # groups and values of them that were counted

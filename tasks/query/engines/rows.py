@@ -15,7 +15,6 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.expectations.exact import exact_numbers
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.bounds.spread import NO_CHOICES, Choices, choices_of
@@ -29,6 +28,7 @@ from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import Relations, relations
 from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch
+from sfumato.tasks.terms.terms import Declared
 
 _Rows = list[tuple[Any, ...]]
 _Found = dict[Key, dict[Aggregate, Bounds]]

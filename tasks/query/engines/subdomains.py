@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from sfumato.expectations.arrow import as_integers, as_truths
 from sfumato.expectations.exact import Exact, exact, is_number
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.redistributed.targets import locate
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.subdomains import Cells, Expected, Held, Selected
@@ -33,6 +32,7 @@ from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.subdomain_conditions import SubdomainQueries
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.sql.session import fetch, fetch_table, session
+from sfumato.tasks.terms.terms import Declared
 
 _Found = dict[Key, dict[Aggregate, Bounds]]
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
 from sfumato.tasks.forms.counts_table import totals
@@ -22,6 +21,7 @@ from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.query.question.ways import tables_of_counts
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.terms.terms import Terms
 
 
 def expected_name(name: str) -> str:

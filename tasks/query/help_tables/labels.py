@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
@@ -28,6 +26,8 @@ from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.hierarchy_rules import Prefixes
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Terms
 
 Kind = Literal["values", "ranges", "prefixes"]
 """How a label table tells what labels admit."""

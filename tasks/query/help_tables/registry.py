@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from sfumato.expectations.entries import Entries
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.way import HelpTables
+from sfumato.tasks.terms.terms import Terms
 
 HELP_TABLES: Mapping[str, HelpTables] = Entries(
     "sfumato.tasks.query.help_tables",

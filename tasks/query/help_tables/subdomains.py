@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.redistributed.redistributed import groups
 from sfumato.tasks.forms.redistributed.targets import Told, read
 from sfumato.tasks.microdata.table import encode
@@ -22,6 +21,7 @@ from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True)

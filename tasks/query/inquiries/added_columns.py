@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Admitted, ListedValues
 from sfumato.tasks.forms.recoded.recoded import labels_of, read_labels
@@ -20,6 +18,8 @@ from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import calculate, fetch_table, session
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Declared
 
 _PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
 

@@ -18,7 +18,6 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
@@ -38,6 +37,7 @@ from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.terms.terms import Declared
 
 _MOST_CELLS = 500
 _NO_ROWS = Bounds(0, 0, 0)

@@ -24,7 +24,6 @@ from sqlglot import exp
 from sfumato.expectations.arrow import as_integers, as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import exact
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.arithmetic import number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
@@ -44,6 +43,7 @@ from sfumato.tasks.query.sql.trees import (
     with_parts,
 )
 from sfumato.tasks.sql.session import fetch_table
+from sfumato.tasks.terms.terms import Declared
 
 Found = dict[Key, dict[Aggregate, Bounds]]
 _NUMBERS = ("group_id", "times", "least", "most")

@@ -18,7 +18,6 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_integers, as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, Relations, relations
@@ -32,6 +31,7 @@ from sfumato.tasks.query.sql.trees import (
     with_parts,
 )
 from sfumato.tasks.sql.session import fetch_table
+from sfumato.tasks.terms.terms import Declared
 
 Found = dict[Key, dict[Aggregate, Bounds]]
 

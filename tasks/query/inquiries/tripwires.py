@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from sfumato.expectations.errors import Fault
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.formulas import Existing, Formula, Plain, Pooled
 from sfumato.tasks.query.question.inquiry import Inquiry, Measure
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.terms.terms import Declared
 
 Limits = tuple[Any, Any]
 """The least and the greatest that something may come to; None where nothing is known."""

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely, Value
 from sfumato.tasks.query.engines.engine import Engine
@@ -26,6 +25,7 @@ from sfumato.tasks.query.intervals.spread import AnswerLaw
 from sfumato.tasks.query.intervals.way import LikelyAnswers, Spreads
 from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+from sfumato.tasks.terms.terms import Declared
 
 
 class EngineWithIntervals:

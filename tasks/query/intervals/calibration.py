@@ -20,7 +20,6 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.query.accuracy.truth import OriginalColumn
@@ -44,6 +43,7 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals, rounded_up
+from sfumato.tasks.terms.terms import Declared
 
 _WHOLE = float(2**64)
 _ALONE = 0.25  # how often a single value is drawn of a column

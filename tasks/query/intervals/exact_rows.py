@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import exact
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.engines.cells import SelectedRows, selected_rows
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.published_columns import CodedValues, PublishedColumns
@@ -26,6 +25,7 @@ from sfumato.tasks.query.intervals.spread import Z95, NumberSpread, SelectedSize
 from sfumato.tasks.query.intervals.sums import LEAN, LikelySum
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.schema.columns import ORDERED
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely
 from sfumato.tasks.query.question.conditions import conjuncts
@@ -27,6 +26,7 @@ from sfumato.tasks.query.question.question import Aggregate, Question
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.terms.terms import Terms
 
 MOST_COLUMNS = 3
 _RANGES = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)

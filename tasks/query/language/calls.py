@@ -7,7 +7,6 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds import arithmetic, pooling
 from sfumato.tasks.query.bounds.pooling import NARROWED
@@ -40,6 +39,7 @@ from sfumato.tasks.query.question.question import ROWS, Aggregate
 from sfumato.tasks.query.question.ways import WAYS, Bundles
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import number_of, quote_name
+from sfumato.tasks.terms.terms import Terms
 
 _SCALES = (exp.Mul, exp.Div)
 

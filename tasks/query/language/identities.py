@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.arithmetic import (
     absolute,
@@ -36,6 +35,7 @@ from sfumato.tasks.query.question.formulas import (
     Formula,
 )
 from sfumato.tasks.sql.parse import number_of
+from sfumato.tasks.terms.terms import Terms
 
 ZERO = Constant(Fraction(0))
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, bundles, conjuncts, split_where
 from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.inquiry import InquiredPart
 from sfumato.tasks.query.question.question import ROWS, Aggregate
 from sfumato.tasks.sql.predicate import check_predicate
+from sfumato.tasks.terms.terms import Terms
 
 _MOST = 16
 _CALCULATIONS = (exp.Func, exp.IntDiv, exp.DPipe, exp.NullSafeEQ, exp.NullSafeNEQ)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.language.clauses import Clauses, SelectItem
 from sfumato.tasks.query.language.measures import Measures
@@ -31,6 +30,7 @@ from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of, quote_name
+from sfumato.tasks.terms.terms import Terms
 
 _MOST_KEYS = 20
 

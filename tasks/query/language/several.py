@@ -11,7 +11,6 @@ from itertools import chain
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
 from sfumato.tasks.query.language.read import read_one
 from sfumato.tasks.query.language.sources import name_among
@@ -20,6 +19,7 @@ from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.question import KeyOrder
 from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import parse
+from sfumato.tasks.terms.terms import Terms
 
 _MOST = 64  # questions that are asked one after another
 _CLAUSES = frozenset({"this", "expression", "distinct", "order", "with_"})

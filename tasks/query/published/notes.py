@@ -7,13 +7,13 @@ from itertools import groupby
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.published.columns import PublishedColumn
 from sfumato.tasks.query.published.comparisons import ColumnComparison, comparisons, constant_text
 from sfumato.tasks.query.published.lookup import Lookup
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.terms.terms import Declared
 
 _MOST = 5  # notes on a query
 _MOST_TEXTS = 10_000  # different ones among which the nearest are looked for

@@ -11,9 +11,6 @@ import duckdb
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.query.engines.engine import Files, Source
 from sfumato.tasks.query.published.columns import LabelledColumn, PublishedColumn, ValueColumn
@@ -25,6 +22,8 @@ from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import COUNT, TARGETS
 from sfumato.tasks.sql.parse import number_of
 from sfumato.tasks.sql.session import open_session
+from sfumato.tasks.terms.tables import form_of, schemas
+from sfumato.tasks.terms.terms import Declared
 
 _ORDER: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.LT: operator.lt,

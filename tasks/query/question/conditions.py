@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.question import Aggregate, Matching, Question
 from sfumato.tasks.query.question.ways import WAYS, Bundles
 from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.terms.terms import Terms
 
 
 def split_where(

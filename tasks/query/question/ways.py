@@ -6,11 +6,11 @@ from functools import cached_property
 
 from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.terms.terms import Terms
 
 GROUP_ID = "group_id"
 GROUP_VALUES = "group_values"  # a query that pools the values of tables; no table has its name

@@ -2,7 +2,6 @@
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import columns as way
@@ -10,6 +9,7 @@ from sfumato.tasks.query.question.ways import tables_of_counts
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns
 from sfumato.tasks.query.sql.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.terms.terms import Declared, Terms
 
 _APART = """\
 The tables at_… hold the values of a quasi-identifier that each group admits, once each; the

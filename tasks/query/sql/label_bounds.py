@@ -15,7 +15,6 @@ from functools import cached_property
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
 from sfumato.tasks.query.question.question import TABLE, Aggregate, Question
 from sfumato.tasks.query.question.ways import GROUP_ID
@@ -38,6 +37,7 @@ from sfumato.tasks.query.sql.trees import (
     trees,
     with_parts,
 )
+from sfumato.tasks.terms.terms import Terms
 
 _SIZES = "sizes"
 _LIMITS = (

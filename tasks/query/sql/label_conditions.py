@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
 from sfumato.tasks.query.help_tables.labels import (
     Kind,
@@ -28,6 +27,7 @@ from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.sql.parse import literal, quote_name
+from sfumato.tasks.terms.terms import Terms
 
 _Conditions = tuple[exp.Expr, exp.Expr]
 """On the rows of a label table: that a condition may hold on what they tell, and may not."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
@@ -13,6 +12,7 @@ from sfumato.tasks.query.sql.bounds_query import AnswerColumns
 from sfumato.tasks.query.sql.label_conditions import types_of_labels
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.terms.terms import Declared, Terms
 
 _WORDS = """\
 The table microdata holds the published rows: labels in the place of quasi-identifiers, all other

@@ -25,7 +25,6 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.columns import expected_name
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Matching, Question
@@ -46,6 +45,7 @@ from sfumato.tasks.query.sql.trees import (
     trees,
     with_parts,
 )
+from sfumato.tasks.terms.terms import Terms
 
 Estimator = Literal["weighted", "uniform"]
 """Values that a group admits are taken to occur as often as expected, or all equally often."""

@@ -2,10 +2,6 @@
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.software import tells
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
@@ -13,8 +9,12 @@ from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.trees import to_nearest
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.parted import union_of_parts
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.tables import schemas
+from sfumato.tasks.terms.terms import Declared
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 

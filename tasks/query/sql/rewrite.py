@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import WAYS
@@ -27,6 +26,7 @@ from sfumato.tasks.query.sql.single import (
 )
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.sql.dialects.registry import DIALECTS
+from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.help_tables.rows import helped_columns
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
@@ -14,6 +13,7 @@ from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.terms.terms import Declared, Terms
 
 HELP = """\
 A help table holds, for so many hits among the rows of a group, the least and the greatest sum,

@@ -6,7 +6,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, conjuncts
@@ -31,6 +30,7 @@ from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.exact_columns import why_not_calculated
 from sfumato.tasks.query.sql.exact_columns import why_not_written as why_not_aggregated
 from sfumato.tasks.query.sql.formulas import why_not_written as why_not_formula
+from sfumato.tasks.terms.terms import Terms
 
 
 def read_question(sql: str, declared: Terms) -> Question:

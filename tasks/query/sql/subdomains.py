@@ -2,7 +2,6 @@
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import relations
@@ -13,6 +12,7 @@ from sfumato.tasks.query.sql.rows import HELP, examples_of
 from sfumato.tasks.query.sql.subdomain_conditions import RangeConditions
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.sql.dialects.dialect import Types
+from sfumato.tasks.terms.terms import Declared, Terms
 
 _BESIDE = """\
 The table qit holds the published rows with all columns but the sensitive one. The values of the

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.help_tables.rows import help_name
@@ -35,6 +34,7 @@ from sfumato.tasks.sql.statements import (
     drop_tables,
     replacement,
 )
+from sfumato.tasks.terms.terms import Terms
 
 _CONDITION = "sfumato_condition"
 

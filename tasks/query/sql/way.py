@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.dialects.dialect import Types
+from sfumato.tasks.terms.terms import Declared, Terms
 
 Rewriting = Callable[[Question, Terms, Reading, Estimator], exp.Select]
 """Turns a question into a query over the published tables that returns its bounds."""

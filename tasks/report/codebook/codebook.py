@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.codebook.marginals import Marginal, marginal
 from sfumato.tasks.report.codebook.standing_values import StandingValues, standing_values
@@ -11,6 +10,7 @@ from sfumato.tasks.report.lines.said import NO_LABELS, labels_in_order
 from sfumato.tasks.report.plots.plot import plural
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Declared
 
 _ROLES = {
     "quasi-identifier": "Quasi-identifier: others may know it of a person.",

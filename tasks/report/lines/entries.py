@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from uuid import NAMESPACE_URL, uuid5
 
-from sfumato.tasks.declaration.lines.tombstone import Tombstone
-from sfumato.tasks.declaration.lines.words import LineWords
 from sfumato.tasks.report.lines.described import DescribedVersion
+from sfumato.tasks.terms.line_words import LineWords
+from sfumato.tasks.terms.tombstone import Tombstone
 
 _NEVER = "1970-01-01T00:00:00+00:00"
 

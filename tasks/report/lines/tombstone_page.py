@@ -1,7 +1,7 @@
 """The page in the place of a version that was withdrawn."""
 
-from sfumato.tasks.declaration.lines.tombstone import Tombstone
 from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.terms.tombstone import Tombstone
 
 
 def tombstone_page(tombstone: Tombstone, title: str) -> str:

@@ -2,10 +2,10 @@
 
 import json
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import aggregates, line_of_table, printable
+from sfumato.tasks.terms.terms import Declared
 
 
 def _lines(declared: Declared) -> list[str]:

@@ -1,6 +1,5 @@
 """Asking exact rows beside the sensitive values of their group."""
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.vacancies import VACANT
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
@@ -11,6 +10,7 @@ from sfumato.tasks.report.snippets.text import (
     per_group,
     words,
 )
+from sfumato.tasks.terms.terms import Declared
 
 
 def _lines(declared: Declared) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.terms.terms import Declared
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import json
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import aggregates, line_of_table, words
+from sfumato.tasks.terms.terms import Declared
 
 
 def _ranged(declared: Declared) -> list[str]:

@@ -3,8 +3,8 @@
 import json
 import re
 
-from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.terms import Declared
 
 AVERAGED = ("integer", "decimal", "float")
 ORDERED = (*AVERAGED, "date", "timestamp")

@@ -7,8 +7,8 @@ from typing import Any
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import Guesses
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.terms.terms import Declared
 
 _WHO: Mapping[str, str] = {
     "homogeneity": "finds a person's group, and guesses its most frequent value",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.terms.terms import Declared
 
 _SHOWN = 6  # factors, before `and so on`
 

@@ -7,8 +7,8 @@ said of these stands on the line's page. Here it is one selection that anybody c
 from collections.abc import Iterator
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
+from sfumato.tasks.terms.terms import Declared
 
 
 def little_left(groups: Groups, declared: Declared) -> tuple[str, ...]:

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.lines.tombstone import Tombstone
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.rendering import render_private
@@ -25,6 +22,9 @@ from sfumato.tasks.report.steward.tables import (
 )
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.stated.dossier import DossierStatements
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
+from sfumato.tasks.terms.tombstone import Tombstone
 
 DOSSIER, PAGE = "dossier.json", "dossier.html"
 _FORMAT = 1

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables, row_counts, table_of
+from sfumato.tasks.terms.opened import Release
 
 REVIEW_PAGE = "review.html"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.expectations.models.promises import PROMISES
-from sfumato.tasks.declaration.terms import RowCounts
+from sfumato.tasks.terms.terms import RowCounts
 
 _RISKS = {
     "risk": "Re-identification risk of the table as it is",

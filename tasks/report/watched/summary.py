@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.accuracy.usefulness import Usefulness
 from sfumato.tasks.report.accuracy_words import accuracy_lines
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
 
 
 def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulness) -> str:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.microdata.notation.address import local_path, scheme_of
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
+from sfumato.tasks.terms.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
 from sfumato.tasks.verification.elsewhere.registry import PLACES
 from sfumato.tasks.verification.integrity import listed_files

@@ -7,7 +7,6 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.way import HelpTables
@@ -15,6 +14,7 @@ from sfumato.tasks.query.question.ways import Way, of_sensitive, sensitive_bundl
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.sql.session import session
+from sfumato.tasks.terms.terms import Declared, Terms
 
 question = Way(bundles=sensitive_bundles, aggregated=of_sensitive)
 help_tables = HelpTables(lambda _declared, _sensitive: [], lambda _tables, _declared: {})

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.shapes import Part, Shape
 from tests.query.composed import composed
 from tests.query.worlds import column, declare, shape

@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.registry import form_named
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -22,6 +20,8 @@ from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.terms.tables import schemas
+from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.shapes import Part
 
 

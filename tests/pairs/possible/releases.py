@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.engines.engine import Files
+from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.drawn import DOMAINS, random_columns, random_part
 from tests.pairs.possible.published import in_files, publish
 from tests.pairs.possible.shapes import Part, Shape

@@ -5,11 +5,11 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.groups import Covered, Dealt, Group, Labelled, Spread, Values
 from tests.pairs.possible.shapes import Part, Shape, exactly
 

@@ -1,18 +1,25 @@
-"""What a release promised, measured on its published tables through its form: once, for all uses.
+"""What a release promised, measured on its published tables through its form.
+
+A coding that was computed of rows cannot be seen here: thresholds and rare values stay private.
 
 Keep out whatever needs more than the tables, what they declare, and references of promises.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.source import PositiveValues
+from sfumato.expectations.rules.structure import ValuesAsCoded
 from sfumato.expectations.verdicts import (
     GROUPS,
     PEOPLE,
@@ -24,17 +31,78 @@ from sfumato.expectations.verdicts import (
     judge_rule,
     verdict_of,
 )
-from sfumato.tasks.declaration.coded import coding_rules
-from sfumato.tasks.declaration.people.whose import WhoseRows
-from sfumato.tasks.declaration.references.judged import with_people
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.private.references import NO_REFERENCES, References
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.admitted_people import admitted_people
+from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.microdata.codings.registry import CODINGS
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.private.references import NO_REFERENCES, ReferenceFile, References
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.people import WhoseRows
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Declared, Terms
 
+_SEEN = ("bottom", "top", "round", "unite", "prefix")
 Structure = Mapping[str, tuple[Rule, ...]]
 Judge = Callable[[Tables, Structure, Sequence[Promised]], tuple[Finding, ...]]
 Verdicts = tuple[tuple[PrivacyModel, Verdict], ...]
+
+
+def with_people(
+    groups: Groups,
+    promise: PrivacyModel,
+    declared: Declared,
+    tables: Tables,
+    reference: ReferenceFile,
+) -> Groups:
+    """The groups of a promise with whom of its reference each could be about.
+
+    Raises:
+        InputError: where the reference cannot be read, or lacks a column.
+        PromiseError: where somebody of it could be in two groups, or it was changed meanwhile.
+    """
+    by = promise.adversary_columns
+    sensitive = (promise.sensitive,) if promise.sensitive else ()
+    types: Mapping[str, ColumnType] = {n: declared.columns[n].type for n in (*by, *sensitive)}
+    people = reference.read([*by, *sensitive], types)
+    reader_of, scope = reader_for(form_of(declared)), (by, sensitive)
+    found = admitted_people(tables[TABLE], declared.columns, reader_of, scope, people)
+    return replace(groups, population=found)
+
+
+def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[ValuesAsCoded]:
+    """A rule for each column of a published table that shows coded values as they are."""
+    for name in schema.names:
+        column = terms.columns.get(name)
+        if column is None or (terms.recoded and column.role == "quasi-identifier"):
+            continue
+        keys = visible_codings(column)
+        if keys:
+            yield ValuesAsCoded(name, keys, partial(count_uncoded, name=name, column=column))
+
+
+def visible_codings(column: DeclaredColumn) -> tuple[str, ...]:
+    """The codings that change no value which they have given."""
+    return tuple(k for k in column.codings if k in _SEEN and k not in column.computed)
+
+
+def count_uncoded(table: pa.Table, name: str, column: DeclaredColumn) -> int:
+    """How many different values of a column no such coding gives."""
+    values = table[name]
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    known = encode(name, column.role, values)
+    as_given = np.zeros(len(known.values), dtype=bool)
+    if column.fold is not None:
+        as_given = np.asarray(pc.equal(known.values, column.fold.into))
+    changed = np.zeros(len(known.values), dtype=bool)
+    each = encode(name, column.role, known.values)
+    for key in visible_codings(column):
+        coded = CODINGS[key](each, column.codings[key], None).array()
+        changed |= np.asarray(pc.not_equal(coded.cast(known.values.type), known.values))
+    return int((changed & ~as_given).sum())
 
 
 class SeenGroups:

@@ -19,8 +19,6 @@ import pyarrow as pa
 
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
@@ -35,6 +33,8 @@ from sfumato.tasks.forms.recoded.labels import (
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Declared
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.declaration.terms import LineName
-from sfumato.tasks.schema.files import is_there, open_file, read_json
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.files import is_there, open_file, parse_json, read_json
+from sfumato.tasks.terms.terms import LineName
 
 WITHDRAWAL = "withdrawal.json"
 WITHDRAWAL_SIGNATURE = "withdrawal.json.sig"

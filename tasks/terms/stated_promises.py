@@ -13,9 +13,9 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number, exact, plain
 from sfumato.expectations.verdicts import GROUPS, PEOPLE, Finding, observation
-from sfumato.tasks.declaration.assessment import Assessment
-from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.references import References
+from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.opened import MANIFEST
 
 _WRITTEN = re.compile(r"[0-9]+(?:[./][0-9]+)?")
 

@@ -1,6 +1,7 @@
-"""Whose the rows of published groups are: private, and held against the groups that files show."""
+"""People who have several rows: whose the rows of a release are, which none of its files tells."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,3 +65,15 @@ def _equal(counts: Counts, other: Counts) -> bool:
     if counts.labels is None or other.labels is None or not all(same):
         return False
     return bool(counts.labels.cast(other.labels.type).equals(other.labels))
+
+
+class Identifiers(NamedTuple):
+    """The columns that say whom a row is about, and whose household; None where none does."""
+
+    unit: str | None
+    household: str | None = None
+
+    @property
+    def counted(self) -> str | None:
+        """The one over whose values promises are kept, where they are kept over more than rows."""
+        return self.household or self.unit

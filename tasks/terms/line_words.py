@@ -12,11 +12,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.terms import Title
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document
 from sfumato.tasks.schema.stated.words import OneLine, SaidOfLine, Text
+from sfumato.tasks.terms.terms import Title
 
 WORDS = "line.json"
 _FORMAT = 2

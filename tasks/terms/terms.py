@@ -1,4 +1,4 @@
-"""The declaration of a release: the allow-listed part of its spec, and its row counts.
+"""The terms of a release: the allow-listed part of its spec, and its row counts.
 
 Everything else in a release is a function of the published tables and of this.
 """
@@ -6,29 +6,76 @@ Everything else in a release is a function of the published tables and of this.
 import hashlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.numbers import ExactNumber
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.cuts import PartsOfTable, PublishedPart
-from sfumato.tasks.declaration.exposure import JointExposure
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.partitions.of_line import DeclaredPartition
+from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.part import Part
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
 from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.terms.parts import PartsOfTable, PublishedPart
 
+Count = Annotated[int, Field(ge=0)]
 Format = Literal["parquet", "csv"]
 LineName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
 Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
+
+
+class FacedPeople(Part):
+    """How many of some people face one value alone, and how many fewer than were asked for."""
+
+    people: Count
+    one: Count
+    few: Count
+
+    @model_validator(mode="after")
+    def _are_parts_of_each_other(self) -> "FacedPeople":
+        if not self.one <= self.few <= self.people:
+            raise ValueError("its counts of people contradict each other")
+        return self
+
+
+class ColumnExposure(Part):
+    """What is told of one sensitive column.
+
+    Attributes:
+        column: its name.
+        asked: how many different values everybody should face.
+        intersection: people by the values that all their groups have in common.
+        newcomers: who came between two versions, by the values that came with them.
+        leavers: who left between two versions, by the values that left with them.
+    """
+
+    column: str
+    asked: Annotated[int, Field(ge=2)]
+    intersection: FacedPeople
+    newcomers: FacedPeople
+    leavers: FacedPeople
+
+
+class JointExposure(Part):
+    """What a version tells together with others that its publisher knows.
+
+    Attributes:
+        versions: how many there are, this one included.
+        lines: of how many lines, this one included.
+        columns: by sensitive column, those that some other version has, too.
+    """
+
+    versions: Annotated[int, Field(ge=1)]
+    lines: Annotated[int, Field(ge=1)]
+    columns: tuple[ColumnExposure, ...]
 
 
 class _Frozen(BaseModel):

@@ -8,12 +8,11 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.lines.tombstone import is_missing_and_marked, require_not_withdrawn
-from sfumato.tasks.declaration.parquet import read_parquet
-from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.schema.files import MANIFEST_BYTES, read_json
+from sfumato.tasks.schema.files import MANIFEST_BYTES, NestingError, read_json
 from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import NestingError
+from sfumato.tasks.terms.tables import read_parquet
+from sfumato.tasks.terms.terms import Declared
+from sfumato.tasks.terms.tombstone import is_missing_and_marked, require_not_withdrawn
 
 MANIFEST = "datapackage.json"
 PAGE = "index.html"

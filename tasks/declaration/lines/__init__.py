@@ -1,1 +1,0 @@
-"""What is said of a line and of its versions in public, beside the versions themselves."""
