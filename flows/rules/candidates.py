@@ -6,7 +6,7 @@ from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.candidates.wished import Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
-from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.partitions.aimed.parameters import (
     Aim,
     ArbitraryAim,

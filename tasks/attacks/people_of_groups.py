@@ -6,9 +6,9 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
+from sfumato.tasks.forms.admitted_people import only_groups
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.admitted_people import only_groups
-from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of

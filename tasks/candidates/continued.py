@@ -26,7 +26,7 @@ from sfumato.tasks.candidates.followed import (
     require_promises_kept,
     slots_as_followed,
 )
-from sfumato.tasks.forms.composed.registry import VACANCIES, composed_form
+from sfumato.tasks.forms.composed import VACANCIES, composed_form
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
-from sfumato.tasks.forms.composed.vacancies import MARK, mark
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.order import ALONG
-from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.forms.recoded import TABLE
+from sfumato.tasks.forms.vacancies import MARK, mark
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition

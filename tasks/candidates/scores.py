@@ -13,8 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.exact import exact, is_ordered
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.redistributed.shown_groups import QIT
-from sfumato.tasks.forms.redistributed.targets import LOWER, UPPER
+from sfumato.tasks.forms.targets import LOWER, QIT, UPPER
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.aimed.queries import AimedQueries

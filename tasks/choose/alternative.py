@@ -20,7 +20,7 @@ from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.choose.paired import PairedQuery, pick_from
 from sfumato.tasks.choose.trial import Trial, run_trial
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata

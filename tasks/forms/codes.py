@@ -1,4 +1,7 @@
-"""The codes of columns that a release publishes, and the labels of these alone.
+"""The codes of columns that a release publishes, and the leaves and labels of these alone.
+
+A hierarchy's file may list values that nobody of a release has, or that it suppressed. The root
+tells of no leaf: a star in the place of a value admits any.
 
 A list of codes may have some that nobody has, or that nobody has any more: unless it is public as a
 whole, only those are told that stand in the tables or behind a published label.
@@ -6,13 +9,47 @@ whole, only those are told that stand in the tables or behind a published label.
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.leaves import published_texts
-from sfumato.tasks.forms.recoded.label_readers import reader
-from sfumato.tasks.forms.recoded.labels import ListedValues
+from sfumato.tasks.forms.label_readers import reader
+from sfumato.tasks.forms.labels import ListedValues
+from sfumato.tasks.forms.targets import LOWER, UPPER
+from sfumato.tasks.schema.hierarchy import ROOT
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
+
+
+def with_published_leaves(
+    columns: Mapping[str, DeclaredColumn], tables: Tables
+) -> dict[str, DeclaredColumn]:
+    """The columns of a release, their hierarchies with the leaves that may be published.
+
+    A hierarchy of which no label but the root is published is left out.
+
+    Args:
+        columns: as declared.
+        tables: what is published.
+    """
+    return {name: _narrow(name, column, tables) for name, column in columns.items()}
+
+
+def _narrow(name: str, column: DeclaredColumn, tables: Tables) -> DeclaredColumn:
+    if column.leaves == "all" or not isinstance(column.hierarchy, tuple):
+        return column
+    shown = published_texts(name, tables) - {ROOT, None}
+    rows = tuple(row for row in column.hierarchy if not shown.isdisjoint(row))
+    return column.model_copy(update={"hierarchy": rows or None})
+
+
+def published_texts(name: str, tables: Tables) -> set[str | None]:
+    """The different texts of a column, or of the bounds that are published in its place."""
+    own = any(name in table.column_names for table in tables.values())
+    places = (name,) if own else (LOWER, UPPER)
+    found = (pc.unique(t[n]) for t in tables.values() for n in places if n in t.column_names)
+    return {text for values in found for text in pc.cast(values, pa.string()).to_pylist()}
 
 
 def with_published_codes(

@@ -18,7 +18,7 @@ from sfumato.expectations.rules.structure import TotalCount, rules_of_published
 from sfumato.expectations.sorting import distinct, lengths, stable_order, starts
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
-from sfumato.tasks.forms.recoded.recoded import sensitive_column
+from sfumato.tasks.forms.recoded import sensitive_column
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.schema.names import COUNT, GROUP_ID, safe_name
 from sfumato.tasks.schema.published import Schema, names_with_roles

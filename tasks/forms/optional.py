@@ -2,10 +2,10 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from sfumato.tasks.forms.composed.composed import ComposedForm
+from sfumato.tasks.forms.composed import ComposedForm
 from sfumato.tasks.forms.form import Form, Tables
-from sfumato.tasks.forms.recoded.label_readers import Reader
-from sfumato.tasks.forms.recoded.recoded import ReaderOf
+from sfumato.tasks.forms.label_readers import Reader
+from sfumato.tasks.forms.recoded import ReaderOf
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn, Schema

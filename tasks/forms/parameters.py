@@ -10,12 +10,12 @@ from sfumato.tasks.forms.declared import FormParameters
 FORM_PARAMETERS: Mapping[str, type[FormParameters]] = Entries(
     "sfumato.tasks.forms",
     {
-        "generalized": "recoded.parameters:GeneralizedParameters",
-        "suppressed": "recoded.parameters:SuppressedParameters",
-        "permuted": "permuted.parameters:PermutedParameters",
-        "split": "split.parameters:SplitParameters",
-        "ambiguous": "ambiguous.parameters:AmbiguousParameters",
-        "redistributed": "redistributed.parameters:RedistributedParameters",
+        "generalized": "form_parameters:GeneralizedParameters",
+        "suppressed": "form_parameters:SuppressedParameters",
+        "permuted": "form_parameters:PermutedParameters",
+        "split": "form_parameters:SplitParameters",
+        "ambiguous": "form_parameters:AmbiguousParameters",
+        "redistributed": "redistributed_parameters:RedistributedParameters",
     },
 )
 

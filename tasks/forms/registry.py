@@ -8,11 +8,11 @@ from sfumato.tasks.forms.form import Form
 FORMS: Mapping[str, Form] = Entries(
     "sfumato.tasks.forms",
     {
-        "generalized": "recoded.generalized",
-        "suppressed": "recoded.suppressed",
-        "permuted": "permuted.permuted",
-        "split": "split.split",
-        "ambiguous": "ambiguous.ambiguous",
-        "redistributed": "redistributed.redistributed",
+        "generalized": "generalized",
+        "suppressed": "suppressed",
+        "permuted": "permuted",
+        "split": "split",
+        "ambiguous": "ambiguous",
+        "redistributed": "redistributed",
     },
 )

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.tasks.forms.composed.lineage import LINEAGE
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.lines.movement import Movement, movement
 from sfumato.tasks.lines.shown import ShownVersion, breaches, number_of

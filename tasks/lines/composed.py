@@ -21,10 +21,10 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
-from sfumato.tasks.forms.composed.registry import VACANCIES
-from sfumato.tasks.forms.composed.tuples import TUPLE, tuples_shown
+from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
+from sfumato.tasks.forms.vacancies import TUPLE, tuples_shown
 from sfumato.tasks.lines.kept import release_before
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.shown import ShownVersion, breaches, in_common, judged_promises

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.lines.all_versions import moved_between, refusal_at
 from sfumato.tasks.lines.movement import Movement, together
 from sfumato.tasks.lines.shown import ShownVersion

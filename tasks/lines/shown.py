@@ -19,10 +19,10 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
-from sfumato.tasks.forms.composed.registry import VACANCIES
-from sfumato.tasks.forms.composed.vacancies import Vacancies
+from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
+from sfumato.tasks.forms.vacancies import Vacancies
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.schema.names import GROUP_ID

@@ -17,9 +17,9 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.sorting import number, stable_order, starts, tally
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed, admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed, admits
-from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels
+from sfumato.tasks.forms.recoded import TABLE, read_labels
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared

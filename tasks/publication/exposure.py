@@ -27,7 +27,7 @@ from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.readings import Readings, of_sums
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
+from sfumato.tasks.forms.ambiguous import expected_occurrences
 
 _CELLS = 1 << 20  # of the table of values x groups of a block
 _WORTH_COMPILING = 100_000  # vectors x groups

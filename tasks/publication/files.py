@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 
 from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_from_files
-from sfumato.tasks.forms.composed.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script

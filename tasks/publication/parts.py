@@ -22,7 +22,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import plain
 from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, observation, verdict_of
-from sfumato.tasks.forms.redistributed.in_parts import digest_of_domain, number_of_targets
+from sfumato.tasks.forms.targets import digest_of_domain, number_of_targets
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.publication.files import write_hierarchies

@@ -6,7 +6,7 @@ version of one is installed, and nothing here is executed by us.
 
 import shlex
 
-from sfumato.tasks.forms.composed.lineage import LINEAGE
+from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.snippets.text import identifier, line_of_table

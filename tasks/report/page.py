@@ -16,8 +16,8 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.attacks.from_files import Guesses
-from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.lineage import LineageTotals
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.codebook.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates

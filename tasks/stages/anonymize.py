@@ -21,9 +21,8 @@ from sfumato.tasks.candidates.remember import (
     write_version_before,
     write_whose,
 )
-from sfumato.tasks.forms.codes import with_published_codes
+from sfumato.tasks.forms.codes import with_published_codes, with_published_leaves
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.lines.exposed import declared_exposure
 from sfumato.tasks.lines.line import Line

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.forms.composed.registry import form_named
+from sfumato.tasks.forms.composed import form_named
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.schema.files import regular
 from sfumato.tasks.terms.terms import Declared, Format, Terms

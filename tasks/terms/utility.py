@@ -19,18 +19,12 @@ import pyarrow as pa
 
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.label_readers import levels
+from sfumato.tasks.forms.labels import STAR, Admitted, Between, ListedValues, Prefixed
+from sfumato.tasks.forms.lineage import LINEAGE, rows_of
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.label_levels import levels
-from sfumato.tasks.forms.recoded.labels import (
-    STAR,
-    Admitted,
-    Between,
-    ListedValues,
-    Prefixed,
-)
-from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
+from sfumato.tasks.forms.recoded import TABLE, labels_of
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.tables import form_of

@@ -17,8 +17,7 @@ from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
 from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small_range
 from sfumato.tasks.attacks.learning import definetti, fitting
 from sfumato.tasks.choose.trial import run_trial
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.split.parameters import SplitParameters
+from sfumato.tasks.forms.form_parameters import PermutedParameters, SplitParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters

@@ -29,9 +29,12 @@ from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
 from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.choose.trial import run_trial
-from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
+from sfumato.tasks.forms.form_parameters import (
+    AmbiguousParameters,
+    GeneralizedParameters,
+    PermutedParameters,
+    SuppressedParameters,
+)
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain import full_domain

@@ -19,7 +19,7 @@ from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.records.sampling import most_likely, some_people
-from sfumato.tasks.forms.recoded.labels import Anything, Between, ListedValues
+from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import WAYS, fits, published, rows

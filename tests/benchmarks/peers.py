@@ -27,7 +27,7 @@ import pyarrow.csv
 from sfumato.expectations.groups.counting import count, pack
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata

@@ -17,8 +17,8 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.experiments.data.census import census
-from sfumato.tasks.forms.ambiguous import ambiguous
-from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.form_parameters import AmbiguousParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters

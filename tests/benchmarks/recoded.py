@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
+from sfumato.tasks.forms.form_parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.tasks.forms.redistributed import redistributed
-from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.forms import redistributed
+from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters

@@ -5,12 +5,8 @@ from hypothesis import given
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
-from sfumato.tasks.forms.ambiguous import expected
-from sfumato.tasks.forms.ambiguous.expected import (
-    expected_occurrences,
-    fit_by_loop,
-    fit_occurrences,
-)
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.ambiguous import expected_occurrences, fit_by_loop, fit_occurrences
 from tests.expectations.test_occurrences import releases
 
 
@@ -25,8 +21,8 @@ def test_a_compiled_loop_finds_what_arrays_do(monkeypatch):
     group = np.sort(rng.integers(0, 700, 9_000))
     codes = np.minimum(rng.geometric(0.02, len(group)), 300) - 1
     sizes, admitted = np.bincount(group), cover(group, codes, 300)
-    monkeypatch.setattr(expected, "_LARGE", len(admitted.value))
-    monkeypatch.setattr(expected, "occurrences", None)  # so that it is the loop
+    monkeypatch.setattr(ambiguous, "_LARGE", len(admitted.value))
+    monkeypatch.setattr(ambiguous, "occurrences", None)  # so that it is the loop
     found = expected_occurrences(sizes, admitted)
     assert found.tobytes() == occurrences(sizes, admitted).tobytes()
     assert len(set(found.tolist())) > 1_000

@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.forms.recoded.label_levels import levels
-from sfumato.tasks.forms.recoded.label_readers import reader, reader_of_suppressed
-from sfumato.tasks.forms.recoded.labels import (
-    Anything,
-    Between,
-    ListedValues,
-    admits,
-    interval,
-    value_set,
-)
+from sfumato.tasks.forms.label_readers import levels, reader, reader_of_suppressed
+from sfumato.tasks.forms.labels import Anything, Between, ListedValues, admits, interval, value_set
 from sfumato.tasks.schema.hierarchy import from_dates, from_intervals, from_prefixes
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 from sfumato.tasks.schema.published import DeclaredColumn

@@ -16,9 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.forms import redistributed
 from sfumato.tasks.forms.parameters import FormChoice
-from sfumato.tasks.forms.redistributed import redistributed
-from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

@@ -5,10 +5,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms.recoded import generalized
-from sfumato.tasks.forms.recoded.label_readers import reader
-from sfumato.tasks.forms.recoded.labels import STAR, ListedValues, value_set
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms import generalized
+from sfumato.tasks.forms.form_parameters import GeneralizedParameters
+from sfumato.tasks.forms.label_readers import reader
+from sfumato.tasks.forms.labels import STAR, ListedValues, value_set
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.rules.structure import TotalCount
-from sfumato.tasks.forms.split import split
-from sfumato.tasks.forms.split.parameters import SplitParameters
+from sfumato.tasks.forms import split
+from sfumato.tasks.forms.form_parameters import SplitParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.tasks.candidates.anonymized import anonymize_alone
-from sfumato.tasks.forms.recoded.labels import Between, ListedValues
+from sfumato.tasks.forms.labels import Between, ListedValues
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

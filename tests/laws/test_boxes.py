@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms.recoded.labels import (
-    Anything,
-    Between,
-    ListedValues,
-    Prefixed,
-    admits,
-)
+from sfumato.tasks.forms.labels import Anything, Between, ListedValues, Prefixed, admits
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.publication import divergence
 from sfumato.tasks.publication.divergence import admission, points_in_boxes

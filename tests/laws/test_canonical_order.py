@@ -7,6 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.tasks.forms import permuted
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import (
     ALONG,
     _content_ranks,
@@ -15,8 +17,6 @@ from sfumato.tasks.forms.order import (
     canonical_with,
     is_canonical,
 )
-from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

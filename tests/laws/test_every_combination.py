@@ -27,15 +27,18 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
+from sfumato.tasks.forms.form_parameters import (
+    AmbiguousParameters,
+    GeneralizedParameters,
+    PermutedParameters,
+    SplitParameters,
+    SuppressedParameters,
+)
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.labels import admits
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
-from sfumato.tasks.forms.recoded.recoded import read_labels
-from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.forms.recoded import read_labels
+from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms.form_parameters import (
+    GeneralizedParameters,
+    PermutedParameters,
+    SplitParameters,
+)
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms.recoded import generalized
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms import generalized
+from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

@@ -6,7 +6,7 @@ FIRST = (
     "tasks/publication/staging.py",
     "tasks/lines/line.py",
     "tasks/stages/validate.py",
-    "tasks/forms/permuted/permuted.py",
+    "tasks/forms/permuted.py",
     "tasks/publication/publish.py",
     "tasks/lines/standing.py",
     "expectations/suites/gate.py",

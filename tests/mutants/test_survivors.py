@@ -13,14 +13,14 @@ from sfumato.expectations.rules.structure import NotEmpty
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.forms import permuted
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import (
     canonical_apart,
     canonical_table,
     canonical_with,
     is_sorted,
 )
-from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
+from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.parts import continued
 from sfumato.tasks.parts import continued as people
 from sfumato.tasks.parts import continued as shown

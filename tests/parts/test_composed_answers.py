@@ -6,7 +6,7 @@ from functools import cache, partial
 import duckdb
 import pytest
 
-from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS
+from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.schema.names import GROUP_ID

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from sfumato.tasks.forms.composed.registry import composed_form
+from sfumato.tasks.forms.composed import composed_form
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, encode

@@ -14,9 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.forms.ambiguous import ambiguous
-from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
-from sfumato.tasks.forms.split.parameters import SplitParameters
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.form_parameters import AmbiguousParameters, SplitParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.forms.recoded.labels import Between, ListedValues
+from sfumato.tasks.forms.labels import Between, ListedValues
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.behind_labels.number_line import decide_on_number_line, extents_of
 from sfumato.tasks.query.behind_labels.scales import scale_of

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.query.ask import answer_on
 from tests.query.composed import (

@@ -14,7 +14,7 @@ from functools import cache
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.forms.recoded.labels import interval
+from sfumato.tasks.forms.labels import interval
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.load import load

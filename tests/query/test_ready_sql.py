@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.forms.split.parameters import SplitParameters
+from sfumato.tasks.forms.form_parameters import SplitParameters
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.help_tables.rows import help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script

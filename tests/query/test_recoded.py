@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.forms.recoded.labels import interval, value_set
+from sfumato.tasks.forms.labels import interval, value_set
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors as climbing

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.forms import redistributed
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.forms.recoded.labels import interval
+from sfumato.tasks.forms.labels import interval
 from sfumato.tasks.query.ask import answer_on
 from tests.query.test_recoded import declare as declare_labels
 from tests.query.worlds import column, declare, shape, worlds

@@ -13,8 +13,8 @@ from scipy.stats import chisquare
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms import permuted
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.anatomy import of_codes

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sfumato.tasks.forms.composed.registry import composed_form
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms.composed import composed_form
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.partition import Continued, Partition
 from sfumato.tasks.private.people.slots import LIVE, VACANT

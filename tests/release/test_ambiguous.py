@@ -12,7 +12,7 @@ import pytest
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.forms.ambiguous import ambiguous
+from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import Microdata, encode, load
 from sfumato.tasks.publication import exposure

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms.recoded.label_readers import reader
-from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.label_readers import reader
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

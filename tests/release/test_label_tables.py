@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer

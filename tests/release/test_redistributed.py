@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.forms import redistributed
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check

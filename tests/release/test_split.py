@@ -12,9 +12,9 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
+from sfumato.tasks.forms import split
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.split import split
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.tasks.forms.ambiguous import ambiguous
+from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.forms.composed.lineage import LineageTotals
+from sfumato.tasks.forms.lineage import LineageTotals
 from sfumato.tasks.report.asking import pandas_snippet
 from sfumato.tasks.report.page import PageContent, PublishedFile
 from sfumato.tasks.report.utility import utility_lines

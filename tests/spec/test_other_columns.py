@@ -8,8 +8,8 @@ import yaml
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.forms.recoded.label_readers import reader
-from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.label_readers import reader
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer

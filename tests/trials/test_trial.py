@@ -9,8 +9,11 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.choose.trial import run_trial
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
+from sfumato.tasks.forms.form_parameters import (
+    GeneralizedParameters,
+    PermutedParameters,
+    SuppressedParameters,
+)
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters

@@ -24,7 +24,7 @@ from sfumato.tasks.attacks.attack import (
     top_guesses,
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
-from sfumato.tasks.forms.redistributed.shown_groups import QIT, ShownGroups, shown_groups
+from sfumato.tasks.forms.targets import QIT, ShownGroups, shown_groups
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.schema.names import GROUP_ID
 

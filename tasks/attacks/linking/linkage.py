@@ -15,9 +15,9 @@ from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.join_back import join_back, presence_by_people
 from sfumato.tasks.attacks.linking.linked_values import guess_values
 from sfumato.tasks.attacks.linking.register import likelier, members, read_register
+from sfumato.tasks.forms.admitted_people import FittingPeople, people_who_fit
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
-from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.query.question.ways import relations

@@ -19,9 +19,9 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.linking.register import own_values, vector_of_people
+from sfumato.tasks.forms.admitted_people import FittingPeople, groups_that_fit
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, groups_that_fit
-from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.arbitrary import vectors
 from sfumato.tasks.query.question.ways import relations

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.linking.placed import shares_of_pairs
-from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
+from sfumato.tasks.forms.ambiguous import expected_occurrences
 
 _SURE, _ROUNDS, _NEAR = 1 - 1e-12, 100, 1e-9
 _COUNTED = 100_000  # pairs of whom worlds may be counted

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.ranks import rank
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 
 Condition = Callable[[int], np.ndarray]
 """Of which rows, or people, something holds (bool): of every one, or of each so manieth alone."""

@@ -16,9 +16,9 @@ from sfumato.tasks.attacks.records.columns import (
     LabelColumn,
 )
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
+from sfumato.tasks.forms.admitted_people import fitting_values
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.admitted_people import fitting_values
-from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
+from sfumato.tasks.forms.recoded import TABLE, labels_of
 from sfumato.tasks.microdata.grouping import common_type
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID

@@ -15,7 +15,7 @@ from sfumato.tasks.experiments.protocol.claim_tests import Below
 from sfumato.tasks.experiments.protocol.claims import Claim
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
-from sfumato.tasks.forms.ambiguous.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 
 _PRINTED, _MENDED = "as printed", "multiplied"

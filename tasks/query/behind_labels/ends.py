@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, value_of
+from sfumato.tasks.forms.labels import Admitted, Between, value_of
 from sfumato.tasks.query.behind_labels.number_line import Piece, cut_line, decide_pieces
 from sfumato.tasks.query.behind_labels.scales import Scale, scale_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 from sfumato.tasks.query.behind_labels.scales import Numbers, Scale
 
 _HALF = 2**62

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, ListedValues, Prefixed
+from sfumato.tasks.forms.labels import Admitted, Anything, Between, ListedValues, Prefixed
 from sfumato.tasks.query.behind_labels.number_line import (
     Extents,
     decide_on_number_line,

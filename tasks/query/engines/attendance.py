@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.arrow import as_integers
-from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
+from sfumato.tasks.forms.lineage import LINEAGE, rows_of
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.engines.engine import Files, read_table

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.forms.recoded.labels import Admitted, Between
+from sfumato.tasks.forms.labels import Admitted, Between
 from sfumato.tasks.query.behind_labels.decide import columns_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.engines.rows_with_labels import Rows

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.forms.recoded.labels import Admitted
+from sfumato.tasks.forms.labels import Admitted
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.query.behind_labels.decide import by_column, columns_of

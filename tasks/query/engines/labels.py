@@ -22,9 +22,9 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.sorting import stable_order
+from sfumato.tasks.forms.labels import Between, ListedValues
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import Between, ListedValues
-from sfumato.tasks.forms.recoded.recoded import read_labels
+from sfumato.tasks.forms.recoded import read_labels
 from sfumato.tasks.microdata.table import Column, key
 from sfumato.tasks.query.behind_labels.decide import ThreeValued, columns_of, decides_labels_once
 from sfumato.tasks.query.bounds.bounds import Bounds, within

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from sfumato.expectations.arrow import as_indices
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
-from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
-from sfumato.tasks.forms.composed.vacancies import VACANT
+from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
+from sfumato.tasks.forms.vacancies import VACANT
 from sfumato.tasks.query.aggregates.kind import HelpColumn
 from sfumato.tasks.query.engines.cells import Hits
 from sfumato.tasks.query.engines.engine import Files

@@ -21,7 +21,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.groups.counting import dense, pack
-from sfumato.tasks.forms.recoded.labels import Admitted
+from sfumato.tasks.forms.labels import Admitted
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.query.behind_labels.decide import (
     ThreeValued,

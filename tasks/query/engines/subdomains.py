@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.arrow import as_integers, as_truths
 from sfumato.expectations.exact import Exact, exact, is_number
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.forms.redistributed.targets import locate
+from sfumato.tasks.forms.targets import locate
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.subdomains import Cells, Expected, Held, Selected
 from sfumato.tasks.query.engines.engine import Files, read_table

@@ -13,8 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
-from sfumato.tasks.forms.ambiguous.ambiguous import table_of
-from sfumato.tasks.forms.ambiguous.expected import expected_occurrences
+from sfumato.tasks.forms.ambiguous import expected_occurrences, table_of
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name

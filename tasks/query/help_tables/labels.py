@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed
-from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
+from sfumato.tasks.forms.recoded import TABLE, labels_of
 from sfumato.tasks.query.behind_labels.scales import Scale, scale_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import MOST, is_listed, values_of_label
 from sfumato.tasks.query.help_tables.way import HelpTables

@@ -15,8 +15,8 @@ import pyarrow as pa
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_number
-from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
-from sfumato.tasks.forms.composed.registry import VACANCIES
+from sfumato.tasks.forms.composed import VACANCIES
+from sfumato.tasks.forms.lineage import LINEAGE, rows_of
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.schema.names import safe_name

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.forms.redistributed.redistributed import groups
-from sfumato.tasks.forms.redistributed.targets import Told, read
+from sfumato.tasks.forms.redistributed import groups
+from sfumato.tasks.forms.targets import Told, read
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with_possible_hits
 from sfumato.tasks.query.help_tables.way import HelpTables

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.forms.labels import Admitted, ListedValues
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import Admitted, ListedValues
-from sfumato.tasks.forms.recoded.recoded import labels_of, read_labels
+from sfumato.tasks.forms.recoded import labels_of, read_labels
 from sfumato.tasks.query.engines.engine import Files, Source, read_table
 from sfumato.tasks.query.question.calculations import Calculated, JoinedTable
 from sfumato.tasks.query.question.question import TABLE

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.expectations.exact import exact
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, admits
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, admits
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.bounds.bounds import value_of
 from sfumato.tasks.query.intervals.quantiles import AskedPlace, QuantileSpread, expected_places

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from sfumato.tasks.forms.recoded.label_readers import Reader
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed
+from sfumato.tasks.forms.label_readers import Reader
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.query.published.lookup import (

@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.forms.recoded.labels import Anything, Between
+from sfumato.tasks.forms.labels import Anything, Between
 from sfumato.tasks.query.behind_labels.decide import decide, fold
 from sfumato.tasks.query.behind_labels.number_line import decide_pieces
 from sfumato.tasks.query.behind_labels.scales import Scale, scale_of

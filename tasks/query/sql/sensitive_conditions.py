@@ -21,8 +21,8 @@ from functools import cached_property
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
-from sfumato.tasks.forms.composed.vacancies import VACANT
+from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
+from sfumato.tasks.forms.vacancies import VACANT
 from sfumato.tasks.query.question.conditions import bundles
 from sfumato.tasks.query.question.question import Aggregate, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, GROUP_VALUES, Relations

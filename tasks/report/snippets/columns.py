@@ -1,6 +1,6 @@
 """Asking every quasi-identifier by itself: counts."""
 
-from sfumato.tasks.forms.ambiguous.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.query.question.ways import tables_of_counts
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import line_of_table, quoted_name, words

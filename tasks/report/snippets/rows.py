@@ -1,6 +1,6 @@
 """Asking exact rows beside the sensitive values of their group."""
 
-from sfumato.tasks.forms.composed.vacancies import VACANT
+from sfumato.tasks.forms.vacancies import VACANT
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import (

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
+from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.permuted.permuted import canonical
+from sfumato.tasks.forms.form_parameters import PermutedParameters
+from sfumato.tasks.forms.permuted import canonical
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition

@@ -5,8 +5,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared

@@ -20,9 +20,9 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import ReadableLabels, rules_of_published
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.label_readers import Reader
+from sfumato.tasks.forms.labels import Admitted
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
-from sfumato.tasks.forms.recoded.label_readers import Reader
-from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition

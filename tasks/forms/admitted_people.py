@@ -18,8 +18,8 @@ from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.groups import Joint, Population
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, admits
-from sfumato.tasks.forms.recoded.recoded import ReaderOf, labels_of, sensitive_column
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, admits
+from sfumato.tasks.forms.recoded import ReaderOf, labels_of, sensitive_column
 from sfumato.tasks.microdata.grouping import common_type
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.schema.published import Schema

@@ -15,9 +15,9 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
-from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.recoded import sensitive_column
+from sfumato.tasks.forms.recoded import sensitive_column
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition

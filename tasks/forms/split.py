@@ -18,8 +18,8 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.form_parameters import SplitParameters
 from sfumato.tasks.forms.order import canonical_with, is_canonical
-from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition

@@ -1,4 +1,4 @@
-"""The table of targets: every node of each annotated hierarchy, with its weight.
+"""The table of targets: every node of each annotated hierarchy, with its weight and its groups.
 
 A node is the run from `lower` to `upper` in the order of the domain, and what contains it is above
 it; a leaf is one value, and every target has a leaf for each. The root weighs 1.
@@ -6,7 +6,8 @@ it; a leaf is one value, and every target has a leaf for each. The root weighs 1
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
+from io import BytesIO
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,19 +16,73 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import Exact, exact, is_ordered
 from sfumato.expectations.groups.counting import pack
-from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.groups.groups import Subdomains, Target
 from sfumato.expectations.sorting import distinct, stable_order
-from sfumato.tasks.forms.redistributed.domain import OrderedDomain, domain_of
+from sfumato.tasks.arrays.ranks import places_in
+from sfumato.tasks.forms import counts_table as st
+from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, encode, key
-from sfumato.tasks.schema.names import TARGET, TARGETS
-from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.targets.tree import Tree
+from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
+from sfumato.tasks.schema.published import DeclaredColumn, Schema, names_with_roles
+from sfumato.tasks.targets.tree import Tree, taxonomy_tree
+
+_NO_TREE = f"{TARGETS}: subdomains of a target overlap, or have no parent"
+_alive: WeakValueDictionary[bytes, Target] = WeakValueDictionary()
+QIT = "qit"
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedDomain:
+    """The values in their order; `place` is the position of each of `Column.values`.
+
+    Numbers, dates and timestamps ascend, and are known exactly. Other values stand in the order of
+    their hierarchy's leaves, or ascend where they have none. `ancestors[level]` numbers the node
+    above each position at each level, in the order of appearance.
+    """
+
+    values: pa.Array
+    place: np.ndarray
+    numbers: Exact | None
+    ancestors: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def lengths(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """The ranges of runs (one per run): exact units of values, or their number less one."""
+        at = np.arange(len(self)) if self.numbers is None else self.numbers.units
+        lengths: np.ndarray = at[last] - at[first]
+        return lengths
+
+
+def domain_of(column: Column) -> OrderedDomain:
+    """The domain that the values of a column without nulls are."""
+    ordered = is_ordered(column.values.type)
+    order = np.arange(len(column.values))
+    if column.ancestors is not None and not ordered:
+        order = taxonomy_tree(column.ancestors)[1]
+    place = places_in(order)
+    values = column.values.take(as_array(order.astype(np.int64), pa.int64()))
+    ancestors = None if column.ancestors is None else _as_they_appear(column.ancestors[:, order])
+    return OrderedDomain(values, place, exact(values, column.name) if ordered else None, ancestors)
+
+
+def _as_they_appear(ancestors: np.ndarray) -> np.ndarray:
+    """The same nodes, those of each level numbered in the order of their first values."""
+    levels = []
+    for nodes in ancestors:
+        _, first, number = np.unique(nodes, return_index=True, return_inverse=True)
+        levels.append(places_in(np.argsort(first))[number])
+    return np.array(levels, dtype=np.int64)
+
 
 LOWER, UPPER, WEIGHT = "lower", "upper", "weight"
+
+
 _NODE = (TARGET, LOWER, UPPER)
-_NO_TREE = f"{TARGETS}: subdomains of a target overlap, or have no parent"
 
 
 def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
@@ -146,9 +201,6 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
     return Told(domain, number, node, first, last, tuple(targets))
 
 
-_alive: WeakValueDictionary[bytes, Target] = WeakValueDictionary()
-
-
 def _target(parent: np.ndarray, weight: np.ndarray) -> Target:
     """The target of these nodes; one that is in use already, for what is found of it is kept."""
     content = blake2b(parent.tobytes())
@@ -241,3 +293,83 @@ def _places(domain: OrderedDomain, values: pa.ChunkedArray) -> np.ndarray:
     if found.null_count or values.null_count:
         raise PromiseError("a bound of a group's subdomain is not a value of its target")
     return as_integers(found)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownGroups:
+    """The groups of published tables, as an adversary sees them.
+
+    Attributes:
+        sizes: rows of each group (int64, one per group).
+        told: the targets, with their domain.
+        row: the node in `told` that each row of `st` shows (int64, one per row of `st`).
+        shown: the subdomains of each group.
+    """
+
+    sizes: np.ndarray
+    told: Told
+    row: np.ndarray
+    shown: Subdomains
+
+
+def shown_groups(tables: Tables, schema: Schema) -> ShownGroups:
+    """The groups that the tables show.
+
+    Raises:
+        PromiseError: where the tables contradict each other.
+    """
+    name = sensitive_name(schema)
+    told = read(tables[TARGETS], name, schema[name])
+    sizes = _sizes(tables)
+    aim = _aim(tables[AIMS], len(sizes), len(told.targets))
+    table = tables[st.ST]
+    group, count = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
+    row = locate(told, aim[group], table[LOWER], table[UPPER])
+    ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
+    shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
+    return ShownGroups(sizes, told, row, shown)
+
+
+def _sizes(tables: Tables) -> np.ndarray:
+    """The rows of each group, none of which has fewer subdomains."""
+    known, sizes = np.unique(as_integers(tables[QIT][GROUP_ID]), return_counts=True)
+    subdomains = st.totals(tables[st.ST], len(known))
+    if not np.array_equal(known, np.arange(len(known))) or subdomains is None:
+        raise PromiseError(f"{st.ST}: its groups are not those of {QIT}, 0, 1, …, or count nothing")
+    if (subdomains < sizes).any():
+        raise PromiseError(f"{st.ST}: a group has fewer subdomains than rows in {QIT}")
+    return sizes
+
+
+def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
+    """The target of each group, where every target is some group's."""
+    order = stable_order(as_integers(table[GROUP_ID]))
+    target: np.ndarray = as_integers(table[TARGET])[order]
+    if not np.array_equal(as_integers(table[GROUP_ID])[order], np.arange(groups)):
+        raise PromiseError(f"{AIMS}: not every group of {QIT} has one target")
+    if not np.array_equal(np.unique(target), np.arange(targets)):
+        raise PromiseError(f"{AIMS}: its targets are not those of {TARGETS}")
+    return target
+
+
+def sensitive_name(schema: Schema) -> str:
+    """The one sensitive column; a spec with others is refused."""
+    return names_with_roles(schema, "sensitive")[0]
+
+
+def number_of_targets(tables: Tables) -> int:
+    """How many targets published tables have; none in tables of other forms."""
+    return pc.count_distinct(tables[TARGETS][TARGET]).as_py() if TARGETS in tables else 0
+
+
+def digest_of_domain(tables: Tables) -> str | None:
+    """A digest of the values that targets are over, None where there are none."""
+    if TARGETS not in tables:
+        return None
+    table = tables[TARGETS]
+    values = pc.unique(table.filter(pc.equal(table[LOWER], table[UPPER]))[LOWER])
+    content = BytesIO()
+    sorted_ = values.take(pc.sort_indices(values))
+    with pa.ipc.new_stream(content, pa.schema([(LOWER, sorted_.type)])) as stream:
+        stream.write_batch(pa.record_batch([sorted_], names=[LOWER]))
+    return sha256(content.getvalue()).hexdigest()

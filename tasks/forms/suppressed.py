@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.label_readers import reader_of_suppressed as reader_of
-from sfumato.tasks.forms.recoded.labels import STAR
-from sfumato.tasks.forms.recoded.parameters import SuppressedParameters
-from sfumato.tasks.forms.recoded.recoded import (
+from sfumato.tasks.forms.form_parameters import SuppressedParameters
+from sfumato.tasks.forms.label_readers import reader_of_suppressed as reader_of
+from sfumato.tasks.forms.labels import STAR
+from sfumato.tasks.forms.recoded import (
     by_group,
     canonical,
     groups,

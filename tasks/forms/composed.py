@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
-from sfumato.tasks.forms.composed.lineage import LINEAGE, SCHEMA, lineage_of
-from sfumato.tasks.forms.composed.lineage import rules as rules_of_lineage
-from sfumato.tasks.forms.composed.vacancies import MARK, Vacancies, mark, rules_of_vacant
-from sfumato.tasks.forms.composed.vacancies import VACANT as VACANT_TABLE
 from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.lineage import LINEAGE, SCHEMA, lineage_of
+from sfumato.tasks.forms.lineage import rules as rules_of_lineage
 from sfumato.tasks.forms.order import ALONG
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.forms.vacancies import MARK, Vacancies, mark, rules_of_vacant
+from sfumato.tasks.forms.vacancies import VACANT as VACANT_TABLE
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
@@ -26,6 +28,17 @@ from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema
 
 _NUMBER = "number"
+VACANCIES: Mapping[str, Vacancies] = Entries(
+    "sfumato.tasks.forms",
+    {
+        "generalized": "vacant_rows:LABELLED_ROWS",
+        "suppressed": "vacant_rows:LABELLED_ROWS",
+        "permuted": "vacant_rows:SHUFFLED_ROWS",
+        "split": "vacant_rows:ROWS_BESIDE_COUNTS",
+        "ambiguous": "vacancies:COVERS_BESIDE_COUNTS",
+        "redistributed": "vacant_rows:SUBDOMAINS_BESIDE_ROWS",
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +139,13 @@ def _counted(partition: Partition, kind: int) -> np.ndarray:
     assert partition.continued is not None  # noqa: S101 - seen by the caller
     of_kind = partition.group[(partition.continued.kind == kind) & (partition.group >= 0)]
     return np.bincount(of_kind, minlength=len(partition.continued.previous)).astype(np.int64)
+
+
+def composed_form(method: str, vacant: int = 0) -> ComposedForm:
+    """The form of that name as a composed version shows it, with so many vacant values."""
+    return ComposedForm(FORMS[method], VACANCIES[method], vacant)
+
+
+def form_named(method: str, *, composed: bool, vacant: int = 0) -> Form:
+    """The form of that name as a version of such a line shows it."""
+    return composed_form(method, vacant) if composed else FORMS[method]

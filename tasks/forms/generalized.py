@@ -17,10 +17,10 @@ from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.label_readers import reader as reader_of
-from sfumato.tasks.forms.recoded.labels import STAR, interval, value_set
-from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
-from sfumato.tasks.forms.recoded.recoded import (
+from sfumato.tasks.forms.form_parameters import GeneralizedParameters
+from sfumato.tasks.forms.label_readers import reader as reader_of
+from sfumato.tasks.forms.labels import STAR, interval, value_set
+from sfumato.tasks.forms.recoded import (
     by_group,
     canonical,
     groups,

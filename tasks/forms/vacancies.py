@@ -3,6 +3,9 @@
 A form publishes marked rows, those of people who left among them, as it publishes any. Then what
 is marked as nobody's is taken out of the tables in which each row is about a person, and what is
 counted of groups counts it still. One class per kind of form.
+
+Whoever knows one value of a person asks for those beside it, so that versions have to go on with
+the tuples of a group, and not only with the values of each column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,18 +15,22 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import NotEmpty, rules_of_published
-from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of, vacant_of
 from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.lineage import LINEAGE, rows_of, vacant_of
 from sfumato.tasks.forms.order import is_sorted_by_group
-from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.microdata.grouping import as_tuples
+from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.schema.published import Schema
 
 Rules = Mapping[str, tuple[Rule, ...]]
 MARK = "/mark"  # no column can be called so: four times the group, and the kind of the row
 VACANT = "vacant"
+TUPLE = "/together"  # no column can be called so
 
 
 def mark(group: np.ndarray, kind: np.ndarray) -> np.ndarray:
@@ -101,3 +108,24 @@ def rules_of_vacant(arrow: pa.Schema, rows: int, withheld: Sequence[str]) -> tup
 
 
 COVERS_BESIDE_COUNTS = CoversBesideCounts()
+
+
+def tuples_shown(
+    vacancies: Vacancies, tables: Tables, schema: Schema, parameters: Any, names: Sequence[str]
+) -> tuple[Counts, pa.Schema]:
+    """The tuples of each group with how often they are shown, vacant ones counted; and their types.
+
+    Args:
+        vacancies: how the form shows values of people who left.
+        tables: of a version.
+        schema: its columns.
+        parameters: of the form.
+        names: of columns that stand in one row.
+    """
+    lasting = vacancies.lasting(tables, schema, parameters)
+    table = next(one for one in lasting if {*names} <= {*one.column_names})
+    coded = as_tuples(TUPLE, [table[name] for name in names]).coded()
+    group = as_integers(table[GROUP_ID]).astype(np.int64)
+    times = as_integers(table[COUNT]) if COUNT in table.column_names else None
+    counted = count(group, int(group.max()) + 1, {TUPLE: coded}, times)
+    return counted.of(TUPLE), table.select(names).schema

@@ -1,10 +1,10 @@
-"""The parameters of forms with recoded quasi-identifiers as a spec writes them."""
+"""The parameters of forms as a spec writes them, without those of redistribution."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sfumato.tasks.forms.declared import Companions, FormParameters
+from sfumato.tasks.forms.declared import Companions, FormParameters, SensitiveApart
 from sfumato.tasks.schema.formats import since
 
 
@@ -67,3 +67,32 @@ class SuppressedParameters(RecodedParameters):
             if name not in spec.named("quasi-identifier"):
                 return f"form.linked: {name!r} is not a quasi-identifier"
         return None
+
+
+class AmbiguousParameters(SensitiveApart):
+    """The values of each quasi-identifier that a group admits, each quasi-identifier by itself."""
+
+    shows: ClassVar[str] = "columns"
+    counts_alone: ClassVar[bool] = True
+    shows_insensitive: ClassVar[bool] = False
+
+    method: Literal["ambiguous"]
+
+
+class PermutedParameters(SensitiveApart):
+    """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
+
+    shows: ClassVar[str] = "rows"
+    rows_table: ClassVar[str | None] = "microdata"
+
+    method: Literal["permuted"]
+
+
+class SplitParameters(SensitiveApart):
+    """Quasi-identifiers exactly as they are, the sensitive values of each group counted apart."""
+
+    shows: ClassVar[str] = "rows"
+    rows_table: ClassVar[str | None] = "qit"
+    values_apart: ClassVar[bool] = True
+
+    method: Literal["split"]
