@@ -10,9 +10,9 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import ReleaseSpec, read_spec
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.candidates.wished import frozen_terms
+from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.notation.address import local_path
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references import NO_REFERENCES, References, refer

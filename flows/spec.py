@@ -22,16 +22,15 @@ from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.candidates.wished import Choosing, WishedTerms
+from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerms
+from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
-from sfumato.tasks.partitions.continued.parameters import declaration_of
-from sfumato.tasks.partitions.wish import AutoParameters
+from sfumato.tasks.partitions.targets.given import read_given_target
 from sfumato.tasks.schema.files import NestingError
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, SaidOfLine
 from sfumato.tasks.schema.strata import HierarchyLevel
-from sfumato.tasks.targets.given import read_given_target
 from sfumato.tasks.terms.terms import LineName, Terms
 
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)

@@ -11,13 +11,13 @@ from sfumato.expectations.models.scope import with_columns
 from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
 from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.candidates.wished import PartitionWish
+from sfumato.tasks.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
-from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.stated.dossier import DossierStatements

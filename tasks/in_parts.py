@@ -11,9 +11,9 @@ from prefect.artifacts import create_table_artifact
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.candidates.continued import Continuing
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.validate import join_findings, seal_candidates

@@ -7,9 +7,9 @@ from typing import Any
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.measures.risk import Risk
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.singling_out import SinglingOut
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.references import References
 from sfumato.tasks.publication.publish import existing_version

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.publication.publish import Published, existing_version, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.deidentify import choose_terms, identity, write_deidentified

@@ -20,13 +20,13 @@ from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composition import require_combinable
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised, stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory

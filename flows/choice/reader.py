@@ -10,9 +10,9 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.rules.candidates import aims_of_workloads
 from sfumato.flows.spec import ReleaseSpec, read_alternative, read_spec
+from sfumato.tasks.candidates.wished import AUTO
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.partitions.wish import AUTO
 from sfumato.tasks.terms.terms import Terms
 
 _NOT_COMPARED = {"evaluate": None, "versions": None}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.candidates.wished import Choice, Choosing
+from sfumato.tasks.candidates.wished import AutoParameters, Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
@@ -15,7 +15,6 @@ from sfumato.tasks.partitions.aimed.parameters import (
 )
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.partitions.wish import AutoParameters
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload, RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED
 

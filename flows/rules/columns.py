@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.schema.columns import NUMBERS

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.wish import AutoParameters
+from sfumato.tasks.candidates.wished import AutoParameters
+from sfumato.tasks.continued.parameters import ContinuedVersions
 
 
 def _references(spec: SpecParts) -> None:

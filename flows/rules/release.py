@@ -5,10 +5,10 @@ from collections.abc import Callable
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.destinations.declared import LONGEST_SCHEMA
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_aims
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.query.accuracy.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED

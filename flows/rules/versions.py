@@ -4,9 +4,12 @@ from collections.abc import Callable
 
 from sfumato.expectations.errors import QueryError
 from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.continued.parameters import (
+    ContinuedVersions,
+    fault_of_consolidation,
+    fault_of_vacancies,
+)
 from sfumato.tasks.microdata.filter import columns_asked
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.routes import fault_of_consolidation, fault_of_vacancies
 
 
 def _versions(spec: SpecParts) -> None:

@@ -16,9 +16,8 @@ from sfumato.tasks.candidates.remember import (
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.partition import Partition, Partitioner
+from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.slots import VACANT, WITNESS, SlotMap
 from sfumato.tasks.terms.people import WhoseRows

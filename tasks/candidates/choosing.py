@@ -32,8 +32,8 @@ from sfumato.tasks.partitions.aimed.parameters import (
 )
 from sfumato.tasks.partitions.aimed.queries import queries_of
 from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
+from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.schema.strata import Bands, HierarchyLevel
 
 _NUMBERS = (2, 4, 9, 16)

@@ -26,22 +26,19 @@ from sfumato.tasks.candidates.followed import (
     require_promises_kept,
     slots_as_followed,
 )
+from sfumato.tasks.continued.cohort import Grouping
+from sfumato.tasks.continued.evolve import Evolved, Judge, evolve
+from sfumato.tasks.continued.parameters import ComposedVersions, ContinuedVersions, asks_likelihoods
+from sfumato.tasks.continued.rows import Drawn
+from sfumato.tasks.continued.survivors import LineSoFar, Shape, stack
 from sfumato.tasks.forms.composed import VACANCIES, composed_form
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.partitions.continued.cohort import Grouping
-from sfumato.tasks.partitions.continued.evolve import Evolved, Judge, evolve
-from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.parameters import ComposedVersions, ContinuedVersions
-from sfumato.tasks.partitions.continued.rows import Drawn
-from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.of_line import line_of
-from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.routes import asks_likelihoods
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even, groups_ever

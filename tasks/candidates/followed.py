@@ -13,10 +13,10 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.continued.evolve import Evolved
+from sfumato.tasks.continued.survivors import stack
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.continued.evolve import Evolved
-from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.followed import FollowedLine, followed_line

@@ -1,16 +1,19 @@
 """Terms of which a part is to be chosen, what may be chosen, and what a line chose once."""
 
 import hashlib
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sfumato.expectations.registered import Registered
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
+from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import DeclaredPartition
-from sfumato.tasks.partitions.wish import PartitionWish
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.frozen import read_choice
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
@@ -18,8 +21,37 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.strata import HierarchyLevel, Stratum
 from sfumato.tasks.terms.terms import Terms
 
+AUTO = "auto"
 _SAID = {"name", "title", "formats", "csv"}
 """What is said in a release's terms, and decides nothing of its groups."""
+
+
+class AutoParameters(PartitionParameters):
+    """The partition with the least expected width, chosen once for the line."""
+
+    gives_targets: ClassVar[bool] = True  # what is chosen goes with the form
+
+    method: Literal["auto"]
+    aims: Annotated[
+        Aims | None,
+        Field(description="the families of queries; without them, those of evaluate.workloads"),
+    ] = None
+    forms: Annotated[
+        tuple[str, ...],
+        Field(description="forms that may be chosen beside the spec's, by their names"),
+    ] = ()
+
+    @property
+    def not_in_parts(self) -> str | None:
+        """Why parts of a table cannot be grouped one after another."""
+        return "auto looks at the whole table: name a partition"
+
+
+_WISHES = ChainMap({AUTO: AutoParameters}, cast(Any, PARTITION_PARAMETERS))
+
+
+PartitionWish = Annotated[PartitionParameters, Registered("method", _WISHES)]
+"""A partition as a spec writes it, or the wish that one be chosen."""
 
 
 class Choice(BaseModel):

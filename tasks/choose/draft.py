@@ -17,10 +17,10 @@ from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.choose.left_out import RemovedRows, absent_shares, rows_left_out
+from sfumato.tasks.continued.survivors import Absence
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.table import Microdata, load
-from sfumato.tasks.partitions.continued.absence import Absence
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.private.line import without_suppressed
 from sfumato.tasks.private.people.keys import PEOPLE

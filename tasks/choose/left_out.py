@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.sorting import distinct
+from sfumato.tasks.continued.survivors import Absence
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.rows import missing_values
 from sfumato.tasks.microdata.source import rows_kept
 from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.partitions.continued.absence import Absence
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 

@@ -49,12 +49,12 @@ from sfumato.tasks.forms.targets import (
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.partitions.targets.fakes import with_fakes
+from sfumato.tasks.partitions.targets.minimum import LeastCopies, minima
+from sfumato.tasks.partitions.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import Annotated, annotate
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import Schema, names_with_roles
-from sfumato.tasks.targets.annotated import Annotated, annotate
-from sfumato.tasks.targets.fakes import with_fakes
-from sfumato.tasks.targets.minimum import LeastCopies, minima
-from sfumato.tasks.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
 
 Trees = list[tuple[Tree, Annotated]]
 _found = WeakKeyDictionary()

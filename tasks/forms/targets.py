@@ -25,9 +25,9 @@ from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, encode, key
+from sfumato.tasks.partitions.targets.tree import Tree, taxonomy_tree
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn, Schema, names_with_roles
-from sfumato.tasks.targets.tree import Tree, taxonomy_tree
 
 _NO_TREE = f"{TARGETS}: subdomains of a target overlap, or have no parent"
 _alive: WeakValueDictionary[bytes, Target] = WeakValueDictionary()

@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, require
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composed import require_composed
 from sfumato.tasks.lines.exposed import (
     Exposed,
@@ -32,7 +33,6 @@ from sfumato.tasks.lines.meeting import (
     require_named,
 )
 from sfumato.tasks.lines.shown import judged_promises
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.lines import KnownLine, maps_of
 from sfumato.tasks.private.people.slots import LEFT, LIVE, VACANT, SlotMap, from_table

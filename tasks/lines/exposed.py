@@ -25,10 +25,10 @@ from sfumato.expectations.composition.exposure import (
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.partitions.shared.thresholds import largest_l
 from sfumato.tasks.private.people.lines import lock_of_lines, maps_of, state_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots

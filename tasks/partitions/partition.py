@@ -1,16 +1,21 @@
-"""Partitions: who is grouped with whom, and facts that only the data steward may know."""
+"""Partitions: who is grouped with whom, within the strata that the owner wants kept apart."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.schema.strata import Bands, HierarchyLevel, Stratum
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +79,53 @@ def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarr
     order = stable_order(keys)
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     yield from np.split(order, starts[1:])
+
+
+def with_strata(
+    microdata: Microdata, strata: Iterable[Stratum]
+) -> tuple[Microdata, tuple[str, ...]]:
+    """The table with columns for bands and levels (never published), and the names of all strata.
+
+    Raises:
+        SpecError: where a hierarchy does not reach a level.
+    """
+    names = []
+    for stratum in strata:
+        name = str(stratum)
+        if not isinstance(stratum, str):
+            column = _cut(microdata[stratum.column], stratum, name)
+            microdata = replace(microdata, columns=(*microdata.columns, column))
+        names.append(name)
+    return microdata, tuple(names)
+
+
+def _cut(column: Column, stratum: Bands | HierarchyLevel, name: str) -> Column:
+    if isinstance(stratum, Bands):
+        return _banded(column, stratum, name)
+    return _nodes(column, stratum, name)
+
+
+def _banded(column: Column, stratum: Bands, name: str) -> Column:
+    starts = [Fraction(start) for start in stratum.bands]
+    numbers = [_number(value) for value in column.values.to_pylist()]
+    band = [-1 if n is None else bisect_right(starts, n) for n in numbers]
+    codes = np.array([*band, -1], dtype=np.int32)[column.codes]
+    return Column(name, "drop", pa.array(range(len(starts) + 1)), codes)
+
+
+def _nodes(column: Column, level: HierarchyLevel, name: str) -> Column:
+    levels = column.levels()
+    if column.ancestors is None or level.level >= len(levels):
+        raise SpecError(
+            f"strata: {level.column!r} has no level {level.level}: its hierarchy has levels up to "
+            f"{len(levels) - 1}"
+        )
+    nodes = levels[level.level][column.category()[0]]
+    return Column(
+        name, "drop", pa.array(range(int(nodes.max(initial=0)) + 1)), nodes.astype(np.int32)
+    )
+
+
+def _number(value: object) -> Fraction | None:
+    number = Decimal(str(value))
+    return Fraction(number) if number.is_finite() else None

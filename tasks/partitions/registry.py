@@ -26,7 +26,7 @@ PARTITIONS: Mapping[str, Partitioner] = Entries(
 CHOICES: Mapping[str, Callable[..., Partitioner]] = Entries(
     "sfumato.tasks.partitions.full_domain",
     {
-        "full-domain": "one_node:choose_node",
+        "full-domain": "full_domain:choose_node",
     },
 )
 """Of partitions that choose once for all rows, how that is done from counts of distinct rows."""

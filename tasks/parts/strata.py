@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
-from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import column_of_names, names_of_column
 from sfumato.tasks.schema.columns import Role

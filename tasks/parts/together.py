@@ -18,10 +18,9 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
-from sfumato.tasks.partitions.partition import Partitioner
+from sfumato.tasks.partitions.distribution.target_distributions import CountsOfAllRows
+from sfumato.tasks.partitions.partition import Partitioner, with_strata
 from sfumato.tasks.partitions.registry import CHOICES
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.strata import StratumOnDisk, read_columns
 from sfumato.tasks.private.workdir import private_directory

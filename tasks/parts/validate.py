@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Expectation, Finding, require
 from sfumato.tasks.candidates.continued import last_composed
-from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.parts.continued import parts_in, rows_left_out, write_map_of_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.private.people.store import last_in_parts

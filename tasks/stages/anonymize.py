@@ -21,6 +21,7 @@ from sfumato.tasks.candidates.remember import (
     write_version_before,
     write_whose,
 )
+from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.forms.codes import with_published_codes, with_published_leaves
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import diagnostics, fakes
@@ -29,7 +30,6 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order

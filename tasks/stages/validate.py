@@ -15,8 +15,8 @@ from sfumato.tasks.candidates.remember import (
     version_before,
     whose_in,
 )
+from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Candidate, CandidateMap
-from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.check import require_agreement

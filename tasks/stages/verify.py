@@ -20,7 +20,7 @@ from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import types_of
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.table import Microdata, key, load
-from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.stages.stage import write_note
 from sfumato.tasks.terms.assessment import numbers

@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.numbers import ExactNumber
+from sfumato.tasks.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.forms.parameters import FormChoice
-from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, lowest_format, since

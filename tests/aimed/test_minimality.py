@@ -19,8 +19,8 @@ from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, dealt, hybrid, within
-from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
+from sfumato.tasks.partitions.aimed.within import Replay, what_cuts_tell
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from tests.aimed.tables import promise, table

@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.aimed.dealt import Dealt
-from sfumato.tasks.partitions.aimed.laws import chance_of_too_few, log_choose
 from sfumato.tasks.partitions.aimed.queries import queries_of
-from sfumato.tasks.partitions.aimed.widths import group_widths, mean_widths
+from sfumato.tasks.partitions.aimed.widths import (
+    chance_of_too_few,
+    group_widths,
+    log_choose,
+    mean_widths,
+)
 from tests.aimed.tables import sets, table, windows
 
 WAGES = st.lists(st.integers(0, 9), min_size=2, max_size=6)

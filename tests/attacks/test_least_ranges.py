@@ -21,7 +21,7 @@ from sfumato.tasks.attacks.minimal.least_ranges import (
     multisets_behind,
     posterior,
 )
-from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.minimum import minimum
 from tests.attacks.test_subdomains import TREE, Seen
 from tests.release.small import people
 

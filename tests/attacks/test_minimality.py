@@ -40,7 +40,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain import full_domain
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.mondrian.leaving import Leaving
+from sfumato.tasks.partitions.mondrian.cuts import Leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.schema.published import DeclaredColumn

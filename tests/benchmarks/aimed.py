@@ -28,8 +28,8 @@ from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.aimed.queries import queries_of
+from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 
 ADULT = Path(__file__).parents[2] / "deployments" / "data" / "adult.parquet"
 RANGES = {"kind": "range", "over": "age", "spans": [5, 10, 20, 40]}

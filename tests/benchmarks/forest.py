@@ -3,9 +3,9 @@
 import numpy as np
 
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.forest import of_codes
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
-from sfumato.tasks.partitions.cell_suppression.stars import stars
 from tests.adult import ADULT
 from tests.benchmarks.ke import cpu
 

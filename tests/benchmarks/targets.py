@@ -8,11 +8,11 @@ from statistics import median
 
 import numpy as np
 
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import of_counts, uniform
-from sfumato.tasks.targets.fakes import with_fakes
-from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.distribution import of_counts, uniform
+from sfumato.tasks.partitions.targets.fakes import with_fakes
+from sfumato.tasks.partitions.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 from tests.benchmarks.stages import peak_megabytes
 
 DENOMINATOR = 16

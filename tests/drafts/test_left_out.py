@@ -8,8 +8,7 @@ import pytest
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.life.lines import forget
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.partitions.continued.absence import Absence, absences
-from sfumato.tasks.partitions.continued.survivors import Met
+from sfumato.tasks.continued.survivors import Absence, Met, absences
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.release.evolving import Evolving

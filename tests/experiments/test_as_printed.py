@@ -13,10 +13,10 @@ from sfumato.tasks.experiments.as_printed.ambiguous_groups import (
 from sfumato.tasks.experiments.as_printed.decomposed_trees import printed_clusters
 from sfumato.tasks.experiments.as_printed.fake_values import printed_costs
 from sfumato.tasks.partitions.cell_suppression.decompose import decompose, largest
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import uniform
-from sfumato.tasks.targets.fakes import costs
-from sfumato.tasks.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.distribution import uniform
+from sfumato.tasks.partitions.targets.fakes import costs
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 from tests.house.survey import arrows
 from tests.papers.test_ambiguity import PEOPLE
 

@@ -15,11 +15,15 @@ from scipy.stats import chisquare
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.anatomy import anatomy, noisy_counts
-from sfumato.tasks.partitions.anatomy.alike import alike_sets
+from sfumato.tasks.partitions.anatomy import alike, anatomy
+from sfumato.tasks.partitions.anatomy.alike import (
+    MOST,
+    alike_sets,
+    bands_of,
+    count_with_noise,
+    two_sided_geometric,
+)
 from sfumato.tasks.partitions.anatomy.anatomy import of_alike_codes
-from sfumato.tasks.partitions.anatomy.bands import MOST, bands_of
-from sfumato.tasks.partitions.anatomy.noisy_counts import count_with_noise, two_sided_geometric
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from tests.laws.test_anatomy import assert_is_anatomy
 from tests.laws.test_mondrian import with_hierarchy
@@ -162,7 +166,7 @@ def counted_without_noise(bands, codes, epsilon, wanted):
         assert of == wanted
         return np.zeros(n, dtype=np.int64)
 
-    with patch.object(noisy_counts, "two_sided_geometric", none):
+    with patch.object(alike, "two_sided_geometric", none):
         return count_with_noise(bands, np.array(codes), 3, epsilon, seeded_keys(1))
 
 

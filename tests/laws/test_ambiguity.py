@@ -22,17 +22,16 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
-from sfumato.tasks.partitions.ambiguity.calibrated import _StopSearch
-from sfumato.tasks.partitions.ambiguity.candidates import place_among
-from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
-from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
-from sfumato.tasks.partitions.ambiguity.presence import (
+from sfumato.tasks.partitions.ambiguity.calibrated import (
     JoinedPresence,
     _climbed,
+    _StopSearch,
     covers_of,
     together,
 )
-from sfumato.tasks.partitions.ambiguity.residue import place_rows
+from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
+from sfumato.tasks.partitions.ambiguity.residue import place_among, place_rows
 from sfumato.tasks.partitions.ambiguity.rule import strictest_rule
 
 QUASI = ("q0", "q1", "q2")
@@ -268,7 +267,9 @@ def test_comparing_with_all_candidates_at_once_finds_what_one_by_one_does(seed, 
         if at_once:
             place_among(*of_rows, able, open_, limits, joined, fast=seed % 2 == 0)
         else:
-            ambiguity_residue._place(*of_rows, able, open_.floor[able], open_, limits, joined)
+            ambiguity_residue._place_of_residue(
+                *of_rows, able, open_.floor[able], open_, limits, joined
+            )
         found.append([joined, *open_])
     for one, other in zip(*found, strict=True):
         assert one.tolist() == other.tolist()

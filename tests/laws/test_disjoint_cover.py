@@ -23,20 +23,19 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.disjoint_cover import allowed as cover_allowed
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
-from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
+from sfumato.tasks.partitions.disjoint_cover import disjoint_cover as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search
-from sfumato.tasks.partitions.disjoint_cover import tally as cover_tally
-from sfumato.tasks.partitions.disjoint_cover.allowed import may_cut
+from sfumato.tasks.partitions.disjoint_cover import table as cover_tally
+from sfumato.tasks.partitions.disjoint_cover import tree as cover_allowed
+from sfumato.tasks.partitions.disjoint_cover.disjoint_cover import within_beta
 from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
-from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Taste, distinct, room_for
-from sfumato.tasks.partitions.disjoint_cover.tree import grow
+from sfumato.tasks.partitions.disjoint_cover.tree import grow, may_cut
 
 PATIENTS = {  # Figure 1
     "age": [45, 20, 50, 60, 20, 50, 60, 60],

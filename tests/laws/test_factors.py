@@ -10,6 +10,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.factors import (
     cut_cycles,
     factor,
@@ -19,7 +20,6 @@ from sfumato.tasks.partitions.cell_suppression.factors import (
 )
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
-from sfumato.tasks.partitions.cell_suppression.stars import stars
 from tests.laws.test_forest import fewest_stars, small_tables
 
 FACTORS = FactorsParameters(method="factors")

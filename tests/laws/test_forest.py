@@ -18,12 +18,11 @@ from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyL
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
-from sfumato.tasks.partitions.cell_suppression.bundles import bundles
-from sfumato.tasks.partitions.cell_suppression.decompose import decompose, largest
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
+from sfumato.tasks.partitions.cell_suppression.decompose import bundles, decompose, largest
 from sfumato.tasks.partitions.cell_suppression.forest import grow, of_codes, partition
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
-from sfumato.tasks.partitions.cell_suppression.stars import stars
 from sfumato.tasks.partitions.shared.nearest import nearest
 
 FOREST = ForestParameters(method="forest")

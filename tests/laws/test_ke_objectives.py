@@ -20,11 +20,11 @@ from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.ke import chain as ke_chain
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke import largest as ke_max
+from sfumato.tasks.partitions.ke import overlapping as ke_chain
 from sfumato.tasks.partitions.ke import overlapping as ke_overlapping
-from sfumato.tasks.partitions.ke import random as ke_random
+from sfumato.tasks.partitions.ke import runs as ke_random
 from sfumato.tasks.partitions.ke import runs as ke_runs
 from sfumato.tasks.partitions.ke import weighted as ke_weighted
 from sfumato.tasks.partitions.ke.parameters import KEParameters

@@ -30,12 +30,12 @@ from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.partitions.full_domain import counterexamples
+from sfumato.tasks.partitions.full_domain import lattice
 from sfumato.tasks.partitions.full_domain import rows as lattice_rows
 from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.metrics import METRICS
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
-from sfumato.tasks.partitions.full_domain.scope import Scope
+from sfumato.tasks.partitions.full_domain.problem import Scope
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
 from tests.benchmarks.lattice import FIVE, adult
 
@@ -430,7 +430,7 @@ def best_with_a_budget(promises, tried):
 
 
 def test_a_histogram_that_would_be_too_large_is_thinned(monkeypatch):
-    monkeypatch.setattr(counterexamples, "_ENTRIES", 12)
+    monkeypatch.setattr(lattice, "_ENTRIES", 12)
     tried = Counter()
 
     @given(ROWS, st.sampled_from(PROMISES), st.sampled_from([(), ("a",)]))
@@ -549,7 +549,7 @@ def test_counterexamples_rule_out_exactly_where_their_group_fails():
         table = lattice_rows.LatticeRows(
             tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64)
         )
-        judge = counterexamples.NodeJudge(scope, table, levels)
+        judge = lattice.NodeJudge(scope, table, levels)
         row = judge.counterexample((0, 0))
         if row is None:
             return

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.partitions.full_domain.floors import floors, too_dear
 from sfumato.tasks.partitions.full_domain.metrics import METRICS
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
+from sfumato.tasks.partitions.full_domain.search import floors, too_dear
 from tests.laws.test_lattice import ROWS, cost, microdata, nodes, search
 
 ADDING_UP = ["height", "precision", "entropy", "ncp"]

@@ -36,7 +36,7 @@ from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian import shares as mondrian_shares
 from sfumato.tasks.partitions.mondrian import spread as mondrian_spread
-from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, draw_leaving
+from sfumato.tasks.partitions.mondrian.cuts import chance_of_leaving, draw_leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.mondrian.shares import is_shared, nearest, share_rule
 from sfumato.tasks.partitions.mondrian.spread import spread_rule

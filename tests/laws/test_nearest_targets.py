@@ -15,9 +15,13 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.tasks.targets.capped import nearest_capped
-from sfumato.tasks.targets.closest import nearest_within
-from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
+from sfumato.tasks.partitions.targets.nearest import (
+    as_groups,
+    nearest_capped,
+    nearest_ranked,
+    nearest_within,
+    ways_of_writing,
+)
 
 SALARIES = [30, 40, 50, 60]  # of the paper's running table, and its three groups
 PRINTED = {(1, 1, 1, 1): [1, 1, 1, 1], (1, 1, 1, 0): [1, 1, 1, 1], (0, 1, 0, 3): [1, 1, 1, 1]}

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance, leaves, probabilities
-from sfumato.tasks.targets import fakes_tables
-from sfumato.tasks.targets import minimum as module
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import uniform
-from sfumato.tasks.targets.fakes import costs, with_fakes
-from sfumato.tasks.targets.fakes_reach import families, reach
-from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets import fakes
+from sfumato.tasks.partitions.targets import minimum as module
+from sfumato.tasks.partitions.targets.distribution import uniform
+from sfumato.tasks.partitions.targets.fakes import costs, families, reach, with_fakes
+from sfumato.tasks.partitions.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 
 
 @st.composite
@@ -212,12 +211,12 @@ def test_ranges_of_any_size_are_exact(group, most):
     found = with_fakes(target, counts, huge, most)
     assert found.cost == total(found.copies, huge)
     assert found.cost // 10**30 == with_fakes(target, counts, ranges, most).cost
-    before = fakes_tables._FITTING
+    before = fakes._FITTING
     try:
-        fakes_tables._FITTING = 0
+        fakes._FITTING = 0
         same = with_fakes(target, counts, ranges, most)
     finally:
-        fakes_tables._FITTING = before
+        fakes._FITTING = before
     assert same.copies.tolist() == with_fakes(target, counts, ranges, most).copies.tolist()
 
 

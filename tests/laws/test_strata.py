@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.targets.given import read_given_target
+from sfumato.tasks.partitions.targets.given import read_given_target
 
 METHODS = {
     "stratum": StratumParameters(method="stratum"),

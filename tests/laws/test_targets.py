@@ -15,13 +15,12 @@ from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.subdomains import probabilities
 from sfumato.tasks.partitions.distribution.with_targets import chances
+from sfumato.tasks.partitions.targets import trees_with_weights
+from sfumato.tasks.partitions.targets.distribution import normal, of_counts, uniform, whole, zipf
+from sfumato.tasks.partitions.targets.given import from_rows, read_lines
+from sfumato.tasks.partitions.targets.tree import balanced_tree, median_tree, taxonomy_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate, nearest_ratios
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
-from sfumato.tasks.targets import annotated
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
-from sfumato.tasks.targets.given import from_rows, read_lines
-from sfumato.tasks.targets.shares import nearest_ratios
-from sfumato.tasks.targets.tree import balanced_tree, median_tree, taxonomy_tree
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
 
@@ -362,5 +361,5 @@ def test_ratios_in_bulk_are_those_one_by_one(denominator, most):
     tree = balanced_tree(len(weights), 2)
     in_bulk = annotate(tree, weights, denominator).target.weight.tolist()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(annotated, "can_be_compared", lambda total, denominator: False)
+        patched.setattr(trees_with_weights, "can_be_compared", lambda total, denominator: False)
         assert annotate(tree, weights, denominator).target.weight.tolist() == in_bulk

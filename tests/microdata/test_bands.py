@@ -7,8 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.partition import by_stratum
-from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.partitions.partition import by_stratum, with_strata
 from sfumato.tasks.schema.strata import Bands, Stratum, column_of
 
 STRATA = TypeAdapter(tuple[Stratum, ...])

@@ -13,8 +13,8 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.ambiguity.calibrated import covers_of
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
-from sfumato.tasks.partitions.ambiguity.presence import covers_of
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
 PEOPLE = [

@@ -5,11 +5,11 @@ import pytest
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import of_counts, uniform
-from sfumato.tasks.targets.fakes import costs, with_fakes
-from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.distribution import of_counts, uniform
+from sfumato.tasks.partitions.targets.fakes import costs, with_fakes
+from sfumato.tasks.partitions.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 
 SALARIES = [30, 40, 50, 60]
 PEOPLE = [

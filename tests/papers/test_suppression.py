@@ -9,9 +9,9 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors, forest
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import largest
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters
-from sfumato.tasks.partitions.cell_suppression.stars import stars
 
 PEOPLE = [
     (31, "Cauc", "94305"),

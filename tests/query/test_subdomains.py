@@ -15,6 +15,8 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.forms import redistributed
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load
@@ -25,8 +27,6 @@ from sfumato.tasks.query.sql.views import groups_view
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.tree import balanced_tree
 from tests.query import asked
 from tests.query.dialect_laws import (
     LOCAL,

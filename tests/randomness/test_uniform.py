@@ -20,7 +20,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.anatomy import of_codes
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
-from sfumato.tasks.partitions.ke.random import at_random
+from sfumato.tasks.partitions.ke.runs import at_random
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import Partition

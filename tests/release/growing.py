@@ -11,15 +11,14 @@ from sfumato.expectations.composition.refusals import Refused
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.continued.evolve import Evolved, evolve
+from sfumato.tasks.continued.parameters import ContinuedVersions
+from sfumato.tasks.continued.survivors import LineSoFar, Shape, stack
 from sfumato.tasks.lines.composed import verdict_on
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy.anatomy import partition as anatomy
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
-from sfumato.tasks.partitions.continued.evolve import Evolved, evolve
-from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.members import members_of

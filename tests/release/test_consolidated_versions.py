@@ -5,8 +5,8 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.life.lines import forget
+from sfumato.tasks.continued.parameters import ComposedVersions
 from sfumato.tasks.lines.previous import hold_against
-from sfumato.tasks.partitions.continued.parameters import ComposedVersions
 from sfumato.tasks.private.people.slots import LIVE, MOVED
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release
@@ -78,7 +78,7 @@ def test_people_who_move_where_the_line_does_not_say_so_are_refused(tmp_path, wo
     line.move(join=6, leave=18)
     fields = ComposedVersions.model_fields
     monkeypatch.setattr(
-        "sfumato.tasks.partitions.continued.parameters.ComposedVersions.model_fields",
+        "sfumato.tasks.continued.parameters.ComposedVersions.model_fields",
         {name: field for name, field in fields.items() if name != "consolidate"},
     )
     with pytest.raises(PromiseError, match="in another group than before"):

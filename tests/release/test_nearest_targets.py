@@ -14,11 +14,11 @@ from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, RecursiveLDiversity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
+from sfumato.tasks.partitions.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.nearest import as_groups, nearest_ranked, ways_of_writing
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.stages.evaluate import evaluate_release
-from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.release.small import SPEC, people
 

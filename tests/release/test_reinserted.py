@@ -10,8 +10,8 @@ import pytest
 
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.composition.refusals import Refused
-from sfumato.tasks.partitions.continued import reinsert
-from sfumato.tasks.partitions.continued.cohort import Cohort
+from sfumato.tasks.continued import reinsert
+from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.slots import LEFT, LIVE
 from tests.composition.lines import LETTERS

@@ -24,7 +24,7 @@ from sfumato.tasks.attacks.attack import (
 )
 from sfumato.tasks.attacks.group.subdomains import are_few, beliefs_of_groups, beliefs_of_people
 from sfumato.tasks.forms.targets import ShownGroups, shown_groups
-from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.partitions.targets.minimum import minimum
 
 _MULTISETS, _PEOPLE, _NODES = 20_000, 500, 2_000  # of a group, in it, and of its target
 _CELLS = 2_000_000  # of multisets and nodes, of all groups

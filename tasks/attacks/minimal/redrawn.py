@@ -22,8 +22,7 @@ from sfumato.tasks.attacks.minimal.rerun import (
 )
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.attacks.minimal.worlds import Worlds
-from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.partitions.partition import Partition, by_stratum, with_strata
 from sfumato.tasks.private.failure import steps
 
 Same = Callable[[np.ndarray, Partition], bool]

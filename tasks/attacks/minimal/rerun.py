@@ -11,9 +11,8 @@ from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
-from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.partition import Partition, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
-from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving
+from sfumato.tasks.partitions.mondrian.cuts import (
+    Attribute,
+    allowable_sides,
+    attribute,
+    chance_of_leaving,
+)
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
-from sfumato.tasks.partitions.mondrian.tries import allowable_sides
 from sfumato.tasks.partitions.shared.thresholds import usual_rows
 from sfumato.tasks.terms.terms import Terms
 

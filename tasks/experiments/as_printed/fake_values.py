@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.tasks.targets.tree import Tree
+from sfumato.tasks.partitions.targets.tree import Tree
 
 _NEVER = float("inf")
 

@@ -13,10 +13,10 @@ from sfumato.tasks.experiments.protocol.claims import Claim
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import largest
 from sfumato.tasks.partitions.cell_suppression.forest import of_codes
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
-from sfumato.tasks.partitions.cell_suppression.stars import stars
 
 _ROWS, _COLUMNS, _VALUES = 9, 4, 3
 _RATIO, _TABLES = "cost by the optimum", "tables"

@@ -14,7 +14,7 @@ from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.cell_suppression.stars import stars
+from sfumato.tasks.partitions.cell_suppression.clusters import stars
 
 _STARS = "% of cells suppressed"
 _K = 5

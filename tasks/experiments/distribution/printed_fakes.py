@@ -11,10 +11,10 @@ from sfumato.tasks.experiments.protocol.claim_tests import Never, Trend
 from sfumato.tasks.experiments.protocol.claims import Claim
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
-from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.distribution import uniform
-from sfumato.tasks.targets.fakes import costs
-from sfumato.tasks.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.distribution import uniform
+from sfumato.tasks.partitions.targets.fakes import costs
+from sfumato.tasks.partitions.targets.tree import balanced_tree
+from sfumato.tasks.partitions.targets.trees_with_weights import annotate
 
 _CASES, _WRONG, _EXCESS = "groups with fakes", "wrong sums", "% above the least sum"
 _PRINTED, _MENDED = "as printed", "with the missing term"

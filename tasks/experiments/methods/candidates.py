@@ -11,9 +11,8 @@ from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.partition import Partition, Partitioner
+from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.partitions.aimed.laws import chance_of_too_few
 from sfumato.tasks.partitions.aimed.widths import (
     GroupWidths,
+    chance_of_too_few,
     group_count_widths,
     group_widths,
     mean_widths,

@@ -1,7 +1,15 @@
-"""The common part of aimed partitions: `ke` within the parts that strata are cut into."""
+"""The common part of aimed partitions: `ke` within the parts that strata are cut into.
+
+Such a person keeps the worlds that are consistent with the groups and would have been cut the same
+(the minimality attack; Wong, Fu, Wang, Pei, Minimality attack in privacy preserving data
+publishing, VLDB 2007). Here every consistent world is cut the same, so that all of them stay, as
+likely as they were. It is tried on the very table: values are exchanged within groups, and it is
+cut again by the same chance.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +21,6 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
-from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, queries_of
 from sfumato.tasks.partitions.ke import ke
@@ -22,6 +29,68 @@ from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
 _PART = "part of an aimed partition"
+
+
+_WORLDS, _ROWS = 1, 20_000  # so many are tried, of tables of at most so many rows
+
+
+@dataclass
+class Replay:
+    """Keys that are drawn once, and again in the same order after `rewind`."""
+
+    draw: Randomness
+    _drawn: list[np.ndarray] = field(default_factory=list)
+    _next: int = 0
+
+    def __call__(self, n: int) -> np.ndarray:
+        """Keys (uint64, n of them)."""
+        if self._next == len(self._drawn):
+            self._drawn.append(self.draw(n))
+        keys = self._drawn[self._next]
+        self._next += 1
+        return keys if len(keys) == n else self.draw(n)
+
+    def rewind(self) -> None:
+        """Draw the same keys again."""
+        self._next = 0
+
+
+def what_cuts_tell(
+    codes: np.ndarray,
+    group: np.ndarray,
+    part: np.ndarray,
+    cut: Callable[[np.ndarray], np.ndarray],
+    randomness: Randomness,
+) -> dict[str, Any]:
+    """The largest belief in somebody's value, of those who know the groups, and how they were made.
+
+    Args:
+        codes: the sensitive value of each row (integers).
+        group: the group of each row (int64).
+        part: the part of each row (int64) that its group is in.
+        cut: cuts the table with other values, by the same chance, into parts of rows.
+        randomness: by which values are exchanged.
+    """
+    plain = _largest_share(codes, group)
+    tried = _WORLDS if len(codes) <= _ROWS else 0
+    same = 0
+    for _ in range(tried):
+        into = np.argsort(group, kind="stable")
+        source = np.lexsort((randomness(len(group)), group))
+        world = np.empty_like(codes)
+        world[into] = codes[source]
+        same += bool(np.array_equal(cut(world), part))
+    found: dict[str, Any] = {"by_groups": plain, "worlds_tried": tried, "cut_the_same": same}
+    return {**found, "knowing_the_cuts": plain} if same == tried else found
+
+
+def _largest_share(codes: np.ndarray, group: np.ndarray) -> float:
+    sizes = np.bincount(group)
+    pairs, times = np.unique(
+        group * (int(codes.max(initial=0)) + 2) + codes + 1, return_counts=True
+    )
+    of = pairs // (int(codes.max(initial=0)) + 2)
+    return float((times / sizes[of]).max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)

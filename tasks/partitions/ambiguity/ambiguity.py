@@ -23,13 +23,18 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.ambiguity.calibrated import CalibratedGroups, calibrate, group_rows
+from sfumato.tasks.partitions.ambiguity.calibrated import (
+    CalibratedGroups,
+    calibrate,
+    covers_of,
+    group_rows,
+    together,
+)
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, draw_stratum
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
-from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, covered_names, strictest_rule
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.background_knowledge import WithKnownValues, known_columns
+from sfumato.tasks.partitions.shared.judging import WithKnownValues, known_columns
 from sfumato.tasks.partitions.shared.merging import GroupJudge
 from sfumato.tasks.partitions.shared.thresholds import needed_promises
 

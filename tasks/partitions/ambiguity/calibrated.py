@@ -1,4 +1,4 @@
-"""Groups that grow until all of them together keep α, not each by itself: calibrated ambiguity.
+"""Groups that grow until all of them together keep α: calibrated ambiguity, decided exactly.
 
 Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
 own, α' < α, the largest that a search finds; leftover rows then join groups as well. The combined
@@ -11,28 +11,74 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, log
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.covering import covering
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.groups.covering import Covering, covering
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
-from sfumato.tasks.partitions.ambiguity.presence import (
-    NOTHING_SHOWN,
-    JoinedPresence,
-    covers_of,
-    together,
-)
 from sfumato.tasks.partitions.ambiguity.residue import place_rows
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
+_ROUNDS = 3
+_SURELY = 1 + 1e-9  # above what rounding adds
 _LEAST = 1e-6
 _STEPS = 12
 _NEAR = 0.01  # in logarithms: α is reached as well as that
 _ON_THE_LINE = 3  # steps that may move one end alone
 _EDGE = 0.05  # of what is between the ends, to stay away from both
 _DIGITS = 10**12
+
+
+class JoinedPresence(NamedTuple):
+    """About how large the largest presence by all groups is, and exactly: None where not kept."""
+
+    about: float
+    kept: Fraction | None
+
+
+NOTHING_SHOWN = JoinedPresence(0.0, Fraction(0))
+
+
+def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
+    """The groups as their quasi-identifiers are published; `group` (int64, -1 for none) per row."""
+    inside = np.flatnonzero(group >= 0)
+    covers = {
+        column.name: cover(group[inside], column.category()[0][inside], column.category()[1])
+        for column in microdata.with_roles("quasi-identifier")
+    }
+    return Groups(np.bincount(group[inside]), {}, covers)
+
+
+def together(shown: Covering, alpha: Fraction) -> JoinedPresence:
+    """The largest combined presence; not kept where it is above α, or could not be found."""
+    about = _climbed(shown)
+    if about > float(alpha) * _SURELY:
+        return JoinedPresence(about, None)
+    found = joint_presence(shown)
+    if found is None or found.largest > alpha:
+        return JoinedPresence(about, None)
+    return JoinedPresence(float(found.largest), found.largest)
+
+
+def _climbed(shown: Covering) -> float:
+    """The presence of a vector that many groups cover, each value the best given the others."""
+    weights = shown.rounded()
+    hit = np.ones((len(shown.covers), len(weights)), dtype=bool)
+    best = 0.0
+    for _ in range(_ROUNDS):
+        for at, admitted in enumerate(shown.covers):
+            others = np.delete(hit, at, axis=0).all(axis=0)
+            totals = np.bincount(admitted.value, (weights * others)[admitted.group])
+            hit[at] = False
+            hit[at, admitted.group[admitted.value == totals.argmax()]] = True
+            best = max(best, float(totals.max()))
+    return best
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,8 @@
 """Leftover rows join groups that stay, or become, as ambiguous as is asked.
 
+The groups are copied side by side, so that a processor compares a row with several of them in one
+step. Which group a row joins is what `residue` finds one by one.
+
 A row joins, of the groups that may have its sensitive value once more, the one whose presence is
 smallest with it, where that is no more than α. Groups are tried in the order of the presence that
 they could reach at best, until no other can be better than the best found.
@@ -12,15 +15,163 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.partitions.ambiguity.candidates import place_among
 from sfumato.tasks.partitions.ambiguity.groups import Stratum
-from sfumato.tasks.partitions.ambiguity.open_groups import OpenGroups, join
 from sfumato.tasks.partitions.ambiguity.rule import Limits
 
 _WORTH_COMPILING = 20_000  # pairs of a row that is left over and a group
 _CELLS = 1 << 29  # of the matrices of what groups have
 _PAIRS = 1 << 26  # of a row and a group, compared in one pass where there are several
 _AT_ONCE = 128  # rows between two orderings of the groups
+
+
+class OpenGroups(NamedTuple):
+    """Groups that rows may join: their sizes, the number of values they cover, and which.
+
+    What is known of a group is adjacent. `sizes` (int64) is one per group, `admitted` (int64)
+    groups x columns, `covered` (bool) groups x values; `times` (int32, groups x sensitive values)
+    is each group's count of a value; `floor` (float64) is the least presence that each could reach
+    with one row more, in columns that have `domain` values.
+    """
+
+    sizes: Any
+    admitted: Any
+    covered: Any
+    times: Any
+    floor: Any
+    domain: Any
+
+
+def join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
+    """Add a row to a group, if the group then has enough combinations."""
+    combinations = least[open_.sizes[one] + 1]
+    for a in range(len(row)):
+        many = open_.admitted[one, a] + (not open_.covered[one, row[a]])
+        combinations = (combinations + many - 1) // many
+    if combinations > 1:
+        return False
+    open_.sizes[one] += 1
+    open_.times[one, value] += 1
+    highest = 1.0
+    for a in range(len(row)):
+        open_.admitted[one, a] += not open_.covered[one, row[a]]
+        open_.covered[one, row[a]] = True
+        highest *= min(open_.admitted[one, a] + 1, open_.domain[a])
+    open_.floor[one] = (open_.sizes[one] + 1) / highest
+    return True
+
+
+class _SideBySide(NamedTuple):
+    """Groups side by side, in the order in which those of equal presence are preferred.
+
+    `size` is that with one row more (float64), `admitted` (float64, columns x groups) the number of
+    values, `new` (uint8, values x groups) 1 for each value that the group does not cover; `turn`
+    (int64) is smaller for those that are preferred; `presence` (float64) is that with a row.
+    """
+
+    group: Any
+    size: Any
+    admitted: Any
+    new: Any
+    turn: Any
+    presence: Any
+
+
+def place_among(
+    rows: np.ndarray,
+    cells: np.ndarray,
+    values: np.ndarray,
+    able: np.ndarray,
+    open_: OpenGroups,
+    limits: Limits,
+    group: np.ndarray,
+    fast: bool,
+) -> None:
+    """Write the group of each row that finds one among those that are able.
+
+    Of groups of equal presence, those that other rows have joined come first, in that order.
+
+    Args:
+        rows: numbers of rows (int64).
+        cells: their cells (int64, rows x columns), as numbered in the groups.
+        values: their sensitive values (int64).
+        able: the groups (int64).
+        open_: the groups' state.
+        limits: the limits that a group must keep.
+        group: the group of every row (int64), written to.
+        fast: whether to run compiled.
+    """
+    candidates = _SideBySide(
+        able,
+        _sizes(open_.sizes[able], limits),
+        np.ascontiguousarray(open_.admitted[able].T, dtype=np.float64),
+        np.ascontiguousarray(~open_.covered[able].T).view(np.uint8),
+        np.arange(len(able)),
+        np.zeros(len(able)),
+    )
+    choose_loop(fast, _place, _compiled)(rows, cells, values, candidates, open_, limits, group)
+
+
+def _sizes(sizes: np.ndarray, limits: Limits) -> np.ndarray:
+    """The sizes with one row more (float64), infinite where that is too many."""
+    return np.where(sizes + 1 < len(limits.times), sizes + 1.0, np.inf)
+
+
+def _place(
+    rows: Any, cells: Any, values: Any, candidates: Any, open_: Any, limits: Any, group: Any
+) -> None:
+    joined = 0
+    for i in range(len(rows)):
+        _compare(cells[i], candidates)
+        at = _least(values[i], candidates, open_, limits.times)
+        if at < 0:
+            continue
+        one = candidates.group[at]
+        if join(one, cells[i], values[i], open_, limits.combinations):
+            group[rows[i]] = one
+            _update(at, cells[i], candidates, open_, len(limits.times))
+            if candidates.turn[at] >= 0:
+                candidates.turn[at] = joined - len(rows)
+            joined += 1
+
+
+def _compare(own: Any, candidates: Any) -> None:
+    """Note the presence of each candidate with a row."""
+    presence = candidates.presence
+    presence[:] = 1.0
+    for a in range(len(own)):
+        admitted, new = candidates.admitted[a], candidates.new[own[a]]
+        for k in range(len(presence)):
+            presence[k] *= admitted[k] + new[k]
+    np.divide(candidates.size, presence, presence)
+
+
+def _least(value: int, candidates: Any, open_: Any, most: Any) -> int:
+    """The candidate of smallest presence that may have the value once more, or -1."""
+    best, least = -1, np.inf
+    presence, turn = candidates.presence, candidates.turn
+    for k in range(len(presence)):
+        if presence[k] > least or presence[k] == np.inf:
+            continue
+        if presence[k] == least and turn[k] > turn[best]:
+            continue
+        if open_.times[candidates.group[k], value] < most[int(candidates.size[k])]:
+            best, least = k, presence[k]
+    return best
+
+
+def _update(at: int, own: Any, candidates: Any, open_: Any, sizes: int) -> None:
+    """Copy the state of a group that a row has joined."""
+    one = candidates.group[at]
+    size = open_.sizes[one] + 1
+    candidates.size[at] = size if size < sizes else np.inf
+    for a in range(len(own)):
+        candidates.admitted[a, at] = open_.admitted[one, a]
+        candidates.new[own[a], at] = 0
+
+
+@cache
+def _compiled() -> Loop:
+    return compile_loop(join, _compare, _least, _update, _place)
 
 
 class _Numbered(NamedTuple):
@@ -127,7 +278,7 @@ def _place_all(
         if once:
             able = candidates[open_.times[candidates, numbered.values[rows[0]]] == 0]
             fast = len(left) * len(able) >= _WORTH_COMPILING
-            place = choose_loop(fast, _place, _compiled)
+            place = choose_loop(fast, _place_of_residue, _compiled_of_residue)
             place(*of_rows, able, open_.floor[able], open_, limits, group)
         else:
             able = candidates[: max(_PAIRS // len(left), 1)]
@@ -135,7 +286,7 @@ def _place_all(
             place_among(*of_rows, able, open_, limits, group, fast)
 
 
-def _place(
+def _place_of_residue(
     rows: Any,
     cells: Any,
     values: Any,
@@ -183,5 +334,5 @@ def _best(
 
 
 @cache
-def _compiled() -> Loop:
-    return compile_loop(_best, join, _place)
+def _compiled_of_residue() -> Loop:
+    return compile_loop(_best, join, _place_of_residue)

@@ -23,13 +23,10 @@ from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.anatomy.alike import alike_sets
-from sfumato.tasks.partitions.anatomy.bands import bands_of
-from sfumato.tasks.partitions.anatomy.noisy_counts import count_with_noise
+from sfumato.tasks.partitions.anatomy.alike import alike_sets, bands_of, count_with_noise, deal
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
-from sfumato.tasks.partitions.anatomy.round_robin import deal
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.merging import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import about_the_first, largest_l, needed_promises
 
 _WORTH_COMPILING = 20_000  # rows

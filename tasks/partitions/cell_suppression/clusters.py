@@ -1,4 +1,4 @@
-"""Partitions by clusters of rows that differ in few cells: the common part of their methods."""
+"""Partitions by clusters of rows that differ in few cells, and the stars that make rows equal."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +12,42 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
-from sfumato.tasks.partitions.cell_suppression.stars import constant, stars
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.merging import merge_in_order
 
 _WORTH_COMPILING = 200  # rows
+
+
+def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The columns on which each cluster is constant, and the number of its rows.
+
+    Args:
+        codes: integers, rows x columns.
+        cluster: the cluster of each row (int64), 0, 1, … without gaps.
+
+    Returns:
+        bool, clusters x columns; int64, one per cluster.
+    """
+    sizes = np.bincount(cluster)
+    starts = np.cumsum(sizes) - sizes
+    ordered = codes[stable_order(cluster)]
+    least, most = np.minimum.reduceat(ordered, starts), np.maximum.reduceat(ordered, starts)
+    return least == most, sizes
+
+
+def stars(codes: np.ndarray, cluster: np.ndarray) -> int:
+    """The number of suppressed cells: in each row, of columns that are not constant on its cluster.
+
+    Arguments are as for `constant`.
+    """
+    if not len(codes):
+        return 0
+    same, sizes = constant(codes, cluster)
+    return int(((~same).sum(axis=1) * sizes).sum())
 
 
 @dataclass(frozen=True, eq=False)

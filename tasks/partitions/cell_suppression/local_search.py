@@ -1,28 +1,194 @@
-"""Clusters improved by moving and exchanging rows, which never raises what they cost.
+"""Clusters improved by moving, exchanging and cutting, which never raises what they cost.
 
 A cluster costs its rows times the columns that are not constant on it
-(`tasks.partitions.cell_suppression.stars`).
+(`tasks.partitions.cell_suppression.clusters`). `LOOPS` has the functions that are compiled for large
+data, in the order in which they call one another.
+
+`LOOPS` has the functions that are compiled for large data, in the order in which they call one
+another.
+
+A cluster costs its rows times the columns that are not constant on it
+(`tasks.partitions.cell_suppression.clusters`).
 """
 
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.partitions.cell_suppression.bisection import LOOPS as BISECTION_LOOPS
-from sfumato.tasks.partitions.cell_suppression.bisection import copy_rows, cut_in_two, halve
-from sfumato.tasks.partitions.cell_suppression.cluster_costs import LOOPS as COST_LOOPS
-from sfumato.tasks.partitions.cell_suppression.cluster_costs import (
-    NONE,
-    SearchState,
-    spread_with,
-    spread_without,
-    weigh,
-)
 
+NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its own
 _ROUNDS = 20
 _TRIALS = 200  # rows near a row that are tried, times k: larger clusters take longer to try
+
+
+class SearchState(NamedTuple):
+    """Clusters while they are improved (all int64).
+
+    The rows of cluster c are `member[c, : size[c]]`, it is not constant on `price[c]` columns, and
+    was last changed at the step `changed[c]`; without a row, its cluster would not be constant on
+    `left[row]` columns. All rows of c but the row `odd[c, column]` (-1: none at all, -2: there is
+    no such row) have the code `common[c, column]`.
+    """
+
+    codes: np.ndarray
+    near: np.ndarray
+    cluster: np.ndarray
+    member: np.ndarray
+    size: np.ndarray
+    price: np.ndarray
+    left: np.ndarray
+    changed: np.ndarray
+    odd: np.ndarray
+    common: np.ndarray
+
+
+def weigh(state: SearchState, c: int, now: int) -> None:
+    """Note the costs of a cluster that has changed, with and without each of its rows."""
+    rows, size, odd = state.member[c], state.size[c], state.odd[c]
+    for column in range(state.codes.shape[1]):
+        odd[column] = _odd(state.codes, rows, size, column)
+        usual = rows[0] if odd[column] != rows[0] else rows[1]
+        state.common[c, column] = state.codes[usual, column]
+    price = 0
+    for column in range(len(odd)):
+        price += odd[column] != -1
+    state.price[c], state.changed[c] = price, now
+    for i in range(size):
+        state.cluster[rows[i]] = c
+        state.left[rows[i]] = spread_without(state, c, rows[i], NONE)
+
+
+def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
+    """The one row that differs from all others, which are equal; -1: all are equal; -2: neither."""
+    value, other, others = codes[rows[0], column], -1, 0
+    for i in range(1, size):
+        if codes[rows[i], column] != value:
+            others += 1
+            if other < 0:
+                other = rows[i]
+            elif codes[rows[i], column] != codes[other, column]:
+                return -2
+    if others < 2:
+        return other
+    return rows[0] if others == size - 1 else -2
+
+
+def spread_without(state: SearchState, c: int, row: int, extra: int) -> int:
+    """The columns on which a cluster without `row` and with `extra` (-1: none) is not constant."""
+    spread = 0
+    for column in range(state.codes.shape[1]):
+        odd, value = state.odd[c, column], state.common[c, column]
+        if odd >= 0 and state.size[c] == 2:  # either row is the odd one
+            usual = state.member[c, 0] if state.member[c, 1] == row else state.member[c, 1]
+            odd, value = row, state.codes[usual, column]
+        if odd == -1 or odd == row:
+            spread += extra >= 0 and state.codes[extra, column] != value
+        else:
+            spread += 1
+    return spread
+
+
+def spread_with(state: SearchState, c: int, row: int) -> int:
+    """The number of columns on which a cluster with another row is not constant."""
+    spread = 0
+    for column in range(state.codes.shape[1]):
+        same = state.codes[row, column] == state.common[c, column]
+        spread += state.odd[c, column] != -1 or not same
+    return spread
+
+
+LOOPS = (_odd, spread_without, spread_with, weigh)
+
+
+def halve(state: SearchState, k: int, c: int, clusters: int, now: int) -> int:
+    """Cut a cluster and its parts while they have 2k rows; return the new number of clusters."""
+    member, size = state.member, state.size
+    at, made = c, clusters
+    while True:
+        while size[at] >= 2 * k:
+            cut, _ = cut_in_two(state.codes, member[at], size[at], k)
+            size[clusters] = size[at] - cut
+            copy_rows(member[clusters], member[at, cut:], size[clusters])
+            size[at] = cut
+            weigh(state, at, now)
+            weigh(state, clusters, now)
+            clusters += 1
+        if made == clusters:
+            return clusters
+        at = made
+        made += 1
+
+
+def copy_rows(into: np.ndarray, rows: np.ndarray, size: int) -> None:
+    """Copy the first `size` rows to the beginning of `into` (both int64)."""
+    for i in range(size):  # compiling an assignment of slices takes seconds
+        into[i] = rows[i]
+
+
+def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[int, int]:
+    """Order rows from one far row to another; return where to cut them, and the least cost.
+
+    Args:
+        codes: integers, rows x columns.
+        rows: positions of rows (int64), of which the first `size` are ordered in place.
+        size: the number of rows, at least 2k.
+        k: smallest size of a part.
+    """
+    one = _farthest(codes, rows, size, rows[0])
+    _order(codes, rows, size, one, _farthest(codes, rows, size, one))
+    columns = codes.shape[1]
+    begins, ends = np.full(columns, size), np.full(columns, -1)  # where a column first, last varies
+    for column in range(columns):
+        for i in range(size):
+            if codes[rows[i], column] != codes[rows[0], column]:
+                begins[column] = min(begins[column], i)
+            if codes[rows[i], column] != codes[rows[size - 1], column]:
+                ends[column] = i
+    best, least = k, -1
+    for cut in range(k, size - k + 1):
+        cost = 0
+        for column in range(columns):
+            cost += cut * (begins[column] < cut) + (size - cut) * (ends[column] >= cut)
+        if least < 0 or cost < least:
+            best, least = cut, cost
+    return best, least
+
+
+def _order(codes: np.ndarray, rows: np.ndarray, size: int, one: int, other: int) -> None:
+    """Order rows by their distance to one row, less that to another."""
+    old, nearer = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    for i in range(size):
+        old[i] = rows[i]
+        nearer[i] = _apart(codes, rows[i], one) - _apart(codes, rows[i], other)
+    filled = 0
+    for wanted in range(-codes.shape[1], codes.shape[1] + 1):
+        for i in range(size):
+            if nearer[i] == wanted:
+                rows[filled] = old[i]
+                filled += 1
+
+
+def _farthest(codes: np.ndarray, rows: np.ndarray, size: int, row: int) -> int:
+    far, most = row, 0
+    for i in range(size):
+        apart = _apart(codes, rows[i], row)
+        if apart > most:
+            far, most = rows[i], apart
+    return far
+
+
+def _apart(codes: np.ndarray, row: int, other: int) -> int:
+    apart = 0
+    for column in range(codes.shape[1]):
+        if codes[row, column] != codes[other, column]:
+            apart += 1
+    return apart
+
+
+LOOPS_BISECTION = (copy_rows, _apart, _farthest, _order, cut_in_two, halve)
 
 
 def improve(
@@ -198,4 +364,4 @@ def _deal(
 @cache
 def _compiled_search() -> Loop:
     own = (_find, _exchange, _seen, _by_swap, _best, _deal, _stale, _search)
-    return compile_loop(*COST_LOOPS, *BISECTION_LOOPS, *own)
+    return compile_loop(*LOOPS, *LOOPS_BISECTION, *own)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.partitions.disjoint_cover.tally import TALLY, tally
+from sfumato.tasks.partitions.disjoint_cover.table import TALLY, tally
 
 _MOST = 2**62
 _LEAST = 1e-9  # worth of a cut that changes nothing, and mass of a side

@@ -9,7 +9,7 @@ of their rows covers at least as many combinations as both, so that its presence
 larger of theirs: a cut with a side that exceeds α leads to none that does not, and likewise for β.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,14 +26,52 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, strictest_cover
-from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Found, Prune, Search, effort
 from sfumato.tasks.partitions.disjoint_cover.table import by_part, distinct
 from sfumato.tasks.partitions.disjoint_cover.tree import CutTree
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
+_SLACK = Fraction(9, 10)  # of β, for the values that exceed it
 _WORTH_COMPILING = 64  # vectors
+
+
+def within_beta(
+    values: np.ndarray, strata: Iterable[np.ndarray], beta: Fraction, randomness: Randomness
+) -> np.ndarray:
+    """The rows to keep (int64, ascending), so that no value exceeds β of a stratum.
+
+    A stratum in which a value does keeps a little less of it, where possible: a part in which some
+    value has a share of β can hardly be cut. Which rows are left out is random.
+
+    Args:
+        values: the code of each row's sensitive value (integers).
+        strata: the rows of each stratum (int64).
+        beta: the largest share of a value.
+        randomness: where every choice comes from.
+    """
+    kept = np.ones(len(values), dtype=bool)
+    for rows in strata:
+        counts = np.bincount(values[rows])
+        most = len(rows)
+        if int(counts.max(initial=0)) > beta * len(rows):
+            most = _most(counts, beta * _SLACK) or _most(counts, beta)
+        order = rows[np.argsort(randomness(len(rows)), kind="stable")]
+        order = order[np.argsort(values[order], kind="stable")]
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        kept[order[place >= most]] = False
+    return np.flatnonzero(kept)
+
+
+def _most(counts: np.ndarray, beta: Fraction) -> int:
+    """The largest number of rows of one value to keep: at most β of all rows kept."""
+    total = int(counts.sum())
+    while True:
+        most = beta.numerator * total // beta.denominator
+        left = int(np.minimum(counts, most).sum())
+        if left == total:
+            return most
+        total = left
 
 
 def partition(

@@ -13,8 +13,7 @@ import numpy as np
 from sfumato.expectations.measures.occurrences import ROUNDS
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
-from sfumato.tasks.partitions.disjoint_cover.table import Table
-from sfumato.tasks.partitions.disjoint_cover.tally import TALLY, tally
+from sfumato.tasks.partitions.disjoint_cover.table import TALLY, Table, tally
 
 
 class Desk(NamedTuple):

@@ -1,7 +1,7 @@
 """Each group's own distribution as its target, or the nearest one that keeps the other promises.
 
 A group whose values keep the promises keeps its own distribution, and shows its values as they are
-grouped. To any other the nearest target of one denominator is given: `tasks.targets.ranked` finds
+grouped. To any other the nearest target of one denominator is given: `tasks.partitions.targets.nearest` finds
 it for promises about how often values occur, `closest` for t-closeness, `capped` for β-likeness.
 Groups are compared with the values that all rows have; a release shows targets alone, so that what
 anybody can see of all rows is the targets' mixture. Where that differs, groups are held to a
@@ -28,10 +28,14 @@ from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
-from sfumato.tasks.targets.capped import nearest_capped
-from sfumato.tasks.targets.closest import nearest_within
-from sfumato.tasks.targets.distribution import whole
-from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
+from sfumato.tasks.partitions.targets.distribution import whole
+from sfumato.tasks.partitions.targets.nearest import (
+    as_groups,
+    nearest_capped,
+    nearest_ranked,
+    nearest_within,
+    ways_of_writing,
+)
 
 _STEPS = 16  # of a limit, from itself downwards
 _MOST_NODES = 1 << 23

@@ -14,8 +14,10 @@ from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.partitions.distribution.more_rows import CountsOfAllRows
-from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
+from sfumato.tasks.partitions.distribution.target_distributions import (
+    CountsOfAllRows,
+    target_distributions,
+)
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.shared.thresholds import needed_promises
 

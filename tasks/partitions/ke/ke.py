@@ -26,17 +26,17 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
 from sfumato.tasks.partitions.ke.parameters import KEParameters
-from sfumato.tasks.partitions.ke.random import at_random
 from sfumato.tasks.partitions.ke.runs import (
     WORTH_COMPILING,
     assign,
+    at_random,
     bounds_of,
     feasible,
     starts_of,
 )
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.merging import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
 _WORTH_COMPILING = 100_000

@@ -1,11 +1,32 @@
-"""Cuts along one quasi-identifier: the widths of parts, and the side of each row."""
+"""Cuts along quasi-identifiers: which are tried, the side of each row, and parts left by chance.
 
+Who knows that a part is cut wherever that keeps the promises learns from an uncut part that the
+promises would have been broken: minimality (Wong, Fu, Wang, Pei, VLDB 2007). Here a part is left
+now and then although it could be cut, and one cut alone is tried, which sizes choose. Groups of the
+same values are then found by worlds that differ in who has which of them either surely, or with the
+probability of being left: no more than the odds between worlds times its inverse is learned.
+
+Source: this project; that such attacks fail where an algorithm decides by chance, too, is from
+Cormode, Srivastava, Li, Li, Minimizing minimality and maximizing utility (VLDB 2010).
+
+`LOOPS` has the functions that are compiled, in the order in which they call one another.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column
+
+_BITS = 31
+_SPREAD = 4  # times the fewest rows of a group: larger parts are left more rarely
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,3 +131,121 @@ def _cuts(ordered: np.ndarray, starts: np.ndarray, sizes: np.ndarray, lower: boo
 
 def _above(codes: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return np.where(cuts < 0, -1, codes > cuts)
+
+
+def tries(
+    attributes: Sequence[Attribute], rows: np.ndarray, starts: np.ndarray, strict: bool
+) -> Iterator[tuple[np.ndarray, bool]]:
+    """The attribute to cut each part along (int64, -1: none), and whether below the median.
+
+    One try after the other, by descending normalized width.
+
+    Args:
+        attributes: the quasi-identifiers.
+        rows: the rows of all parts (int64), one part after the other.
+        starts: where parts begin in `rows` (int64, one per part).
+        strict: whether equal values stay together.
+    """
+    widths = np.array([one.widths(rows, starts, strict) for one in attributes])
+    widths = widths.reshape(len(attributes), len(starts))
+    for choice in np.argsort(-widths, axis=0, kind="stable"):
+        possible = widths[choice, np.arange(len(choice))] >= 0
+        for lower in [False, True] if strict else [False]:
+            yield np.where(possible, choice, -1), lower
+
+
+def sides_along(
+    attributes: Sequence[Attribute],
+    choice: np.ndarray,
+    rows: np.ndarray,
+    part: np.ndarray,
+    strict: bool,
+    lower: bool,
+) -> np.ndarray:
+    """The side of each row (int64) where each part is cut along the attribute of its choice."""
+    side = np.full(len(rows), -1, dtype=np.int64)
+    for number, one in enumerate(attributes):
+        along = np.flatnonzero(choice[part] == number)
+        if len(along):
+            side[along] = one.sides(rows[along], part[along], strict, lower)
+    return side
+
+
+def allowable_sides(
+    attributes: Sequence[Attribute], rows: np.ndarray, part: np.ndarray, least: int, strict: bool
+) -> np.ndarray:
+    """The side of each row (int64) in the first cut of its part that sizes allow, -1 where none is.
+
+    Nothing but quasi-identifiers decides.
+
+    Args:
+        attributes: the quasi-identifiers.
+        rows: the rows of all parts (int64), one part after the other.
+        part: the part of each (int64; 0, 1, …).
+        least: the fewest rows of a side.
+        strict: whether equal values stay together.
+    """
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    side = np.full(len(rows), -1, dtype=np.int64)
+    for choice, lower in tries(attributes, rows, starts, strict):
+        open_ = np.flatnonzero((side < 0) & (choice >= 0)[part])
+        side[open_] = sides_along(attributes, choice, rows[open_], part[open_], strict, lower)
+        side[_with_few(part, side, least)[part]] = -1
+    return side
+
+
+def _with_few(part: np.ndarray, side: np.ndarray, least: int) -> np.ndarray:
+    """Mark the parts with a side of fewer rows than the least (bool, one per part)."""
+    offered, number = dense(part * (int(side.max(initial=0)) + 2) + side + 1)
+    few = (np.bincount(offered, minlength=number) < least)[offered] & (side >= 0)
+    marked = np.zeros(int(part.max(initial=-1)) + 1, dtype=bool)
+    marked[part[few]] = True
+    return marked
+
+
+class Leaving(NamedTuple):
+    """How parts are left by chance.
+
+    A part of n rows is left with probability `often` / 2³¹, and of more rows than `few` with `few`
+    / n of it. `keys` (int64, one per row, below 2³¹) are what that is drawn by; where there are
+    none, no part is left by chance, and every cut is tried.
+    """
+
+    often: int
+    few: int
+    keys: np.ndarray
+
+    def leaves(self, first: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Mark the parts that are left (bool), given the first row and the size of each (int64)."""
+        drawn = mix(self.keys[first], sizes)
+        return np.asarray(drawn * np.maximum(sizes, self.few) < self.often * self.few)
+
+
+def never(rows: int) -> Leaving:
+    """No part is left by chance."""
+    return Leaving(0, max(rows, 1), np.zeros(0, dtype=np.int64))
+
+
+def draw_leaving(share: Decimal, least: int, rows: int, randomness: Randomness) -> Leaving:
+    """How parts are left of which no group may have fewer rows than `least`."""
+    if not share:
+        return never(rows)
+    keys = (randomness(rows) >> np.uint64(64 - _BITS)).astype(np.int64)
+    return Leaving(round(share * 2**_BITS), _SPREAD * least, keys)
+
+
+def chance_of_leaving(share: Decimal, least: int, rows: int) -> Fraction:
+    """The probability that a part of so many rows is left although it could be cut."""
+    few = _SPREAD * least
+    return Fraction(round(share * 2**_BITS), 2**_BITS) * Fraction(few, max(few, rows))
+
+
+def mix(key: Any, rows: Any) -> Any:
+    """What decides about a part by its first row's key and its rows: 31 bits (int64, any shape)."""
+    drawn = (key ^ (rows * 0x5851F42D)) & 0x7FFFFFFF
+    drawn = ((drawn ^ (drawn >> 16)) * 0x45D9F3B) & 0x7FFFFFFF
+    drawn = ((drawn ^ (drawn >> 15)) * 0x3C6EF372) & 0x7FFFFFFF
+    return drawn ^ (drawn >> 16)
+
+
+LOOPS = (mix,)

@@ -18,11 +18,17 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.mondrian import compiled
-from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
-from sfumato.tasks.partitions.mondrian.leaving import Leaving, draw_leaving
+from sfumato.tasks.partitions.mondrian.cuts import (
+    Attribute,
+    Leaving,
+    allowable_sides,
+    attribute,
+    draw_leaving,
+    sides_along,
+    tries,
+)
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.mondrian.rule import count_rule
-from sfumato.tasks.partitions.mondrian.tries import allowable_sides, sides_along, tries
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.partitions.shared.thresholds import usual_rows

@@ -10,7 +10,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.merging import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import largest_l, needed_promises
 from tests.house.runs_of_rows.parameters import RunsOfRowsParameters
 

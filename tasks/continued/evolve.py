@@ -19,21 +19,14 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.sorting import distinct
+from sfumato.tasks.continued.cohort import Cohort, Grouping, form_cohort, nobody
+from sfumato.tasks.continued.consolidate import Consolidation
+from sfumato.tasks.continued.parameters import ContinuedVersions
+from sfumato.tasks.continued.refill import GroupTheRest, Refill, Taken, no_slot_taken
+from sfumato.tasks.continued.reinsert import Reinsertion
+from sfumato.tasks.continued.rows import Drawn, draw
+from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape, absences, meet
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.partitions.continued.absence import absences
-from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
-from sfumato.tasks.partitions.continued.consolidate import Consolidation
-from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.continued.refill import (
-    GroupTheRest,
-    Refill,
-    Taken,
-    no_slot_taken,
-)
-from sfumato.tasks.partitions.continued.reinsert import Reinsertion
-from sfumato.tasks.partitions.continued.rows import Drawn, draw
-from sfumato.tasks.partitions.continued.survivors import Met, meet
 from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 
 _MOST_RENAMED = 0.5

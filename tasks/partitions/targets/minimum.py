@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.targets.shares import reduce_weights
+from sfumato.tasks.partitions.targets.trees_with_weights import reduce_weights
 
 _WORTH_COMPILING = 20_000  # values
 

@@ -19,12 +19,11 @@ import numpy as np
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.arrays.ranks import rank_equals
+from sfumato.tasks.continued.parameters import Vacancies
+from sfumato.tasks.continued.refill import FEWEST, Taken, no_slot_taken
+from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
-from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.parameters import Vacancies
-from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken
-from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.slots import WITNESS
 
 _AS_IT_IS = -1

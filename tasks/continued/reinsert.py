@@ -17,11 +17,10 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.sorting import stable_order
+from sfumato.tasks.continued.cohort import Cohort
+from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
-from sfumato.tasks.partitions.continued.cohort import Cohort
-from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
-from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.slots import LEFT, WITNESS
 from sfumato.tasks.private.people.store import person_numbers
 

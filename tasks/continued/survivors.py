@@ -1,7 +1,8 @@
-"""Who of a table has a slot already, and who of these goes on in it."""
+"""Who of a table has a slot already, who goes on in it, and why others are not shown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
@@ -100,3 +101,67 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
     continued = known.copy()
     continued[known] = unchanged(np.flatnonzero(known), slot[known])
     return Met(slot, continued, ~known & ~met[1, of_rows])
+
+
+@dataclass(frozen=True, eq=False)
+class LineSoFar:
+    """A line as its next version finds it.
+
+    Attributes:
+        table: the rows of the source, and below them those of the slots, in common codes.
+        rows: how many of these are the source's.
+        keys: the name of each of those rows' person (S16).
+        slots: of the line.
+        out: the names of people who stay out for ever (S16, sorted): their slots were forgotten, or
+            others hold them now.
+    """
+
+    table: Microdata
+    rows: int
+    keys: np.ndarray
+    slots: SlotMap
+    out: np.ndarray
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a form shows of a group that goes on.
+
+    Attributes:
+        frozen: the columns that are shown as they were when the person came.
+        compared: the columns whose values a slot has.
+        covers: whether labels go on to cover what they once covered.
+        by_likelihood: whether promises ask how likely each value of a group is.
+    """
+
+    frozen: frozenset[str]
+    compared: tuple[str, ...]
+    covers: bool
+    by_likelihood: bool = False
+
+
+class Absence(IntEnum):
+    """Why a row is not shown.
+
+    The partition left it out (`SUPPRESSED`); it is new and newcomers wait (`WAITING`); its values
+    are not those of its slot (`CHANGED`); its group is shown no more (`RETIRED`); or it is never
+    shown again (`OUT`): it was forgotten, or somebody else has its slot.
+    """
+
+    NONE, SUPPRESSED, WAITING, CHANGED, RETIRED, OUT = range(6)
+
+
+def absences(met: Met, shown: np.ndarray, suppressed: np.ndarray) -> np.ndarray:
+    """Why each row of a table is not shown (int8, one per row), `Absence.NONE` where it is.
+
+    Args:
+        met: what became of each row's person.
+        shown: which rows are (bool).
+        suppressed: which the partition left out (bool).
+    """
+    known = met.slot >= 0
+    why = np.where(met.new, Absence.WAITING, Absence.OUT)
+    why[known] = np.where(met.continued[known], Absence.RETIRED, Absence.CHANGED)
+    why[suppressed] = Absence.SUPPRESSED
+    why[shown] = Absence.NONE
+    return why.astype(np.int8)
