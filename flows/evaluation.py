@@ -15,11 +15,10 @@ from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, divide_source, ingest_source
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
+from sfumato.tasks.attacks.bars import JudgedBar, judge_bars, pool_limits, pool_scores
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
-from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.randomness import operating_system

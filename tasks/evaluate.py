@@ -16,7 +16,7 @@ from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.report.watched.summary import summary
+from sfumato.tasks.report.watched import summary
 from sfumato.tasks.stages.evaluate import (
     evaluate_candidate,
     evaluate_release,

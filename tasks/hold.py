@@ -11,7 +11,7 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.report.steward.review import REVIEW_PAGE
+from sfumato.tasks.report.steward.tables import REVIEW_PAGE
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 

@@ -20,7 +20,7 @@ from sfumato.tasks.parts.validate import join_findings, seal_candidates
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.publication.parts import findings_of
 from sfumato.tasks.publication.publish import existing_version
-from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.report.watched import finding_rows
 from sfumato.tasks.stages.deidentify import identity, said_of_texts
 from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.terms.assessment import Judge

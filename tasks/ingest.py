@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
-from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.report.watched import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.ingest import (
     accepted_rows,

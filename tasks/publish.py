@@ -19,7 +19,7 @@ from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.publication.publish import Published, after_appearance
 from sfumato.tasks.publication.publish import publish as publish_version
-from sfumato.tasks.report.watched.composition import composition_rows
+from sfumato.tasks.report.watched import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity, keep_texts
 from sfumato.tasks.stages.hold import keep_report, keep_risk, read_measured

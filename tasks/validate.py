@@ -14,8 +14,7 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.private.references import NO_REFERENCES, References
-from sfumato.tasks.report.watched.guesses import guess_rows
-from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.report.watched import finding_rows, guess_rows
 from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.stage import gate_documents

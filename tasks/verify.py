@@ -13,12 +13,7 @@ from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.references import References
 from sfumato.tasks.publication.publish import existing_version
-from sfumato.tasks.report.watched.risk import (
-    homogeneity_rows,
-    risk_rows,
-    singling_out_rows,
-    whole_rows,
-)
+from sfumato.tasks.report.watched import homogeneity_rows, risk_rows, singling_out_rows, whole_rows
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.stages.stage import write_note

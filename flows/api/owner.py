@@ -90,7 +90,7 @@ def plan(
     """
     from sfumato.flows.choice.draft import draft
     from sfumato.flows.overrides import read_overrides
-    from sfumato.tasks.report.accuracy_words import accuracy_lines
+    from sfumato.tasks.report.utility import accuracy_lines
 
     with spec_file(table, spec) as path:
         found = draft(path, read_overrides(settings or {}), hours)

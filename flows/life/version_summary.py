@@ -7,8 +7,8 @@ from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
+from sfumato.tasks.report.utility import accuracy_lines, share_in_words
 from sfumato.tasks.terms.opened import PAGE, Release, open_release
 
 _WOULD_BE = Path("candidate", "release")

@@ -20,7 +20,7 @@ from sfumato.flows.review.candidates import list_candidates
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.listing import ListedLine
 from sfumato.tasks.private.workdir import is_private, work_directory
-from sfumato.tasks.report.lines.entries import rfc3339
+from sfumato.tasks.report.line_entries import rfc3339
 
 _ROOM = 1 << 30  # bytes that should be free
 _UNWELL = ("withdrawn, in place", "gone", "unfinished", "pending")

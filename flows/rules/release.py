@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.destinations.declared import LONGEST_SCHEMA
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS

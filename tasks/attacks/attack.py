@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.sampled.margins import Margin
+from sfumato.tasks.attacks.margins import Margin
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.arbitrary import vectors

@@ -6,9 +6,8 @@ from pathlib import Path
 from sfumato.tasks.attacks import beside
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import LimitedFigures
-from sfumato.tasks.attacks.dealt import beside_dealt
 from sfumato.tasks.attacks.declared import Bar
-from sfumato.tasks.attacks.from_files import BESIDE_DEALT, FROM_FILES
+from sfumato.tasks.attacks.from_files import BESIDE_DEALT, FROM_FILES, beside_dealt
 from sfumato.tasks.attacks.group import (
     background,
     distance,

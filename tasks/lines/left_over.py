@@ -17,7 +17,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, UNFINISHED, has_published_nothing
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.durable import share_lock, was_left
-from sfumato.tasks.report.lines.pages import FEED, METADATA, PAGE
+from sfumato.tasks.report.line_pages import FEED, METADATA, PAGE
 from sfumato.tasks.terms.opened import MANIFEST
 
 STAGING, STAGED_WITHDRAWAL, REPLACED = ".staging-", ".withdrawal-", ".withdrawn-"

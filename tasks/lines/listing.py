@@ -9,7 +9,7 @@ from sfumato.tasks.lines.known_destinations import knows_destinations, read_dest
 from sfumato.tasks.lines.public_record import read_line_entry
 from sfumato.tasks.lines.snapshot import snapshot
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.report.lines.entries import VersionEntry
+from sfumato.tasks.report.line_entries import VersionEntry
 from sfumato.tasks.terms.tombstone import has_replaced
 
 STATES: Mapping[str, str] = {

@@ -15,8 +15,8 @@ from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.durable import locked, reason_of, write_atomically
-from sfumato.tasks.report.lines.entries import LineEntry
-from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.report.line_entries import LineEntry
+from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated.words import SaidOfLine
 from sfumato.tasks.terms.line_words import WORDS, read_words, write_words

@@ -10,9 +10,13 @@ from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.lines.versions import RECORD, Record, Version, read_record
-from sfumato.tasks.report.accuracy_words import accuracy_lines
-from sfumato.tasks.report.lines.described import DescribedVersion, describe_version
-from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+from sfumato.tasks.report.line_entries import (
+    DescribedVersion,
+    LineEntry,
+    VersionEntry,
+    describe_version,
+)
+from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
 from sfumato.tasks.terms.line_words import read_words
 from sfumato.tasks.terms.opened import MANIFEST

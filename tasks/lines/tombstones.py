@@ -16,7 +16,7 @@ from pathlib import Path
 from sfumato.tasks.lines.left_over import REPLACED, STAGED_WITHDRAWAL
 from sfumato.tasks.lines.versions import Record
 from sfumato.tasks.private.durable import sync_directory, sync_tree, write_atomically
-from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.report.line_pages import tombstone_page
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.terms.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE, Tombstone, has_replaced
 from sfumato.tasks.verification.signing import signature_of_withdrawal

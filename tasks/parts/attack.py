@@ -7,9 +7,8 @@ are attacked by who finds groups alone. A value is compared with all people of i
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.tasks.attacks.bars import measure_limits
+from sfumato.tasks.attacks.bars import AttackedPart, measure_limits, pool_limits, pool_scores
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.attacks.pool import AttackedPart, pool_limits, pool_scores
 from sfumato.tasks.attacks.refusals import keep_refusals, read_refusals, refusals_by
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.lines.line import Line

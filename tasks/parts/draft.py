@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.tasks.attacks.bars import pool_limits, pool_scores
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.attacks.pool import pool_limits, pool_scores
 from sfumato.tasks.choose.draft import compare_risks, missed_bars, missed_goal
 from sfumato.tasks.choose.left_out import BY_PARTITION, FILTER
 from sfumato.tasks.parts.attack import attack_all_parts

@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.forms.codes import with_published_codes, with_published_leaves
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import fakes

@@ -10,7 +10,7 @@ from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
-from sfumato.tasks.report.stated.little_left import little_left
+from sfumato.tasks.report.stated import little_left
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name

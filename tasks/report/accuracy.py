@@ -1,4 +1,4 @@
-"""The private accuracy report: how far the bounds are from the truth, for those who hold both.
+"""The private accuracy report: how far the bounds are from the truth, in plots and sums.
 
 Truth beside bounds gives answers away, so the report is for the steward's eyes: it is written into
 private directories, readable by their owner alone.
@@ -7,19 +7,35 @@ private directories, readable by their owner alone.
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
 from markupsafe import Markup
 
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.accuracy_plots import draw_scores
-from sfumato.tasks.report.accuracy_summary import MeasuredWorkload, Workload, summarize
 from sfumato.tasks.report.rendering import environment
+from sfumato.tasks.report.utility import share_in_words
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_AXES: Mapping[str, str] = {
+    "range": "span of the range",
+    "arbitrary": "values selected",
+    "counts": "selectivity in percent",
+}
+Score = Literal["error", "width", "estimate"]
+_LABELS: Mapping[Score, str] = {
+    "error": "relative error",
+    "width": "relative width",
+    "estimate": "relative error of the estimate",
+}
 _READINGS: Mapping[str, str] = {
     "per_group": "by one of the groups that cover them",
     "one_record": "by all of these groups, a person having one record at most",
@@ -31,6 +47,169 @@ _COLUMNS = (
     *("kind", "aggregate", "sensitive", "level", "lower", "upper", "truth"),
     *("estimate", "relative_error", "relative_width", "estimate_error", "inside"),
 )
+
+
+class MeasuredWorkload(Protocol):
+    """A query of a workload, answered on the release and on the original.
+
+    `level` is the span, the number of values selected or the selectivity in percent; `truth` is
+    None where the original has no answer, `estimate` where none was made, errors and width where
+    they are not defined.
+    """
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def aggregate(self) -> str: ...  # noqa: D102
+    @property
+    def sensitive(self) -> str | None: ...  # noqa: D102
+    @property
+    def level(self) -> int: ...  # noqa: D102
+    @property
+    def lower(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def upper(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def truth(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def estimate(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def estimate_error(self) -> float | None: ...  # noqa: D102
+    @property
+    def relative_error(self) -> float | None: ...  # noqa: D102
+    @property
+    def relative_width(self) -> float | None: ...  # noqa: D102
+    @property
+    def inside(self) -> bool: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of so many scores: their mean and quartiles, None where there are no scores."""
+
+    scored: int
+    mean: float | None
+    quartiles: tuple[float, float, float] | None
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Mean, quarter, median and three quarters in words."""
+        if self.mean is None or self.quartiles is None:
+            return ("–",) * 4
+        first, second, third, fourth = (share_in_words(v) for v in (self.mean, *self.quartiles))
+        return first, second, third, fourth
+
+
+@dataclass(frozen=True)
+class Level:
+    """The queries of a workload at one level."""
+
+    level: int
+    queries: int
+    outside: int
+    error: Spread
+    width: Spread
+    estimate: Spread
+
+    @property
+    def unscored(self) -> int:
+        """Queries whose relative error is not defined."""
+        return self.queries - self.error.scored
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The queries of one kind, aggregate and sensitive column, by level."""
+
+    title: str
+    axis: str
+    levels: tuple[Level, ...]
+
+    @property
+    def estimated(self) -> bool:
+        """True where estimates were compared with truths."""
+        return any(level.estimate.scored for level in self.levels)
+
+
+def summarize(measured: Iterable[MeasuredWorkload]) -> tuple[Workload, ...]:
+    """The workloads in the order in which they were asked, their levels ascending."""
+    asked: dict[tuple[str, str, str | None], list[MeasuredWorkload]] = {}
+    for query in measured:
+        asked.setdefault((query.kind, query.aggregate, query.sensitive), []).append(query)
+    return tuple(_workload(*key, queries) for key, queries in asked.items())
+
+
+def _workload(
+    kind: str, aggregate: str, sensitive: str | None, queries: Sequence[MeasuredWorkload]
+) -> Workload:
+    levels = sorted({query.level for query in queries})
+    return Workload(
+        title=f"{aggregate.upper()}({sensitive or '*'}), {kind} queries",
+        axis=_AXES[kind],
+        levels=tuple(_level(at, [q for q in queries if q.level == at]) for at in levels),
+    )
+
+
+def _level(level: int, queries: Sequence[MeasuredWorkload]) -> Level:
+    return Level(
+        level=level,
+        queries=len(queries),
+        outside=sum(not query.inside for query in queries),
+        error=_spread(query.relative_error for query in queries),
+        width=_spread(query.relative_width for query in queries),
+        estimate=_spread(query.estimate_error for query in queries),
+    )
+
+
+def _spread(scores: Iterable[float | None]) -> Spread:
+    known = np.array([score for score in scores if score is not None], dtype=np.float64)
+    if not len(known):
+        return Spread(0, None, None)
+    low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
+    return Spread(len(known), float(known.mean()), (low, middle, high))
+
+
+def draw_scores(workload: Workload, score: Score) -> str:
+    """Mean over the middle half by level, as SVG; '' where nothing was scored."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
+    points = [(level.level, _score(level, score)) for level in workload.levels]
+    known = [(at, s.mean, s.quartiles) for at, s in points if s.mean is not None and s.quartiles]
+    if not known:
+        return ""
+    levels = [at for at, _, _ in known]
+    with rc_context({"svg.hashsalt": f"{workload.title} {score}"}):
+        figure = Figure(figsize=(4.6, 2.9), layout="constrained")
+        axes = figure.subplots()
+        axes.fill_between(levels, *_middle_half(known), color="#e6cfb2", lw=0, label="middle half")
+        axes.plot(levels, [m for _, m, _ in known], "o-", color="#8a5524", label="mean")
+        axes.plot(levels, [q[1] for _, _, q in known], "--", color="#25675d", label="median")
+        axes.set(xlabel=workload.axis, ylabel=_LABELS[score], xticks=levels)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in known) or 1)
+        axes.legend(frameon=False)
+        return _svg(figure)
+
+
+def _middle_half(
+    known: Sequence[tuple[int, float, tuple[float, float, float]]],
+) -> tuple[list[float], list[float]]:
+    return [q[0] for _, _, q in known], [q[2] for _, _, q in known]
+
+
+def _score(level: Level, score: Score) -> Spread:
+    return {"error": level.error, "width": level.width, "estimate": level.estimate}[score]
+
+
+def _svg(figure: "Figure") -> str:
+    """The drawing alone, without the XML prologue that HTML has no place for."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :]
 
 
 def write_accuracy_report(

@@ -18,13 +18,11 @@ from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LineageTotals
-from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
-from sfumato.tasks.report.codebook.codebook import codebook
+from sfumato.tasks.report.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
-from sfumato.tasks.report.lines.said import said_of_line
-from sfumato.tasks.report.plots.plot import Plot
-from sfumato.tasks.report.plots.ranges import ranges_plot
-from sfumato.tasks.report.plots.sizes import sizes_plot
+from sfumato.tasks.report.group_plots import ranges_plot, sizes_plot
+from sfumato.tasks.report.line_entries import said_of_line
+from sfumato.tasks.report.plot import Plot
 from sfumato.tasks.report.promises import (
     kind_of,
     remaining_uncertainty,
@@ -33,9 +31,8 @@ from sfumato.tasks.report.promises import (
     with_sensitive,
 )
 from sfumato.tasks.report.rendering import render
-from sfumato.tasks.report.snippets.registry import SNIPPETS
-from sfumato.tasks.report.stated.guesses import guess_lines
-from sfumato.tasks.report.stated.likely import likely_intervals
+from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet, query_command
+from sfumato.tasks.report.stated import guess_lines, likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import Utility

@@ -7,8 +7,8 @@ from math import inf
 
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number
-from sfumato.tasks.report.plots.axes import thousands
-from sfumato.tasks.report.plots.ranges import distance_text
+from sfumato.tasks.report.axes import thousands
+from sfumato.tasks.report.group_plots import distance_text
 from sfumato.tasks.terms.terms import Declared
 
 _HOUSEHOLDS = {

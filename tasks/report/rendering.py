@@ -1,10 +1,11 @@
-"""What all pages have in common: one look, and texts that stay texts.
+"""What all pages have in common: one look, their templates, and texts that stay texts.
 
 Every page is a pure function of what it shows: the same bytes wherever and whenever it is rendered.
 """
 
 import base64
 import hashlib
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,15 +14,44 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    FunctionLoader,
+    StrictUndefined,
+)
 from markupsafe import Markup, escape
 
-from sfumato.tasks.report.part_templates import template_loader
-from sfumato.tasks.report.plots.axes import thousands
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_ENDING = ".html.j2"
+_PARTS: Mapping[str, Mapping[str, type]] = {
+    "forms": FORM_PARAMETERS,
+    "partitions": PARTITION_PARAMETERS,
+}
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def template_loader() -> BaseLoader:
+    """Load templates by name; `forms/<method>` and `partitions/<method>` also from beside them."""
+    ours = FileSystemLoader(_TEMPLATES, encoding="utf-8")
+    return ChoiceLoader([ours, FunctionLoader(_beside_the_part)])
+
+
+def _beside_the_part(name: str) -> str | None:
+    """The template `<method>.html.j2` beside the parameters of the part, where there is one."""
+    room, _, file = name.partition("/")
+    kind = _PARTS.get(room, {}).get(file.removesuffix(_ENDING))
+    if kind is None:
+        return None
+    path = Path(inspect.getfile(kind)).with_name(file)
+    return read_text(path) if path.is_file() else None
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
-"""The measures of utility as people read them."""
+"""Measures of utility and of accuracy as people read them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from sfumato.tasks.report.plots.axes import thousands
+from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.terms.utility import Utility
+
+_TIMES = 10  # from there on a share is told as so many times
+_NOTHING_TOLD = 2.0  # a width by its middle: from nought, or below, to twice the middle
 
 
 @dataclass(frozen=True)
@@ -80,3 +85,42 @@ def percentage(part: int, whole: int) -> str:
         return ""
     tenths = (part * 2000 + whole) // (2 * whole)
     return thousands(Fraction(tenths, 10)) if tenths else "fewer than 0.1"
+
+
+def share_in_words(share: float) -> str:
+    """A width or an error by what it is of: three digits at most, and never thousands of percent.
+
+    >>> [share_in_words(share) for share in (0.0714, 0.00042, 1.5, 183.6499)]
+    ['7.1 %', '0.042 %', '150 %', '184 times']
+    """
+    if share >= _TIMES:
+        return f"{share:,.0f} times"
+    percent = 100 * share
+    if percent >= 100:
+        return f"{percent:.0f} %"
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
+
+
+def width_in_words(median: float | None) -> str:
+    """What a median width by the middle of the bounds says about half of the queries.
+
+    >>> width_in_words(0.14)
+    'within ±7 % for half of the questions'
+    >>> width_in_words(2.5)
+    'tells little: for half of the questions the bounds begin at nought or below it'
+    >>> width_in_words(0.0), width_in_words(None)
+    ('exact for half of the questions', 'not told: no question had an answer with a size')
+    """
+    if median is None:
+        return "not told: no question had an answer with a size"
+    if not median:
+        return "exact for half of the questions"
+    if median >= _NOTHING_TOLD:
+        return "tells little: for half of the questions the bounds begin at nought or below it"
+    return f"within ±{share_in_words(median / 2)} for half of the questions"
+
+
+def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each workload and level of a public summary."""
+    told = [s for s in summaries if {"workload", "level", "median"} <= set(s)]
+    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in told]

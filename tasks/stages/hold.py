@@ -28,7 +28,7 @@ from sfumato.tasks.private.durable import copy_atomically, sync_tree
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
-from sfumato.tasks.report.steward.review import write_review_page
+from sfumato.tasks.report.steward.tables import write_review_page
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity, keep_texts

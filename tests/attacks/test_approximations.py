@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Cover
-from sfumato.tasks.attacks.linking import placed, same_people
+from sfumato.tasks.attacks.linking import counted, same_people
 from sfumato.tasks.attacks.linking.composition import PeopleInGroups, _likely
 from sfumato.tasks.attacks.linking.memberships import cover_people
 from tests.attacks.test_join_back import worlds_of
@@ -108,7 +108,7 @@ def test_memberships_that_are_scaled_are_near():
             found = [sum(world[p] == n for world in worlds) / len(worlds) for p, n in pairs]
             assert exact == pytest.approx(found)
         again = cover_people(shown, [*register.T], np.ones(len(register), dtype=np.int64))
-        with patch.object(placed, "EACH", 0):
+        with patch.object(counted, "EACH", 0):
             near = again.alike()
         assert not again.are_counted()[np.unique(again.vector)].any()
         off.append(np.abs(near - exact))

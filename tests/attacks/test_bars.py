@@ -11,8 +11,7 @@ from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.bars import judge_attacks
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
-from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.registry import ATTACKS, FIGURES
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import ATTACKED, REFUSED

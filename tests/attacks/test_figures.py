@@ -15,7 +15,7 @@ from sfumato.tasks.attacks.bars import judge_bars
 from sfumato.tasks.attacks.group import known_people, similarity, skewness, small_range
 from sfumato.tasks.attacks.linking import linkage
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
-from sfumato.tasks.attacks.records.sampling import most_likely
+from sfumato.tasks.attacks.records.nearest import most_likely
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check

@@ -18,9 +18,9 @@ from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Cover
 from sfumato.flows.evaluation import REGISTER, attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.linking import memberships, placed
+from sfumato.tasks.attacks.linking import counted, memberships
+from sfumato.tasks.attacks.linking.counted import shares_of_pairs
 from sfumato.tasks.attacks.linking.memberships import cover_people
-from sfumato.tasks.attacks.linking.placed import shares_of_pairs
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import register_of
@@ -170,7 +170,7 @@ def test_groups_with_nobody_in_common_need_not_be_counted(weights, here, there):
     found = covered.fill(covered._drawn(np.array(weights, dtype=float)))
     expected = weighed_shares(worlds, register, lambda vector, _: weights[vector[0]])
     assert found == pytest.approx([float(expected[pair]) for pair in pairs])
-    with patch.object(placed, "EACH", 0):
+    with patch.object(counted, "EACH", 0):
         alike = covered.alike()
     expected = weighed_shares(worlds, register, lambda *_: 1)
     assert alike == pytest.approx([float(expected[pair]) for pair in pairs])
@@ -186,7 +186,7 @@ def test_what_is_not_counted_fills_groups_all_the_same(members, others):
     more = np.tile(vectors[:, :1], others)
     known, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
     covered = cover_people(shown, [*known], people)
-    with patch.object(placed, "EACH", 0):
+    with patch.object(counted, "EACH", 0):
         found = covered.alike()
     there = np.bincount(covered.vector, found, len(people))
     filled = np.bincount(covered.group, found * people[covered.vector])

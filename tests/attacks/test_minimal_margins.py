@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from sfumato.tasks.attacks.margins import SampledGroups
 from sfumato.tasks.attacks.minimal import minimality, worlds
-from sfumato.tasks.attacks.minimal.weighed import WeighedGroup, error_of
-from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds
-from sfumato.tasks.attacks.sampled.groups import SampledGroups
+from sfumato.tasks.attacks.minimal.worlds import MOST, WeighedGroup, Worlds, error_of
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, TWO_GROUPS, diverse, released
 
 

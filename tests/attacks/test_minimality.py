@@ -20,14 +20,12 @@ from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease
 from sfumato.tasks.attacks.bars import judge_bars
-from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.group import homogeneity
-from sfumato.tasks.attacks.minimal import minimality, tried
+from sfumato.tasks.attacks.minimal import known, minimality
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
-from sfumato.tasks.attacks.minimal.weighed import tally
-from sfumato.tasks.attacks.minimal.weights import weigh
-from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
-from sfumato.tasks.attacks.needs import JUDGED
+from sfumato.tasks.attacks.minimal.minimality import weigh
+from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, tally, worlds_of
 from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.forms.form_parameters import (
     AmbiguousParameters,
@@ -433,7 +431,7 @@ def test_too_many_worlds_are_not_judged(tmp_path, monkeypatch):
 
 
 def test_partitions_that_bars_are_for_are_those_that_tell_what_they_tried():
-    assert set(JUDGED["minimality"].partitions) == set(tried._TOLD)
+    assert set(JUDGED["minimality"].partitions) == set(known._TOLD)
 
 
 @pytest.mark.parametrize(("leave", "kept"), [("0", False), ("0.5", True)])

@@ -17,8 +17,8 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
+from sfumato.tasks.attacks.records.nearest import most_likely, some_people
 from sfumato.tasks.attacks.records.records import ComparedRecords
-from sfumato.tasks.attacks.records.sampling import most_likely, some_people
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables

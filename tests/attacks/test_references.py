@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.dealt import DEALT, beside_dealt, deal, shuffle_numbers
+from sfumato.tasks.attacks.from_files import DEALT, beside_dealt, deal, shuffle_numbers
 from sfumato.tasks.attacks.group import distance, homogeneity, known_people
 from sfumato.tasks.attacks.registry import attack_release
 from tests.attacks.test_attacks import FORMS, attacked, correlated, of_numbers, shown

@@ -12,12 +12,12 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.attack import skipped_attack
 from sfumato.tasks.attacks.group import subdomains
 from sfumato.tasks.attacks.learning import definetti
-from sfumato.tasks.attacks.linking import linked_values
+from sfumato.tasks.attacks.linking import linkage
 from sfumato.tasks.attacks.records import matches, nearest, records, singling_out
 from sfumato.tasks.attacks.registry import attack_release
 from sfumato.tasks.report.steward import comparison, draft
 from sfumato.tasks.report.steward.tables import table_of
-from sfumato.tasks.report.watched.guesses import guess_rows
+from sfumato.tasks.report.watched import guess_rows
 from tests.attacks.test_attacks import attacked, correlated
 from tests.attacks.test_linkage import published, register_of
 from tests.attacks.test_linkage import rows as rows_of
@@ -65,14 +65,14 @@ def test_subdomains_of_too_many_pairs(redistributed, monkeypatch):  # noqa: F811
 
 def test_what_is_skipped_is_told_by_the_command(small, tmp_path, capsys, monkeypatch):
     directory = published(small, "generalized")
-    monkeypatch.setattr(linked_values, "_MOST", 1)
+    monkeypatch.setattr(linkage, "_MOST", 1)
     monkeypatch.setattr(records, "_MOST", 1)
     known = register_of(tmp_path, [(row["age"], row["town"]) for row in rows_of()])
     asked = ["attack", str(directory), "--truth", str(small.spec), "--register", str(known)]
     assert run(asked) == 0
     told = capsys.readouterr().out
     assert f"  skipped  matches: {records._TOO_MANY}\n" in told
-    assert f"  skipped  linkage of 'wage': {linked_values._TOO_MANY}\n" in told
+    assert f"  skipped  linkage of 'wage': {linkage._TOO_MANY}\n" in told
     assert run([*asked, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     skipped = {

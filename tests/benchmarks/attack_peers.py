@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.people_of_groups import group_of_people
+from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records

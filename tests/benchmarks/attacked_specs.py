@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.tasks.attacks.attack import Score
-from sfumato.tasks.attacks.dealt import DEALT
+from sfumato.tasks.attacks.from_files import DEALT
 from tests.benchmarks.attacked_draws import REGISTER, TOGETHER, attacked
 
 _DEPLOYMENTS = Path(__file__).parents[2] / "deployments"

@@ -18,8 +18,7 @@ HEADINGS = {
 @pytest.fixture(scope="module", params=sorted(HEADINGS))
 def shown(request, tmp_path_factory):
     """A page of a kind, with plain and with hostile words, and its headings."""
-    from sfumato.tasks.report.lines.pages import catalogue_files, line_files
-    from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+    from sfumato.tasks.report.line_pages import catalogue_files, line_files, tombstone_page
 
     made = {
         "line": lambda one: line_files(one)["index.html"],

@@ -4,8 +4,7 @@ import pytest
 
 from sfumato.tasks.private.references import given_references
 from sfumato.tasks.publication.files import page_beside
-from sfumato.tasks.report.lines.pages import catalogue_files, line_files
-from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.report.line_pages import catalogue_files, line_files, tombstone_page
 from sfumato.tasks.schema.formats import software
 from sfumato.tasks.terms.assessment import assess
 from sfumato.tasks.terms.opened import open_release

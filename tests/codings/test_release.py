@@ -18,7 +18,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.usefulness import NOT_JUDGED
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
-from sfumato.tasks.report.watched.summary import summary
+from sfumato.tasks.report.watched import summary
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate

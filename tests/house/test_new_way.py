@@ -16,7 +16,7 @@ from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import HELP_TABLES
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.report.snippets.registry import SNIPPETS
+from sfumato.tasks.report.snippets import SNIPPETS
 from tests.house.turned import turned
 from tests.house.unaided import way
 from tests.house.unaided.parameters import UnaidedParameters

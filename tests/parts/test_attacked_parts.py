@@ -10,9 +10,14 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.verdicts import examine
 from sfumato.flows.cli.main import run
-from sfumato.tasks.attacks.bars import MeasuredLimit, measure_limits
+from sfumato.tasks.attacks.bars import (
+    AttackedPart,
+    MeasuredLimit,
+    measure_limits,
+    pool_limits,
+    pool_scores,
+)
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.attacks.pool import AttackedPart, pool_limits, pool_scores
 from sfumato.tasks.attacks.registry import ATTACKS, attack_release, targets_of
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata

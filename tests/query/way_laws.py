@@ -16,8 +16,7 @@ from sfumato.tasks.query.help_tables.registry import HELP_TABLES, build_help_tab
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
-from sfumato.tasks.report.asking import example_query, pandas_snippet
-from sfumato.tasks.report.snippets.registry import SNIPPETS
+from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.terms.terms import Declared
 

@@ -14,7 +14,7 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
-from sfumato.tasks.report.accuracy_words import accuracy_lines
+from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.terms.line_words import WORDS, read_words
 from sfumato.tasks.terms.opened import MANIFEST
 from tests.release.small import Small, people

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.attacks.learning import definetti
-from sfumato.tasks.attacks.needs import JUDGED
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED, backup, unpack
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.report.stated.guesses import guess_lines
+from sfumato.tasks.report.stated import guess_lines
 from sfumato.tasks.schema.formats import LAYOUT
 from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 from sfumato.tasks.terms.opened import PAGE, open_release

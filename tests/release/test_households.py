@@ -12,7 +12,7 @@ from sfumato.flows.life.dossier import dossier_of
 from sfumato.tasks.candidates.remember import forget_whose, whose_in, write_whose
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables
-from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.report.watched import whole_rows
 from sfumato.tasks.stages.validate import assess_candidate
 from sfumato.tasks.stages.verify import measure_whole
 from sfumato.tasks.terms.opened import PAGE, open_release

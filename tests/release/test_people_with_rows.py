@@ -25,7 +25,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
-from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.report.watched import whole_rows
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity

@@ -17,7 +17,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.report.asking import pandas_snippet
+from sfumato.tasks.report.snippets import pandas_snippet
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
 from sfumato.tasks.terms.opened import open_release

@@ -9,7 +9,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import json_schema
 from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.report.lines.said import labels_in_order, said_of_line
+from sfumato.tasks.report.line_entries import labels_in_order, said_of_line
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
 from sfumato.tasks.terms.line_words import WORDS, read_words

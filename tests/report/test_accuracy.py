@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.tasks.report.accuracy import write_accuracy_report
-from sfumato.tasks.report.accuracy_summary import summarize
+from sfumato.tasks.report.accuracy import summarize, write_accuracy_report
 from tests.report.html import Read
 
 pytestmark = pytest.mark.usefixtures("drawn")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.models.model import Verdict
 from sfumato.tasks.query.sql.single import read_question
-from sfumato.tasks.report.asking import example_query, pandas_snippet
 from sfumato.tasks.report.page import page
+from sfumato.tasks.report.snippets import example_query, pandas_snippet
 from tests.report.content import ambiguous_tables, ambiguously
 from tests.report.test_page import HOSTILE, read
 

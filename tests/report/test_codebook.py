@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.report.codebook.marginals import marginal
-from sfumato.tasks.report.codebook.standing_values import standing_values
+from sfumato.tasks.report.codebook import marginal, standing_values
 from sfumato.tasks.report.page import page
 from tests.report.content import losses
 from tests.report.html import Read

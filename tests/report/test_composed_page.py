@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.tasks.forms.lineage import LineageTotals
-from sfumato.tasks.report.asking import pandas_snippet
 from sfumato.tasks.report.page import PageContent, PublishedFile
+from sfumato.tasks.report.snippets import pandas_snippet
 from sfumato.tasks.report.utility import utility_lines
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.utility import utility

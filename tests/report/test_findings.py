@@ -1,7 +1,7 @@
 """The table of findings that Prefect keeps."""
 
 from sfumato.expectations.verdicts import GROUPS, Finding
-from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.report.watched import finding_rows
 
 
 def test_promises_come_first_and_what_is_broken_before_what_holds():

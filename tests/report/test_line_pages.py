@@ -10,11 +10,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.report.lines.described import describe_version
-from sfumato.tasks.report.lines.differences import changed_versions, differences
-from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry, rfc3339
-from sfumato.tasks.report.lines.pages import catalogue_files, line_files
-from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from sfumato.tasks.report.line_entries import LineEntry, VersionEntry, describe_version, rfc3339
+from sfumato.tasks.report.line_pages import (
+    catalogue_files,
+    changed_versions,
+    differences,
+    line_files,
+    tombstone_page,
+)
 from sfumato.tasks.schema.stated.words import mail_address, web_address
 from sfumato.tasks.terms.line_words import LineWords
 from sfumato.tasks.terms.tombstone import Tombstone

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.report import page as page_module
-from sfumato.tasks.report.asking import example_query, pandas_snippet
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
+from sfumato.tasks.report.snippets import example_query, pandas_snippet
 from sfumato.tasks.report.utility import four_decimals
 from sfumato.tasks.terms.utility import Utility
 from tests.report.content import ADULT_COLUMNS, content, declared, losses

@@ -1,6 +1,6 @@
 """The plot of alternatives: which are best, and what is written beside which."""
 
-from sfumato.tasks.report.steward.pareto import plot_pareto
+from sfumato.tasks.report.steward.comparison import plot_pareto
 
 
 def test_the_front_is_of_those_to_which_none_is_better_in_both():

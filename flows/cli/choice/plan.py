@@ -76,8 +76,8 @@ def _sweep(
 
 
 def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    from sfumato.tasks.report.accuracy_words import accuracy_lines
     from sfumato.tasks.report.steward.tables import promise_row
+    from sfumato.tasks.report.utility import accuracy_lines
 
     rows = summary["rows"]
     read = f"{rows.get('published', 0):,} of {rows['read']:,} would be published"

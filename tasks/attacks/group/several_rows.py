@@ -25,7 +25,7 @@ from sfumato.expectations.sorting import distinct, starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.attacks.group import homogeneity
-from sfumato.tasks.attacks.people_of_groups import group_of_people
+from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.microdata.table import Microdata
 
 _UNKNOWN = "quasi-identifiers do not tell which groups everybody's rows are in"

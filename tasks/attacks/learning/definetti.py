@@ -23,8 +23,7 @@ from sfumato.tasks.attacks.attack import (
     top_guesses,
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
-from sfumato.tasks.attacks.learning.bayes import train_on_vectors
-from sfumato.tasks.attacks.learning.classes import Classes
+from sfumato.tasks.attacks.learning.classes import Classes, train_on_vectors
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID

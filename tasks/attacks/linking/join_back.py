@@ -23,8 +23,8 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
-from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
 from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
+from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
 from sfumato.tasks.attacks.linking.register import likelier, own_values, vector_of_people
 from sfumato.tasks.microdata.table import Microdata, key
 

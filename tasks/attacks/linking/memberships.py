@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.measures.readings import covering_pairs
-from sfumato.tasks.attacks.linking.placed import shares_of_pairs
+from sfumato.tasks.attacks.linking.counted import shares_of_pairs
 from sfumato.tasks.forms.ambiguous import expected_occurrences
 
 _SURE, _ROUNDS, _NEAR = 1 - 1e-12, 100, 1e-9

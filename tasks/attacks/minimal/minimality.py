@@ -7,6 +7,7 @@ tried; worlds in which these had kept the promises are ruled out.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -22,23 +23,71 @@ from sfumato.tasks.attacks.attack import (
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.linking.join_back import guessed_values
+from sfumato.tasks.attacks.margins import Margin, SampledGroups
 from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace
-from sfumato.tasks.attacks.minimal.weighed import ROUNDED, WeighedGroup
-from sfumato.tasks.attacks.minimal.weights import weigh
-from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
-from sfumato.tasks.attacks.sampled.groups import SampledGroups
-from sfumato.tasks.attacks.sampled.margins import Margin
+from sfumato.tasks.attacks.minimal.worlds import MOST, ROUNDED, WeighedGroup, Worlds, worlds_of
 
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
 _ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
-_NAME, _ALONE = "minimality", "from the group alone"
 _JOINED = "by who joins people back"
 _WORDS = "own value {} by who knows what else was tried"
 _FOUND = "guessed", f"believed with {SURE:.0%} or more"
 _TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
+
+
+def weigh(
+    weights: Sequence[np.ndarray],
+    kept: Sequence[np.ndarray],
+    left: Sequence[float],
+    together: bool,
+) -> list[np.ndarray]:
+    """The weight of each world of each group, by what its tries tell.
+
+    Args:
+        weights: of the worlds of each group, before (int64, one per world).
+        kept: in which worlds which tries keep the promises there (bool, worlds x tries).
+        left: how likely each group was left by chance, and not tried.
+        together: whether a try is of all groups at once, and breaks a promise in one of them at
+            least; else in each group.
+
+    Returns:
+        float64, one per world; as before where no world of a group would be left.
+    """
+    if not together:
+        told = zip(weights, kept, left, strict=True)
+        found = [w * np.where(of.any(axis=1), chance, 1.0) for w, of, chance in told]
+    else:
+        found = _of_all_groups(weights, kept)
+    return [
+        np.asarray(new if new.sum() > 0 else old, dtype=np.float64)
+        for old, new in zip(weights, found, strict=True)
+    ]
+
+
+def _of_all_groups(weights: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """By inclusion and exclusion over the tries that would be kept everywhere."""
+    found = [w.astype(np.float64) for w in weights]
+    tries = kept[0].shape[1] if kept else 0
+    for some in chain.from_iterable(combinations(range(tries), n + 1) for n in range(tries)):
+        here = [of[:, some].all(axis=1) for of in kept]
+        share = np.array([(w * of).sum() / w.sum() for w, of in zip(weights, here, strict=True)])
+        sign = (-1) ** len(some)
+        for number, elsewhere in enumerate(_without_each(share)):
+            found[number] += sign * elsewhere * weights[number] * here[number]
+    return [np.maximum(of, 0.0) for of in found]
+
+
+def _without_each(share: np.ndarray) -> np.ndarray:
+    """The product of all others, for each (float64)."""
+    before = np.cumprod(np.append(1.0, share[:-1]))
+    after = np.cumprod(np.append(1.0, share[:0:-1]))[::-1]
+    return np.asarray(before * after)
+
+
+_NAME, _ALONE = "minimality", "from the group alone"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

@@ -13,15 +13,14 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
+from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
 from sfumato.tasks.attacks.minimal.rerun import (
     OTHERWISE,
     NotRetracedError,
     Rerun,
     Retold,
 )
-from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
-from sfumato.tasks.attacks.minimal.worlds import Worlds
+from sfumato.tasks.attacks.minimal.worlds import WeighedGroup, Worlds
 from sfumato.tasks.partitions.partition import Partition, by_stratum, with_strata
 from sfumato.tasks.private.failure import steps
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
+from sfumato.tasks.attacks.minimal.worlds import WeighedGroup
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition, with_strata

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
 from sfumato.tasks.attacks.minimal.redrawn import redraw
 from sfumato.tasks.attacks.minimal.rerun import (
@@ -26,9 +27,7 @@ from sfumato.tasks.attacks.minimal.rerun import (
     Rerun,
     Retold,
 )
-from sfumato.tasks.attacks.minimal.weighed import WeighedGroup
-from sfumato.tasks.attacks.minimal.worlds import Worlds, arrangements
-from sfumato.tasks.attacks.people_of_groups import group_of_people
+from sfumato.tasks.attacks.minimal.worlds import WeighedGroup, Worlds, arrangements
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition

@@ -9,6 +9,7 @@ where values are shuffled, and shares are expected ones.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -16,19 +17,37 @@ import numpy as np
 from sfumato.expectations.groups.counting import pack
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.margins import margin_of_people
 from sfumato.tasks.attacks.records.columns import ComparedColumn
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
     without_records,
 )
-from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely, some_people
-from sfumato.tasks.attacks.sampled.margins import margin_of_people
 
+ATTEMPTS = 500
 _FEWEST = 100
 _MOST = 100_000_000  # pairs of a person and a row
 _TOLERANCE = 0.05  # of a number, as a share of what is guessed
 _NAME = "nearest"
+
+
+def some_people(people: int, most: int, drawing: np.random.Generator) -> np.ndarray:
+    """Whom an attack tries: everybody, or as many as it tries at most (positions, int64)."""
+    return np.arange(people) if people <= most else drawing.choice(people, most, replace=False)
+
+
+def most_likely(found: Fraction | int, of: int) -> float:
+    """The one-sided 95 % limit of Clopper and Pearson (1934) on a share.
+
+    Args:
+        found: how many of the tries succeed; expected numbers are rounded up.
+        of: how many tries there were.
+    """
+    from scipy.stats import beta  # imported where it is used: it takes long
+
+    whole = ceil(found)
+    return 1.0 if whole >= of else float(beta.ppf(0.95, whole + 1, of - whole))
 
 
 def link_halves(target: AttackedRelease) -> tuple[Score, ...]:

@@ -15,7 +15,9 @@ import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.margins import Margin, margin_of_tries
 from sfumato.tasks.attacks.records.columns import Condition
+from sfumato.tasks.attacks.records.nearest import ATTEMPTS, most_likely
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
@@ -29,8 +31,6 @@ from sfumato.tasks.attacks.records.redrawn import (
     row_condition,
     steps,
 )
-from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
-from sfumato.tasks.attacks.sampled.margins import Margin, margin_of_tries
 
 _COLUMNS = 3
 _TURNS = 40  # conditions for each try, of which most hold for several rows

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, log10
 
-from sfumato.tasks.report.plots.axes import number_axis
+from sfumato.tasks.report.axes import number_axis
 
 _DIGITS = (1, 2, 5)
 _FEW = 2  # decades that get ticks between powers of ten

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import (
     bar_table,
@@ -20,6 +19,7 @@ from sfumato.tasks.report.steward.tables import (
     row_counts,
     table_of,
 )
+from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.stated.dossier import DossierStatements
 from sfumato.tasks.terms.opened import Release

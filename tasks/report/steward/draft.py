@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
+from sfumato.tasks.report.utility import accuracy_lines, share_in_words
 from sfumato.tasks.terms.opened import Release
 
 DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"

@@ -12,7 +12,7 @@ from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.query.question.ways import Way, of_sensitive, sensitive_bundles
 from sfumato.tasks.query.sql.way import SqlWay
-from sfumato.tasks.report.snippets.snippet import Snippet
+from sfumato.tasks.report.snippets import Snippet
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared, Terms
 

@@ -6,7 +6,7 @@ Coordinates are user units of an SVG that is `WIDTH` by `HEIGHT`, rounded exactl
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.tasks.report.plots.axes import Axis, thousands
+from sfumato.tasks.report.axes import Axis, thousands
 
 WIDTH, HEIGHT = 440, 290
 TOP, BOTTOM, RIGHT = 34, HEIGHT - 50, WIDTH - 30  # the edges of what is inside the axes

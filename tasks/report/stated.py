@@ -1,12 +1,20 @@
-"""What can be guessed of a release in words: from its files alone, and by attacks with bars."""
+"""What a page says beside promises: guesses, likely intervals, and why answers may be useless.
 
-from collections.abc import Mapping, Sequence
+The queries of a spec's workload are not among the files, nor is how they were answered: what is
+said of these stands on the line's page. Here it is one selection that anybody can draw.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import Guesses
+from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
+from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.schema.stated.bars import KeptBar
 from sfumato.tasks.terms.terms import Declared
 
@@ -50,6 +58,7 @@ _COUNTED: Mapping[str, str] = {
     "linkability": "halves that the nearest row joins",
     "inference": "own value in the nearest row",
 }
+_SHOWN = 6  # factors, before `and so on`
 
 
 @dataclass(frozen=True)
@@ -130,3 +139,51 @@ def _limit(bar: KeptBar) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+@dataclass(frozen=True)
+class LikelyLine:
+    """A family of queries: what they ask, of which column, and by what intervals are widened."""
+
+    words: str
+    of: str
+    factor: str
+
+
+def likely_intervals(declared: Declared) -> dict[str, Any]:
+    """What the page tells of intervals; no lines where there are none."""
+    if declared.intervals is None:
+        return {"likely": []}
+    factors = declared.intervals.factors
+    return {
+        "likely": [
+            LikelyLine(FAMILIES[one.family].words, one.of, str(one.factor))
+            for one in declared.intervals.families
+        ],
+        "least": {"rows": LEAST_ROWS, "groups": LEAST_GROUPS},
+        "grid": ", ".join(map(str, factors[factors.index(Decimal(1)) :][:_SHOWN])),
+    }
+
+
+def little_left(groups: Groups, declared: Declared) -> tuple[str, ...]:
+    """Why little is left, in words.
+
+    Nothing is said of forms that declare distributions, or where values of people who left stand
+    among the others: what is selected of those is not known.
+    """
+    if declared.form.declares or declared.rows.vacant or not len(groups):
+        return ()
+    one = (ONE_GROUP,) if len(groups) == 1 else ()
+    return (*one, *_wide_means(groups, declared))
+
+
+def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
+    for name in declared.named("sensitive"):
+        number = declared.columns[name].type in ("integer", "decimal", "float")
+        share = mean_by_range(groups.sensitive[name]) if number else None
+        if share is not None and share >= TRIVIAL:
+            yield (
+                f"the mean of {name} over one in twenty rows of every group is bounded no closer "
+                f"than within {float(share):.0%} of the range of all its values, which is known "
+                "without the groups"
+            )

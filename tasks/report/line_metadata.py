@@ -1,4 +1,4 @@
-"""What machines read of lines: schema.org inside the pages, DCAT in a file beside them (JSON-LD).
+"""What machines read of lines: schema.org inside pages, DCAT beside them, and citations.
 
 All addresses are relative: the same files may stand anywhere.
 """
@@ -10,11 +10,16 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from sfumato.tasks.report.lines.described import DescribedFile
-from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+from sfumato.tasks.report.line_entries import DescribedFile, LineEntry, VersionEntry
 from sfumato.tasks.schema.stated.words import mail_address, web_address
 
 _SCHEMA_ORG = "https://schema.org/"
+_MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
+_DATA_PACKAGE = "https://datapackage.org/profiles/2.0/datapackage.json"
+_FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
+_NOBODY = "anonymous"  # as the format calls who is not named
+
+
 _CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
     "dcat": "http://www.w3.org/ns/dcat#",
@@ -23,9 +28,6 @@ _CONTEXT = {
     "vcard": "http://www.w3.org/2006/vcard/ns#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-_MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
-_DATA_PACKAGE = "https://datapackage.org/profiles/2.0/datapackage.json"
-_FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
 
 
 def schema_org(line: LineEntry) -> dict[str, Any]:
@@ -218,3 +220,38 @@ def _vcard(text: str) -> dict[str, Any]:
 
 def _time(time: str) -> dict[str, str]:
     return {"@type": "xsd:dateTime", "@value": time}
+
+
+def citation(line: LineEntry) -> str:
+    """The sentence by which the current version is cited, or the line where none is current."""
+    by, current = line.words.publisher or _NOBODY, line.current
+    if current is None:
+        return f"{by}: {line.title}. Public microdata, {line.name}."
+    year, digest = current.day[:4], current.digest[:12]
+    return (
+        f"{by} ({year}): {line.title}. Public microdata, {line.name} version {current.number}, "
+        f"digest {digest}…"
+    )
+
+
+def citation_file(line: LineEntry) -> str:
+    """The file, each value quoted as JSON does, which YAML reads alike."""
+    current, licence = line.current, line.words.licence
+    told: dict[str, object] = {
+        "cff-version": "1.2.0",
+        "message": "Cite the version that you used.",
+        "type": "dataset",
+        "title": line.title,
+        "authors": [{"name": line.words.publisher or _NOBODY}],
+    }
+    if current is not None:
+        told |= {"version": current.number, "date-released": current.day}
+        identifier = {"type": "other", "value": current.digest, "description": "SHA-256 digest"}
+        told["identifiers"] = [identifier]
+    if licence is not None:
+        told["license-url" if web_address(licence) else "license"] = licence
+    return _yaml(told)
+
+
+def _yaml(told: Mapping[str, object]) -> str:
+    return "".join(f"{name}: {json.dumps(value)}\n" for name, value in told.items())

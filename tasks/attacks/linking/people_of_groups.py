@@ -1,19 +1,46 @@
-"""Which group of a release each person is in, as their quasi-identifiers tell."""
+"""Which group of a release each person is in, as quasi-identifiers tell."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.covering import Covering, covering
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.linking.covers import column_covers, published_codes
 from sfumato.tasks.forms.admitted_people import only_groups
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
+from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of
 
 _MOST = 500_000_000  # pairs of a group and a person
+
+
+def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
+    """The groups with what they show; None where they show no quasi-identifiers apart."""
+    declared, names = target.declared, target.declared.named("quasi-identifier")
+    form = form_of(declared)
+    groups = form.groups(target.tables, declared.columns, names, declared.named("sensitive"))
+    return groups, covering(groups, names)
+
+
+def published_codes(target: AttackedRelease, columns: Sequence[Column]) -> list[np.ndarray]:
+    """The codes of people's values as groups number them; -1 for a value that no group shows.
+
+    Args:
+        target: a release that shows columns apart.
+        columns: of people, whether of the release or not.
+
+    Returns:
+        int64, one array per column, one entry per row of it.
+    """
+    shown = {name: table[name] for table in target.tables.values() for name in table.column_names}
+    return [codes_as_published(column, shown[column.name]) for column in columns]
 
 
 def group_of_people(target: AttackedRelease) -> np.ndarray | None:

@@ -1,0 +1,232 @@
+"""Tables for people who watch a run: names, counts and shares alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+from sfumato.expectations.measures.households import HouseholdRisk
+from sfumato.expectations.measures.risk import Risk
+from sfumato.expectations.verdicts import GROUPS, Finding
+from sfumato.tasks.attacks.attack import Score
+from sfumato.tasks.microdata.singling_out import SinglingOut
+from sfumato.tasks.query.accuracy.usefulness import Usefulness
+from sfumato.tasks.report.utility import accuracy_lines
+from sfumato.tasks.terms.opened import Release
+from sfumato.tasks.terms.terms import Declared
+
+_COLUMNS = ("column", "column_A", "column_B", "sensitive", "model")
+_OF_VALUES = ("value_set", "regex")  # the owner's: what they name may be somebody's
+_WORDS = {
+    "continued": "people who go on",
+    "new": "people who are new",
+    "refilled": "newcomers in the places of people who left",
+    "moved": "people moved to other groups of the same values",
+    "vacant": "values of people who left",
+    "not_represented_versions": "rows that earlier versions keep out",
+    "groups_continued": "groups that go on",
+    "groups_new": "groups of newcomers",
+    "groups_retired": "groups that are shown no more",
+    "route": "route by which versions together keep the promises",
+    "worst_posterior": "likeliest value of anybody",
+}
+_PRIVATE = ("moved", "groups_retired", "route", "worst_posterior")
+
+
+def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulness) -> str:
+    """A release in a page of Markdown: how accurate it is in words, and in widths."""
+    declared, sfumato = release.declared, release.manifest["sfumato"]
+    rows = declared.rows
+    lines = [
+        f"# {_text(declared.title)}",
+        "",
+        f"Version **{release.directory.name}** of `{declared.name}`, digest `{sfumato['digest']}`.",
+        "",
+        f"{rows.published:,} rows published of {rows.read:,} read: "
+        f"{rows.dropped_by_filter:,} removed by the filter, "
+        f"{rows.dropped_for_nulls:,} for missing values, "
+        f"{rows.dropped_as_repeats:,} as repeats, {rows.suppressed:,} suppressed.",
+        "",
+        *_table(
+            ["promise", "required", "observed", "groups"],
+            [
+                [p["promise"]["model"], _parameters(p), _numbers(p["observed"]), p["groups"]]
+                for p in sfumato["observed"]
+            ],
+        ),
+        "",
+        *(f"**{_text(warning)}**\n" for warning in (*useful.warnings, useful.missed) if warning),
+        *_coded(declared),
+        *(f"- {_text(line)}" for line in accuracy_lines(widths)),
+        "",
+        "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
+        "",
+        *_table(
+            list(widths[0]) if widths else ["workload"],
+            [list(row.values()) for row in widths],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _coded(declared: Declared) -> list[str]:
+    names = ", ".join(f"`{_text(name)}`" for name in sorted(declared.coded))
+    return [f"Everything is about coded values: of {names}.", ""] if names else []
+
+
+def _parameters(observation: dict[str, Any]) -> str:
+    promise = observation["promise"]
+    return _numbers({name: promise[name] for name in observation["observed"] if name in promise})
+
+
+def _numbers(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _table(header: list[str], rows: list[list[Any]]) -> list[str]:
+    return [
+        _row(header),
+        _row(["---"] * len(header)),
+        *(_row([_cell(value) for value in row]) for row in rows),
+    ]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _text(str(value))
+
+
+def _text(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
+    """Each measure by the quasi-identifiers alone, and with the insensitive columns, too."""
+    pairs = [
+        ("rows", narrow.rows, wide.rows),
+        ("rows that are alone", narrow.alone, wide.alone),
+        *(
+            (f"rows in groups of fewer than {size}", narrow.smaller[size], wide.smaller[size])
+            for size in narrow.smaller
+        ),
+        ("prosecutor risk, highest", _percent(narrow.highest), _percent(wide.highest)),
+        ("prosecutor risk, average", _percent(narrow.average), _percent(wide.average)),
+        ("marketer risk", _percent(narrow.average), _percent(wide.average)),
+    ]
+    return [
+        {"measure": what, "quasi-identifiers": one, "with insensitive columns": other}
+        for what, one, other in pairs
+    ]
+
+
+def whole_rows(
+    found: HouseholdRisk, counted: Literal["people", "households"]
+) -> list[dict[str, Any]]:
+    """What is found of households by their members, or of people by their rows, as a table."""
+    one, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
+    told = [
+        (counted, found.households),
+        (f"risk of a {one}, {part}s independent, highest", f"{found.highest:.2%}"),
+        ("the same, average", f"{found.average:.2%}"),
+        (f"largest risk of a {part}, average", f"{float(found.by_member):.2%}"),
+        (f"fewest {counted} in a group", found.least),
+        (f"fewest {counted} alike in all {part}s", found.least_alike),
+        (f"{counted} that no other is like", found.alone),
+    ]
+    return [{"measure": what, "by quasi-identifiers": value} for what, value in told]
+
+
+def homogeneity_rows(found: Risk) -> list[dict[str, Any]]:
+    """Per sensitive attribute the groups in which nearly all rows have one value."""
+    return [
+        {
+            "attribute": name,
+            "share of one value": "all" if one.share == 1 else f"{float(one.share):.0%} or more",
+            "groups": one.groups,
+            "rows": one.rows,
+            "rows with that value": one.revealed,
+        }
+        for name, shares in found.homogeneity.items()
+        for one in shares
+    ]
+
+
+def singling_out_rows(found: SinglingOut) -> list[dict[str, Any]]:
+    """The smallest sets of columns on which some row is alone."""
+    rows: list[dict[str, Any]] = [
+        {"columns": ", ".join(subset.columns), "rows alone": subset.rows}
+        for subset in found.minimal
+    ]
+    return rows or [{"columns": f"none of up to {found.complete_up_to}", "rows alone": 0}]
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share):.2%}"
+
+
+def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """One row per expectation: promises first, and of them and of the others what is broken.
+
+    What an expectation is about comes last: lists of columns are wide, and the verdict should be
+    seen beside them.
+    """
+    ordered = sorted(findings, key=lambda one: (one.table != GROUPS, one.passed))
+    return [_row_of_verdicts(one) for one in ordered]
+
+
+def _row_of_verdicts(finding: Finding) -> dict[str, Any]:
+    shown = {name: of for name, of in finding.parameters.items() if name not in _OF_VALUES}
+    about = {name: of for name, of in shown.items() if _names_columns(name, of)}
+    required = {name: of for name, of in shown.items() if name not in about}
+    return {
+        "expectation": finding.type,
+        "required": _in_words(required),
+        "observed": _in_words(finding.observed),
+        "holds": finding.passed,
+        "table": finding.table,
+        "about": _in_words(about),
+    }
+
+
+def _names_columns(name: str, value: object) -> bool:
+    return name in _COLUMNS or isinstance(value, list | tuple | Mapping)
+
+
+def _in_words(value: Any) -> Any:
+    """Short text: `k 5, groups 1120`.
+
+    >>> _in_words({"k": 5, "quasi_identifiers": ("age", "sex")})
+    'k 5, quasi_identifiers age sex'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_in_words(of)}".rstrip() for name, of in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return value
+
+
+def composition_rows(
+    totals: Mapping[str, int | str | None], *, published_only: bool
+) -> list[dict[str, Any]]:
+    """One row per count that is known, or per count that the release itself tells."""
+    return [
+        {"measure": words, "count": totals[name]}
+        for name, words in _WORDS.items()
+        if totals[name] is not None and not (published_only and name in _PRIVATE)
+    ]
+
+
+def guess_rows(scores: Mapping[str, Sequence[Score]]) -> list[dict[str, Any]]:
+    """One row per score, with what is guessed without the attack in words."""
+    return [_row_of_guesses(column, score) for column, of in scores.items() for score in of]
+
+
+def _row_of_guesses(column: str, score: Score) -> dict[str, Any]:
+    return {
+        "column": column,
+        "guessed": score.measure,
+        "share": "skipped" if score.skipped else f"{score.share:.1%}",
+        "beside": score.skipped or score.beside,
+    }
