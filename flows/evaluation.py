@@ -21,8 +21,7 @@ from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, operating_system
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.private.failure import sanitised, say

@@ -27,10 +27,9 @@ from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.partitions.targets.given import read_given_target
 from sfumato.tasks.schema.files import NestingError
-from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel, HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, SaidOfLine
-from sfumato.tasks.schema.strata import HierarchyLevel
+from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, SaidOfLine
 from sfumato.tasks.terms.terms import LineName, Terms
 
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)

@@ -20,8 +20,8 @@ from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
-from sfumato.tasks.schema.stated.dossier import DossierStatements
-from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.schema.hierarchy_rules import Stratum
+from sfumato.tasks.schema.stated import DossierStatements
 from sfumato.tasks.terms.parts import PartsOfTable
 from sfumato.tasks.terms.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.verification.signing_keys import KeyName

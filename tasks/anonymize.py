@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.query.intervals.shapes import families_in_words
 from sfumato.tasks.stages.anonymize import declaration, write_candidate

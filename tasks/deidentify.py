@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.tasks.candidates.remember import Remember
 from sfumato.tasks.candidates.wished import Choosing
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.deidentify import (

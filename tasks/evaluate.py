@@ -7,8 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, operating_system
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.parts.divided import is_divided
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version

@@ -13,7 +13,7 @@ from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.validate import join_findings, seal_candidates

@@ -7,8 +7,8 @@ from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.owned import OwnedRule
-from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.source import require
 from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.report.watched import finding_rows

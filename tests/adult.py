@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.schema.csv_dialect import CsvDialect
+from sfumato.tasks.schema.names import CsvDialect
 
 DEPLOYMENTS = Path(__file__).parents[1] / "deployments"
 HIERARCHIES = DEPLOYMENTS / "releases" / "hierarchies"

@@ -6,8 +6,7 @@ from pathlib import Path
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.continued.parameters import rule_of
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import Randomness, load
 from sfumato.tasks.publication.publish import Published, existing_version, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.deidentify import choose_terms, identity, write_deidentified

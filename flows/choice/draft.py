@@ -24,9 +24,8 @@ from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composition import require_combinable
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
-from sfumato.tasks.microdata.declared_source import require
-from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.source import require
+from sfumato.tasks.microdata.table import load, operating_system
 from sfumato.tasks.private.failure import sanitised, stage
 from sfumato.tasks.private.scratch import draft_directory
 from sfumato.tasks.private.workdir import private_directory

@@ -11,7 +11,7 @@ from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.draft import draft_content_of_parts
 from sfumato.tasks.parts.original import original_of_candidate

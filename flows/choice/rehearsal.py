@@ -15,7 +15,7 @@ from sfumato.flows.resolved import require_in_memory, resolve_run, with_referenc
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.same_people import require_other_people
 from sfumato.tasks.lines.standing import standing_version
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.stages.anonymize import declaration, write_candidate

@@ -10,8 +10,8 @@ from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.schema.columns import NUMBERS
+from sfumato.tasks.schema.hierarchy_rules import Bands, HierarchyLevel, column_of
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.schema.strata import Bands, HierarchyLevel, column_of
 from sfumato.tasks.verification.signing_keys import KEYS
 
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})

@@ -7,7 +7,7 @@ from sfumato.expectations.texts import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.continued.parameters import ContinuedVersions
-from sfumato.tasks.schema.strata import HierarchyLevel
+from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel
 from sfumato.tasks.terms.parts import PartsOfTable
 
 

@@ -1,8 +1,7 @@
 """Which hierarchies a spec uses, and which of their leaves its releases publish."""
 
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, Ordered
-from sfumato.tasks.schema.strata import HierarchyLevel
+from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, HierarchyLevel, Ordered
 
 
 def uses_hierarchy(spec: SpecParts, name: str) -> bool:

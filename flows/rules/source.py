@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.microdata.input_error import nearest
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import has_time
+from sfumato.tasks.microdata.rows import columns_asked
 from sfumato.tasks.sql.parse import quote_name
 
 _TO_ASK = ": a dropped column is asked about where it has a line under columns, with its type"

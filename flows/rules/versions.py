@@ -9,7 +9,7 @@ from sfumato.tasks.continued.parameters import (
     fault_of_consolidation,
     fault_of_vacancies,
 )
-from sfumato.tasks.microdata.filter import columns_asked
+from sfumato.tasks.microdata.rows import columns_asked
 
 
 def _versions(spec: SpecParts) -> None:

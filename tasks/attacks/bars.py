@@ -14,7 +14,7 @@ from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.declared import JUDGED, Bar
 from sfumato.tasks.attacks.registry import FIGURES
 from sfumato.tasks.schema.columns import ORDERED
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 
 FEWEST = 100  # people of whom anything is judged
 _WHOLE = 1e-6  # from a whole number of people that is meant

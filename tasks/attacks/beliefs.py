@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 
 
 class LimitedFigures(Protocol):

@@ -11,8 +11,8 @@ from pydantic import Field, RootModel, model_validator
 
 from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.microdata.notation.address import local_path
-from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
+from sfumato.tasks.schema.names import Part
+from sfumato.tasks.schema.stated import KeptBar, KeptBars
 
 Limit = Literal["max-lift", "max-share-above", "max-share"]
 _EVERY = ("rows", "labels", "columns", "subdomains")

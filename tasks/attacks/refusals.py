@@ -21,7 +21,7 @@ from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.schema.formats import read_document
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 
 _FORMAT = 1
 

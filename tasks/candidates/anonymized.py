@@ -14,8 +14,7 @@ from sfumato.tasks.candidates.remember import (
     whose_rows,
 )
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.people.followed import FollowedLine

@@ -6,8 +6,7 @@ What was found is private but for one factor of each family, rounded up to a fix
 
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.private.frozen import read_factors
 from sfumato.tasks.query.engines.published_columns import NotDirectError
 from sfumato.tasks.query.engines.registry import ENGINES
@@ -19,7 +18,7 @@ from sfumato.tasks.query.intervals.calibration import (
     calibrate,
 )
 from sfumato.tasks.query.intervals.registry import LIKELY
-from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedIntervals
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 

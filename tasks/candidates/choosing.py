@@ -23,8 +23,7 @@ from sfumato.tasks.candidates.scores import SCORES, Query, drawn_queries
 from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.partitions.aimed.parameters import (
     AimedParameters,
     ContiguousParameters,
@@ -34,7 +33,7 @@ from sfumato.tasks.partitions.aimed.queries import queries_of
 from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
 from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.schema.strata import Bands, HierarchyLevel
+from sfumato.tasks.schema.hierarchy_rules import Bands, HierarchyLevel
 
 _NUMBERS = (2, 4, 9, 16)
 _KEYS = 2.0**64

@@ -34,8 +34,7 @@ from sfumato.tasks.continued.survivors import LineSoFar, Shape, stack
 from sfumato.tasks.forms.composed import VACANCIES, composed_form
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS

@@ -19,8 +19,7 @@ from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.order import ALONG
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.forms.vacancies import MARK, mark
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key, load, save
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.slots import LIVE, SlotMap, as_table
 from sfumato.tasks.schema.files import read_json, sha256_of

@@ -14,8 +14,7 @@ from sfumato.expectations.exact import exact, is_ordered
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.targets import LOWER, QIT, UPPER
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode
 from sfumato.tasks.partitions.aimed.queries import AimedQueries
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import COUNT, GROUP_ID

@@ -16,9 +16,8 @@ from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.frozen import read_choice
 from sfumato.tasks.schema.files import canonical_json
-from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel, HierarchyRule, Stratum
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.strata import HierarchyLevel, Stratum
 from sfumato.tasks.terms.terms import Terms
 
 AUTO = "auto"

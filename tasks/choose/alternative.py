@@ -22,8 +22,7 @@ from sfumato.tasks.choose.paired import PairedQuery, pick_from
 from sfumato.tasks.choose.trial import Trial, run_trial
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS

@@ -26,8 +26,7 @@ from sfumato.tasks.choose.paired import (
     save_queries,
 )
 from sfumato.tasks.choose.trial import worker_processes
-from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.microdata.table import Microdata, load, operating_system
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.accuracy.parameters import Workload

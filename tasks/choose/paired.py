@@ -17,8 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.expectations.exact import exact, is_ordered
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order, vectors
 from sfumato.tasks.query.accuracy.drawing import (

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.line import without_suppressed
 from sfumato.tasks.private.references import NO_REFERENCES, References

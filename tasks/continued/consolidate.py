@@ -22,8 +22,7 @@ from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.continued.parameters import Vacancies
 from sfumato.tasks.continued.refill import FEWEST, Taken, no_slot_taken
 from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import key
+from sfumato.tasks.microdata.table import Randomness, key
 from sfumato.tasks.private.people.slots import WITNESS
 
 _AS_IT_IS = -1

@@ -26,7 +26,7 @@ from sfumato.tasks.continued.refill import GroupTheRest, Refill, Taken, no_slot_
 from sfumato.tasks.continued.reinsert import Reinsertion
 from sfumato.tasks.continued.rows import Drawn, draw
 from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape, absences, meet
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 
 _MOST_RENAMED = 0.5

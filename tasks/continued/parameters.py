@@ -30,7 +30,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.formats import since as came_with
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.names import Part
 
 Rule = Literal["disjoint", "accepted-risk", "composed"]
 Vacancies = Literal["keep", "paired", "refill"]

@@ -31,8 +31,7 @@ from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.continued.parameters import Vacancies
 from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
 from sfumato.tasks.microdata.hierarchies import lowest_common
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, key
+from sfumato.tasks.microdata.table import Column, Randomness, key
 from sfumato.tasks.private.people.slots import WITNESS, are_even
 
 _TRIES = 256  # newcomers who are considered for a slot

@@ -19,8 +19,7 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import key
+from sfumato.tasks.microdata.table import Randomness, key
 from sfumato.tasks.private.people.slots import LEFT, WITNESS
 from sfumato.tasks.private.people.store import person_numbers
 

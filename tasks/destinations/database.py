@@ -29,7 +29,7 @@ from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
 from sfumato.tasks.lines.versions import Record
 from sfumato.tasks.query.load import functions_of, load_within
 from sfumato.tasks.sql.dialects.dialect import Dialect
-from sfumato.tasks.sql.schemas import set_locally
+from sfumato.tasks.sql.statements import set_locally
 from sfumato.tasks.sql.target import TargetDatabase, target
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.integrity import require_intact

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.sql.dialects.dialect import Made
-from sfumato.tasks.sql.schemas import (
+from sfumato.tasks.sql.statements import (
     comment,
     create_schema,
     drop_member,

@@ -32,8 +32,7 @@ from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
 from sfumato.tasks.forms.order import canonical_apart, is_sorted
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID, safe_name
 from sfumato.tasks.schema.published import Schema, names_with_roles

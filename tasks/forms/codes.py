@@ -19,7 +19,7 @@ from sfumato.tasks.forms.labels import ListedValues
 from sfumato.tasks.forms.targets import LOWER, UPPER
 from sfumato.tasks.schema.hierarchy import ROOT
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
+from sfumato.tasks.schema.stated import CodeLabels, PublishedWords
 
 
 def with_published_leaves(

@@ -19,8 +19,7 @@ from sfumato.tasks.forms.order import ALONG
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.forms.vacancies import MARK, Vacancies, mark, rules_of_vacant
 from sfumato.tasks.forms.vacancies import VACANT as VACANT_TABLE
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.slots import LIVE, VACANT
 from sfumato.tasks.schema.columns import Role

@@ -11,8 +11,7 @@ from pydantic import Field
 from sfumato.expectations.models.model import PrivacyModel, Way
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, Role
-from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.names import GROUP_ID, Part
 
 
 class Companions(Protocol):

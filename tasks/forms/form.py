@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import Schema
 

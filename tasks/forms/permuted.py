@@ -18,8 +18,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.recoded import sensitive_column
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema

@@ -46,8 +46,7 @@ from sfumato.tasks.forms.targets import (
     shown_groups,
     table_of,
 )
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.targets.fakes import with_fakes
 from sfumato.tasks.partitions.targets.minimum import LeastCopies, minima

@@ -20,8 +20,7 @@ from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import SplitParameters
 from sfumato.tasks.forms.order import canonical_with, is_canonical
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema, names_with_roles

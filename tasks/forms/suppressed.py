@@ -24,8 +24,7 @@ from sfumato.tasks.forms.recoded import (
     schemas,
     table_of,
 )
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import Schema
 

@@ -28,8 +28,7 @@ from sfumato.tasks.private.people.store import keep_map, write_map
 from sfumato.tasks.private.state import LineState, read_state, write_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.files import read_bytes, sha256_of
-from sfumato.tasks.schema.stated.bars import KeptBars
-from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.schema.stated import KeptBars, PublishedWords
 from sfumato.tasks.verification.signing_keys import fingerprint, public_key
 
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)

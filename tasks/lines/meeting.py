@@ -29,9 +29,9 @@ from sfumato.tasks.private.people.lines import (
     read_line,
 )
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.schema.codings.declared import document_of
+from sfumato.tasks.schema.codings import document_of
 from sfumato.tasks.schema.files import canonical_json
-from sfumato.tasks.schema.strata import column_of
+from sfumato.tasks.schema.hierarchy_rules import column_of
 from sfumato.tasks.terms.terms import Declared
 
 

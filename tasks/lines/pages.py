@@ -18,7 +18,7 @@ from sfumato.tasks.private.durable import locked, reason_of, write_atomically
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes
-from sfumato.tasks.schema.stated.words import SaidOfLine
+from sfumato.tasks.schema.stated import SaidOfLine
 from sfumato.tasks.terms.line_words import WORDS, read_words, write_words
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tombstone import is_tombstone

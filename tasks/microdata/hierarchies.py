@@ -1,5 +1,6 @@
 """Hierarchies of columns: from CSV files with one row per leaf, or from intervals."""
 
+import csv
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
@@ -10,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.side_files import read_side_file
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.files import read_text, unreadable
 from sfumato.tasks.schema.hierarchy import (
     Hierarchy,
     from_dates,
@@ -29,6 +30,38 @@ from sfumato.tasks.schema.hierarchy_rules import (
     Prefixes,
     Written,
 )
+
+
+def read_side_file(path: Path, file: str) -> list[list[str]]:
+    """The fields of every line, none of a blank one; row n of errors is line n.
+
+    `;` separates where the first line has one, else `,`.
+
+    Args:
+        path: the file, in UTF-8.
+        file: what to call it in errors.
+
+    Raises:
+        InputError: where it cannot be read, or a line is no CSV.
+    """
+    if reason := unreadable(path):
+        raise input_error(file, reason)
+    try:
+        lines = read_text(path, encoding="utf-8-sig").rstrip("\n").split("\n")
+    except UnicodeDecodeError:
+        raise input_error(file, "not UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise input_error(file, f"cannot be read ({reason})") from None
+    delimiter = ";" if ";" in lines[0] else ","
+    return [_fields(line, delimiter, file, row) for row, line in enumerate(lines)]
+
+
+def _fields(line: str, delimiter: str, file: str, row: int) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        raise input_error(file, "cannot be parsed as CSV", row=row) from None
 
 
 def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule:

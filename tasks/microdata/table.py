@@ -1,7 +1,11 @@
-"""Microdata in memory and in private files: columns of dictionary codes, made once at ingest."""
+"""Microdata in memory and in private files: dictionary codes; and sources of randomness.
+
+`Randomness` takes n and returns n fresh unsigned 64-bit keys; a random order is a sort by them.
+"""
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.files import read_json
 
 _PERSONS = "persons.parquet"
+Randomness = Callable[[int], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,3 +198,14 @@ def _persons(place: Path) -> np.ndarray | None:
 
 def _as_one_list(values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+
+
+def operating_system(n: int) -> np.ndarray:
+    """Keys from the operating system (uint64, n of them), from which all published is drawn."""
+    return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+def seeded_keys(seed: int) -> Randomness:
+    """Keys that can be drawn again, for tests and experiments."""
+    generator = np.random.default_rng(seed)
+    return generator.bit_generator.random_raw  # the keys that `integers` gives, in less time

@@ -6,7 +6,7 @@ The subclasses stand beside their algorithms, in modules that import none of the
 from typing import ClassVar, NamedTuple
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.names import Part
 
 
 class Need(NamedTuple):

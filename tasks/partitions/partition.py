@@ -13,9 +13,8 @@ import pyarrow as pa
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.schema.strata import Bands, HierarchyLevel, Stratum
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
+from sfumato.tasks.schema.hierarchy_rules import Bands, HierarchyLevel, Stratum
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from sfumato.tasks.candidates.continued import Continuing
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.partitions.registry import OVER_ALL
 from sfumato.tasks.parts.continued import (

@@ -30,7 +30,7 @@ from sfumato.tasks.candidates.remember import (
 )
 from sfumato.tasks.continued.evolve import NobodyShownError, require_the_same_people
 from sfumato.tasks.continued.parameters import ContinuedVersions
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.parts.cuts import Cuts, cuts_of_document, read_cuts
 from sfumato.tasks.parts.divided import PartOnDisk
 from sfumato.tasks.parts.strata import read_names_of

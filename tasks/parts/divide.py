@@ -16,15 +16,18 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding, require
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
-from sfumato.tasks.microdata.declared_source import require as require_declared
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.places.encoded import encode_columns
-from sfumato.tasks.microdata.places.files import SourceFiles, source_files
-from sfumato.tasks.microdata.places.folders import parse_folder, with_folders
+from sfumato.tasks.microdata.places.files import (
+    SourceFiles,
+    parse_folder,
+    source_files,
+    with_folders,
+)
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
-from sfumato.tasks.microdata.source import represented_rows
+from sfumato.tasks.microdata.source import as_table, represented_rows, rules_as_declared
+from sfumato.tasks.microdata.source import require as require_declared
+from sfumato.tasks.microdata.suspect_values import SensitiveTexts
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.continued import CUTS, cut_so_far
 from sfumato.tasks.parts.cuts import Cutter, document_of_cuts, write_cuts

@@ -21,7 +21,7 @@ from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import column_of_names, names_of_column
 from sfumato.tasks.schema.columns import Role
-from sfumato.tasks.schema.strata import Bands, Stratum, column_of
+from sfumato.tasks.schema.hierarchy_rules import Bands, Stratum, column_of
 from sfumato.tasks.terms.parts import Share, Where
 
 _MOST = 10_000  # strata

@@ -33,8 +33,7 @@ from sfumato.tasks.publication.parts_read import compare_parts
 from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import software
-from sfumato.tasks.schema.stated.bars import KeptBars
-from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.schema.stated import KeptBars, PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.codings.free_text import is_free_text
-from sfumato.tasks.microdata.codings.registry import code_column
+from sfumato.tasks.microdata.codings import code_column, is_free_text
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
@@ -32,7 +31,7 @@ from sfumato.tasks.private.frozen import (
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.codings.declared import document_of
+from sfumato.tasks.schema.codings import document_of
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import Schema
 

@@ -31,13 +31,9 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import state_lock
-from sfumato.tasks.schema.codings.declared import CodedColumn, document_of
+from sfumato.tasks.schema.codings import CodedColumn, document_of
 from sfumato.tasks.schema.formats import read_document
-from sfumato.tasks.schema.stated.intervals import (
-    FIRST_GRID,
-    CalibratedFamily,
-    CalibratedIntervals,
-)
+from sfumato.tasks.schema.stated import FIRST_GRID, CalibratedFamily, CalibratedIntervals
 
 _PURPOSE = b"\0purpose "  # no name of a person is made so: texts of units have no such byte
 CODINGS = "codings.json"

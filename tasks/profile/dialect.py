@@ -21,12 +21,11 @@ from pydantic import ValidationError
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
-from sfumato.tasks.microdata.readers.delimited import uniform_delimiter
-from sfumato.tasks.microdata.readers.encoding import content_of
+from sfumato.tasks.microdata.readers.delimited import content_of, uniform_delimiter
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.profile.names import is_known
 from sfumato.tasks.schema.columns import Role
-from sfumato.tasks.schema.csv_dialect import CsvDialect
+from sfumato.tasks.schema.names import CsvDialect
 
 _RECORDS = 500  # that are looked at
 _LOOKED_AT = 1 << 22  # characters in which these surely are

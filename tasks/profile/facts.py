@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from stdnum import iban
 
 from sfumato.expectations.exact import is_ordered
-from sfumato.tasks.microdata.codings.free_text import is_free_text
+from sfumato.tasks.microdata.codings import is_free_text
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.profile.names import Meaning, is_postal, sense_of
 from sfumato.tasks.schema.columns import NUMBERS, ColumnType

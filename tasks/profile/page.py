@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jinja2 import FileSystemLoader
 
-from sfumato.tasks.microdata.far_values import far_values
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
+from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.profile.draft import SpecDraft

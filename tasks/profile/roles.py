@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.sensitive_texts import nearly_all_differ, spellings
+from sfumato.tasks.microdata.suspect_values import nearly_all_differ, spellings
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.profile.facts import ICD, POSTCODE, ColumnFacts

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.notation.address import holds_secret
-from sfumato.tasks.microdata.notation.guesses import date_formats_of, have_decimal_commas
+from sfumato.tasks.microdata.notation.normal_form import date_formats_of, have_decimal_commas
 from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import SourceFiles, source_files
 from sfumato.tasks.microdata.readers.cells import CellColumn

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
-from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, mail_address, web_address
+from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, mail_address, web_address
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.terms.tables import FORMULA, schemas
 from sfumato.tasks.terms.terms import Declared

@@ -28,8 +28,8 @@ from sfumato.tasks.publication.parts import (
     see_part,
     terms_of_part,
 )
+from sfumato.tasks.schema.hierarchy_rules import column_of
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.strata import column_of
 from sfumato.tasks.terms.assessment import Assessment, SeenGroups
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
 from sfumato.tasks.terms.parts import PARTS, PublishedPart, Share, Where

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sfumato.tasks.schema.codings.declared import DateShift, RareFold, Rounding, TailShare
+from sfumato.tasks.schema.codings import DateShift, RareFold, Rounding, TailShare
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords, link_of
+from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, link_of
 from sfumato.tasks.terms.line_words import LineWords
 from sfumato.tasks.terms.tombstone import Tombstone
 

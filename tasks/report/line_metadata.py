@@ -11,7 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from sfumato.tasks.report.line_entries import DescribedFile, LineEntry, VersionEntry
-from sfumato.tasks.schema.stated.words import mail_address, web_address
+from sfumato.tasks.schema.stated import mail_address, web_address
 
 _SCHEMA_ORG = "https://schema.org/"
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"

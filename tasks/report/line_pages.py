@@ -22,7 +22,7 @@ from sfumato.tasks.report.line_metadata import (
     schema_org_catalogue,
 )
 from sfumato.tasks.report.rendering import environment, stylesheet
-from sfumato.tasks.schema.stated.words import link_of
+from sfumato.tasks.schema.stated import link_of
 from sfumato.tasks.terms.tombstone import Tombstone
 
 GENERATOR = "Sfumato, from public records of releases"

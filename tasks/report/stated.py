@@ -15,7 +15,7 @@ from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
 from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.terms import Declared
 
 _WHO: Mapping[str, str] = {

@@ -7,11 +7,10 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.texts import NUMBERS, ORDERED, Value, as_number
-from sfumato.tasks.schema.codings.declared import CodedColumn
-from sfumato.tasks.schema.codings.fits import fault_of_codings
+from sfumato.tasks.schema.codings import CodedColumn, fault_of_codings
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
-from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.stated.words import Code, OneLine
+from sfumato.tasks.schema.names import Part
+from sfumato.tasks.schema.stated import Code, OneLine
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "weight", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]

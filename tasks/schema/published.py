@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from sfumato.tasks.schema.codings.declared import CodedColumn
+from sfumato.tasks.schema.codings import CodedColumn
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes

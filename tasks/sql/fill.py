@@ -6,7 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.sql.dialects.rows import kind_of
+from sfumato.tasks.sql.dialects.common import kind_of
 from sfumato.tasks.sql.statements import column_definition, create_index, create_table
 from sfumato.tasks.sql.target import TargetDatabase
 

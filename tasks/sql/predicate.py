@@ -14,9 +14,8 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.constructs.names import construct
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import parse, quote_name
+from sfumato.tasks.sql.refusals import construct, refusal
 
 MAX_LIST = 1_000
 _MAX_DEPTH = 100

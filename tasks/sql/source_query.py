@@ -7,8 +7,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.parse import MAX_CHARACTERS, quote_name
+from sfumato.tasks.sql.refusals import construct
 
 _WRITES = (
     exp.DML,

@@ -28,8 +28,7 @@ from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.lines.exposed import declared_exposure
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.microdata.table import Microdata, Randomness, load
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order

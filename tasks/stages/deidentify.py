@@ -18,9 +18,8 @@ from sfumato.tasks.candidates.wished import Choosing, WishedTerms, frozen_choice
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts
-from sfumato.tasks.microdata.table import Microdata, load, save
+from sfumato.tasks.microdata.suspect_values import SensitiveTexts
+from sfumato.tasks.microdata.table import Microdata, Randomness, load, save
 from sfumato.tasks.private.coding import code_published
 from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.frozen import FrozenCodings, keep_choice

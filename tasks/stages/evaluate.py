@@ -10,8 +10,7 @@ import numpy as np
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import pending_versions
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.line import represented_part, without_suppressed
 from sfumato.tasks.private.people.slots import from_table

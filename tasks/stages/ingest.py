@@ -11,11 +11,10 @@ import pyarrow as pa
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.arrays.at_rest import is_encrypted
-from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.rows import repeated_identifiers
-from sfumato.tasks.microdata.source import read, represented_rows
+from sfumato.tasks.microdata.source import as_table, read, represented_rows, rules_as_declared
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy

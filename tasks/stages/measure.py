@@ -28,12 +28,12 @@ from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TClosen
 from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.sorting import distinct
 from sfumato.expectations.verdicts import observation
-from sfumato.tasks.microdata.codings.recode import rows_of_values
-from sfumato.tasks.microdata.far_values import far_values
+from sfumato.tasks.microdata.codings import rows_of_values
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import singling_out
+from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.microdata.table import Microdata, key
 
 _RANKS = range(2, 11)  # the l for which the recursive measure is reported

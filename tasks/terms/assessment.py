@@ -35,7 +35,7 @@ from sfumato.tasks.forms.admitted_people import admitted_people
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
-from sfumato.tasks.microdata.codings.registry import CODINGS
+from sfumato.tasks.microdata.codings import CODINGS
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.references import NO_REFERENCES, ReferenceFile, References
 from sfumato.tasks.schema.columns import ColumnType

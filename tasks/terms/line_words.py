@@ -15,7 +15,7 @@ from sfumato.expectations.errors import SpecError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document
-from sfumato.tasks.schema.stated.words import OneLine, SaidOfLine, Text
+from sfumato.tasks.schema.stated import OneLine, SaidOfLine, Text
 from sfumato.tasks.terms.terms import Title
 
 WORDS = "line.json"

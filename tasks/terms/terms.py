@@ -16,13 +16,10 @@ from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
-from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.hierarchy_rules import Stratum
+from sfumato.tasks.schema.names import GROUP_ID, Part
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
-from sfumato.tasks.schema.stated.bars import KeptBars
-from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
-from sfumato.tasks.schema.stated.words import PublishedWords
-from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.schema.stated import CalibratedIntervals, KeptBars, PublishedWords
 from sfumato.tasks.terms.parts import PartsOfTable, PublishedPart
 
 Count = Annotated[int, Field(ge=0)]

@@ -16,7 +16,7 @@ from sfumato.expectations.errors import SpecError
 from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.scores import drawn_queries, score_rows
 from sfumato.tasks.candidates.wished import Choosing
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed.parameters import CountsAim, GroupByAim, HybridParameters
 from sfumato.tasks.partitions.aimed.queries import queries_of, row_in_units
 from sfumato.tasks.partitions.aimed.widths import group_count_widths, group_widths

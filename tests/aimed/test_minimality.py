@@ -17,7 +17,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, dealt, hybrid, within
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
 from sfumato.tasks.partitions.aimed.within import Replay, what_cuts_tell

@@ -18,8 +18,7 @@ from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small
 from sfumato.tasks.attacks.learning import definetti, fitting
 from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.forms.form_parameters import PermutedParameters, SplitParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Terms

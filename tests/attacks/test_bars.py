@@ -15,7 +15,7 @@ from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.registry import ATTACKS, FIGURES
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import ATTACKED, REFUSED
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.stages.attack import attack_candidate, keep_attacks
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate

@@ -9,8 +9,7 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.attacks.registry import attacks_on, targets_of
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity

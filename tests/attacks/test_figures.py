@@ -19,7 +19,7 @@ from sfumato.tasks.attacks.records.nearest import most_likely
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_attacks import KINDS, MEMBERS, of_numbers, shown

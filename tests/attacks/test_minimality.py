@@ -33,8 +33,7 @@ from sfumato.tasks.forms.form_parameters import (
     PermutedParameters,
     SuppressedParameters,
 )
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.full_domain import full_domain
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian import mondrian

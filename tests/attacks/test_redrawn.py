@@ -17,7 +17,7 @@ from sfumato.tasks.attacks.minimal.orders import order_of
 from sfumato.tasks.attacks.minimal.redrawn import ShownColumns
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace, worlds_within
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters

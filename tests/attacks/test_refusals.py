@@ -12,7 +12,7 @@ from sfumato.flows.cli.main import run
 from sfumato.flows.life.lines import restore
 from sfumato.tasks.attacks.refusals import is_looser, read_refusals, with_refusals
 from sfumato.tasks.private.backup import ATTACKED, REFUSED, backup, pack, unpack
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 from tests.attacks.test_bars import attack, line  # noqa: F401 - a fixture
 
 SURE = {"belief": 1, "share": 0}

@@ -24,7 +24,7 @@ from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
 from sfumato.tasks.attacks.minimal.redrawn import redraw
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import Retraced, retrace, worlds_within
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.cell_suppression.parameters import (
     FactorsParameters,

@@ -25,8 +25,7 @@ from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.scores import drawn_queries, score_rows
 from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.aimed.queries import queries_of
 from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS

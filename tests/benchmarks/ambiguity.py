@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, key, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from tests.benchmarks.ke import cpu

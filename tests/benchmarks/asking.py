@@ -15,8 +15,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.ask import ask, engine, files_of_tables

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, operating_system
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity

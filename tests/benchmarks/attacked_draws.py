@@ -22,8 +22,7 @@ from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.remember import map_in
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.microdata.table import Microdata, load, seeded_keys
 from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.terms.opened import Release, open_release

@@ -24,7 +24,7 @@ import yaml
 
 from sfumato.expectations.verdicts import examine
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.validate import seal_candidates

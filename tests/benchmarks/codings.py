@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from sfumato.tasks.microdata.codings.free_text import is_free_text
-from sfumato.tasks.microdata.codings.registry import code_column
+from sfumato.tasks.microdata.codings import code_column, is_free_text
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.private.coding import offsets_of, pseudonyms_of
-from sfumato.tasks.schema.codings.declared import CodedColumn
+from sfumato.tasks.schema.codings import CodedColumn
 
 ROWS = 1_000_000
 KEY = b"k" * 32

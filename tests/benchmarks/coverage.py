@@ -26,9 +26,8 @@ from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.anonymized import anonymize_alone
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.intervals.calibration import (

@@ -15,8 +15,7 @@ from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, seeded_keys
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from tests.benchmarks.ke import cpu

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, seeded_keys
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.ke import minimum_sum

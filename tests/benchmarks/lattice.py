@@ -7,9 +7,8 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.hierarchies import hierarchies, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, seeded_keys
 from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.schema.columns import ColumnSpec

@@ -14,8 +14,7 @@ from sfumato.expectations.models.l_diversity import DistinctLDiversity, Recursiv
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, key, seeded_keys
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from tests.adult import ADULT

@@ -29,8 +29,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters

@@ -19,8 +19,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.experiments.data.census import census
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.partition import Partition

@@ -14,8 +14,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, seeded_keys
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters

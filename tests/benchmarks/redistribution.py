@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.tasks.forms import redistributed
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.query.accuracy.evaluate import evaluate

@@ -20,8 +20,7 @@ from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count
 from sfumato.tasks.continued.survivors import stack
 from sfumato.tasks.microdata.grouping import groups_of
-from sfumato.tasks.microdata.randomness import operating_system, seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, operating_system, seeded_keys
 from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 from sfumato.tasks.private.people.store import read_map
 from sfumato.tasks.private.state import read_state

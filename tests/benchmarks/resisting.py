@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from sfumato.tasks.terms.opened import Release

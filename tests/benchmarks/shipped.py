@@ -13,8 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.terms.opened import open_release
 from tests.lines import prepare, publish_prepared

@@ -101,7 +101,7 @@ def verify(resolved: Any, run: Path) -> None:
 
 
 def anonymize(resolved: Any, run: Path) -> None:
-    from sfumato.tasks.microdata.randomness import operating_system
+    from sfumato.tasks.microdata.table import operating_system
     from sfumato.tasks.stages.anonymize import write_candidate
 
     write_candidate(run / "deidentified", resolved.terms, run, operating_system)
@@ -137,8 +137,7 @@ def publish(resolved: Any, run: Path) -> None:
 
 
 def evaluate(resolved: Any, run: Path) -> None:
-    from sfumato.tasks.microdata.randomness import operating_system
-    from sfumato.tasks.microdata.table import load
+    from sfumato.tasks.microdata.table import load, operating_system
     from sfumato.tasks.stages.evaluate import evaluate_release
 
     original = load(run / "deidentified")

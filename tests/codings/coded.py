@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.codings.registry import code_column
+from sfumato.tasks.microdata.codings import code_column
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.schema.codings.declared import CodedColumn
+from sfumato.tasks.schema.codings import CodedColumn
 
 TYPES = {
     "integer": pa.int64(),

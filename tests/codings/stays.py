@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.publish import Published
 from tests.lines import prepare, publish_prepared
 

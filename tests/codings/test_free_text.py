@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.tasks.microdata.codings.free_text import is_free_text
+from sfumato.tasks.microdata.codings import is_free_text
 from tests.codings.coded import column_of
 
 NOTES = [f"seen on ward {n}, sent home" for n in range(20)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.codings.registry import CODINGS, code_column
+from sfumato.tasks.microdata.codings import CODINGS, code_column
 from tests.codings.coded import coded, column_of, declared, rows_of
 
 CASES: Mapping[str, tuple[str, dict[str, Any]]] = {

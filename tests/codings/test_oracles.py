@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.codings.registry import CODINGS, FINDERS, code_column
-from sfumato.tasks.schema.codings.declared import KEYS
+from sfumato.tasks.microdata.codings import CODINGS, FINDERS, code_column
+from sfumato.tasks.schema.codings import KEYS
 from tests.codings.coded import TYPES, VALUES, coded, column_of, declared, rows_of
 
 _ORDERED = sorted(TYPES.keys() - {"string"})

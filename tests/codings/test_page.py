@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.tasks.report.codings import _WORDS, coding_lines, unmoved_dates
-from sfumato.tasks.schema.codings.declared import KEYS
+from sfumato.tasks.schema.codings import KEYS
 from tests.report.content import ADULT_COLUMNS, declared
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import json_schema, read_spec
-from sfumato.tasks.schema.codings.declared import KEYS
+from sfumato.tasks.schema.codings import KEYS
 
 COLUMNS = {
     "person": {"role": "identifier", "unit": True},

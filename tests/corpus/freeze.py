@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document

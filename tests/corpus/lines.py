@@ -14,7 +14,7 @@ import yaml
 
 from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.publication.publish import Published
 from tests.lines import anonymize, deidentify, evaluate_prepared, publish_prepared, standing
 from tests.parts.divided import publish_in_parts

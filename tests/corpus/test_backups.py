@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.backup import state_files
 from tests.corpus.lines import CONTINUED, CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 

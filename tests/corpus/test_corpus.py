@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.references import given_references
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release

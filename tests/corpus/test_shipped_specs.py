@@ -14,7 +14,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.terms.tables import read_tables, write_tables
 from tests.corpus.lines import CORPUS

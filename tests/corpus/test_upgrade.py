@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.state import read_state
 from tests.corpus.lines import (
     CONTINUED,

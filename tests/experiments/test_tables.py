@@ -21,7 +21,7 @@ from sfumato.tasks.experiments.diversity.setting import EIGHT, FIVE
 from sfumato.tasks.experiments.methods.questions import draw_cells, numbers_of, truths
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.schema.strata import Bands
+from sfumato.tasks.schema.hierarchy_rules import Bands
 from tests.experiments.made import inputs
 from tests.papers.test_suppression import OPTIMA, codes
 

@@ -13,8 +13,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn
 

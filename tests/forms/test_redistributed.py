@@ -20,8 +20,7 @@ from sfumato.tasks.forms import redistributed
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.distribution import exact_qi, stratum
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.schema.hierarchy_rules import Intervals

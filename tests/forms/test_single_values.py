@@ -9,8 +9,7 @@ from sfumato.tasks.forms import generalized
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.label_readers import reader
 from sfumato.tasks.forms.labels import STAR, ListedValues, value_set
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from sfumato.expectations.rules.structure import TotalCount
 from sfumato.tasks.forms import split
 from sfumato.tasks.forms.form_parameters import SplitParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, QueryError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers import columnar
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.parse import parse

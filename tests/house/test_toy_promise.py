@@ -16,7 +16,7 @@ from sfumato.expectations.numbers import Number
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import json_schema
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.deidentify import identity

@@ -6,13 +6,12 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.intervals.calibration import DrawnConditions, FamilyKey, MeasuredQuery
 from sfumato.tasks.query.intervals.calibration import QueriesOnOriginal as Asking
 from sfumato.tasks.query.intervals.registry import LIKELY
-from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 from tests.query.worlds import column, declare, with_help

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups

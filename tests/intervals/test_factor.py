@@ -23,7 +23,7 @@ from sfumato.tasks.query.intervals.calibration import (
 )
 from sfumato.tasks.query.intervals.spread import NumberSpread, SelectedSize
 from sfumato.tasks.schema.formats import lowest_format
-from sfumato.tasks.schema.stated.intervals import (
+from sfumato.tasks.schema.stated import (
     FIRST_GRID,
     GRID,
     CalibratedFamily,

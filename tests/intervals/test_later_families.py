@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.frozen import FACTORS, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import lowest_format
-from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.corpus.lines import CONTINUED, CORPUS, PASSPHRASE, FrozenLine
 from tests.release.small import Small, people

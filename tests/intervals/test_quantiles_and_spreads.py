@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.intervals.calibration import TruthOfColumn

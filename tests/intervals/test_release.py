@@ -16,7 +16,7 @@ from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import canonical_json
-from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.verification.integrity import digest
 from tests.intervals.releases import people

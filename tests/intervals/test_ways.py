@@ -11,8 +11,7 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.tasks.candidates.anonymized import anonymize_alone
 from sfumato.tasks.forms.labels import Between, ListedValues
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables

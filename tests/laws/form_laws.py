@@ -17,8 +17,7 @@ from sfumato.tasks.forms.form import Form
 from sfumato.tasks.forms.optional import ShowsLabels
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn

@@ -15,8 +15,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, key, seeded_keys
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.partitions.partition import Partition

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from scipy.stats import chisquare
 
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy import alike, anatomy
 from sfumato.tasks.partitions.anatomy.alike import (
     MOST,

@@ -17,8 +17,7 @@ from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue

@@ -17,8 +17,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 

@@ -17,8 +17,7 @@ from sfumato.tasks.forms.order import (
     canonical_with,
     is_canonical,
 )
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 
 rows = st.lists(

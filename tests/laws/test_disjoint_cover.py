@@ -21,8 +21,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search

@@ -41,8 +41,7 @@ from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters

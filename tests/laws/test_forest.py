@@ -16,8 +16,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, encode, key, seeded_keys
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import bundles, decompose, largest
 from sfumato.tasks.partitions.cell_suppression.forest import grow, of_codes, partition

@@ -18,8 +18,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke import largest as ke_max
 from sfumato.tasks.partitions.ke import overlapping as ke_chain

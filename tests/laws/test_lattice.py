@@ -28,8 +28,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.full_domain import lattice
 from sfumato.tasks.partitions.full_domain import rows as lattice_rows
 from sfumato.tasks.partitions.full_domain.full_domain import partition

@@ -14,8 +14,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ke.ke import partition
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.shared.merging import merge_until_kept

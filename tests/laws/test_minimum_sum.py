@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 

@@ -30,8 +30,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, encode, key, seeded_keys
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian import shares as mondrian_shares

@@ -14,8 +14,7 @@ from sfumato.tasks.forms.form_parameters import (
     SplitParameters,
 )
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.help_tables.rows import help_name, help_table

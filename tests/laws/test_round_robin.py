@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.anatomy.alike import deal
 from sfumato.tasks.partitions.anatomy.anatomy import of_codes
 from tests.randomness.test_uniform import DRAWS, require_uniform

@@ -15,8 +15,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.targets.given import read_given_target

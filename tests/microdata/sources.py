@@ -12,7 +12,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.schema.csv_dialect import CsvDialect
+from sfumato.tasks.schema.names import CsvDialect
 
 CANARY = "87654321"
 FILE = "people.csv"

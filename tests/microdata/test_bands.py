@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import by_stratum, with_strata
-from sfumato.tasks.schema.strata import Bands, Stratum, column_of
+from sfumato.tasks.schema.hierarchy_rules import Bands, Stratum, column_of
 
 STRATA = TypeAdapter(tuple[Stratum, ...])
 

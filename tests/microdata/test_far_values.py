@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.far_values import far_values
+from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.microdata.table import encode
 
 AGES = [*range(18, 91)] * 3

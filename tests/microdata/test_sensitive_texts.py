@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.microdata.sensitive_texts import SensitiveTexts, nearly_all_differ, spellings
+from sfumato.tasks.microdata.suspect_values import SensitiveTexts, nearly_all_differ, spellings
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnSpec
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.forms import generalized
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.microdata.hierarchies import with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.hierarchy import Hierarchy
 

@@ -1,7 +1,7 @@
 """What is mutated, and by which tests a mutant is noticed."""
 
 FIRST = (
-    "tasks/microdata/randomness.py",
+    "tasks/microdata/table.py",
     "tasks/private/durable.py",
     "tasks/publication/staging.py",
     "tasks/lines/line.py",

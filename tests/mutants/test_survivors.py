@@ -22,8 +22,7 @@ from sfumato.tasks.forms.order import (
     is_sorted,
 )
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.durable import (
     locked,

@@ -10,8 +10,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.calibrated import covers_of
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.forms import redistributed
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.help_tables.registry import build_help_tables

@@ -9,8 +9,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping

@@ -6,8 +6,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.cell_suppression import factors, forest
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import largest

@@ -13,7 +13,7 @@ import yaml
 from sfumato.expectations.verdicts import examine, judge_rule
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.continued.parameters import rule_of
-from sfumato.tasks.microdata.randomness import Randomness, seeded_keys
+from sfumato.tasks.microdata.table import Randomness, seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.validate import seal_candidates

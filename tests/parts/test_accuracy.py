@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.microdata.table import encode, seeded_keys
 from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.parts.strata import read_rows_of

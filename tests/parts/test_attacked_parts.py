@@ -19,15 +19,14 @@ from sfumato.tasks.attacks.bars import (
 )
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.registry import ATTACKS, attack_release, targets_of
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.attack import attack_all_parts, attack_candidates
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish
-from sfumato.tasks.schema.stated.bars import KeptBar
+from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.terms.opened import PAGE, open_release

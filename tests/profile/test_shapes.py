@@ -5,7 +5,7 @@ import pytest
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.flows.spec import read_spec
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release

@@ -16,8 +16,7 @@ from pydantic import TypeAdapter
 
 from sfumato.tasks.forms.composed import composed_form
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn

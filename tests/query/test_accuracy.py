@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters, SplitParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation

@@ -14,8 +14,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.tasks.forms import ambiguous
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
 from sfumato.tasks.query.help_tables.registry import build_help_tables

@@ -5,8 +5,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from tests.query.asked import on_disk

@@ -16,8 +16,8 @@ from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
+from sfumato.tasks.sql.dialects.common import glob_of
 from sfumato.tasks.sql.dialects.registry import DIALECTS
-from sfumato.tasks.sql.patterns import glob_of
 from sfumato.tasks.sql.target import target
 from tests.query import test_golden
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata, on_disk

@@ -23,8 +23,7 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors as climbing
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.behind_labels.values_behind_labels import MOST

@@ -7,8 +7,8 @@ import pytest
 
 from sfumato.flows import evaluation
 from sfumato.tasks import anonymize, evaluate
-from sfumato.tasks.microdata import randomness
-from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata import table
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.private import keys
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 
@@ -52,7 +52,7 @@ def test_the_operating_systems_bytes_are_the_keys(monkeypatch, n):
         drawn.append(bytes(np.random.default_rng(7).integers(0, 256, size, dtype=np.uint8)))
         return drawn[-1]
 
-    monkeypatch.setattr(randomness.os, "urandom", urandom)
+    monkeypatch.setattr(table.os, "urandom", urandom)
     found = operating_system(n)
     assert (found.dtype, found.shape) == (np.uint64, (n,))
     assert [found.tobytes()] == drawn

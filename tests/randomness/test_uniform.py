@@ -15,8 +15,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.form_parameters import PermutedParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy.anatomy import of_codes
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters

@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.tasks.forms.composed import composed_form
 from sfumato.tasks.forms.form_parameters import PermutedParameters
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.partition import Continued, Partition
 from sfumato.tasks.private.people.slots import LIVE, VACANT
 from tests.randomness.test_uniform import DRAWS, require_uniform, table

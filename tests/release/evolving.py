@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.terms.assessment import assess
 from sfumato.tasks.terms.opened import MANIFEST, open_release

@@ -15,8 +15,7 @@ from sfumato.tasks.continued.evolve import Evolved, evolve
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.continued.survivors import LineSoFar, Shape, stack
 from sfumato.tasks.lines.composed import verdict_on
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy.anatomy import partition as anatomy
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition

@@ -9,7 +9,7 @@ import pytest
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication import files
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish

@@ -14,7 +14,7 @@ from sfumato.flows.choice.rehearsal import rehearse
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates import continued
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.slots import LIVE, VACANT, WITNESS, as_table
 from sfumato.tasks.private.people.store import read_map, slots_so_far, write_map

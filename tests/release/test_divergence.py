@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.forms.label_readers import reader
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.publication import divergence as diagnostic
 from sfumato.tasks.publication.divergence import divergence

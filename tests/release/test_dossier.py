@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.life.dossier import dossier_of, keep_dossier
-from sfumato.tasks.schema.stated.dossier import DossierStatements
+from sfumato.tasks.schema.stated import DossierStatements
 from sfumato.tasks.terms.opened import open_release
 from tests.release.small import SPEC, people
 from tests.report.html import Read

@@ -16,7 +16,7 @@ from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import presence_of
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication import exposure as module
 from sfumato.tasks.publication import exposure as room
 from sfumato.tasks.publication.exposure import Unmeasured, exposure

@@ -16,7 +16,7 @@ from sfumato.tasks.private.backup import ATTACKED, backup, unpack
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.stated import guess_lines
 from sfumato.tasks.schema.formats import LAYOUT
-from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
+from sfumato.tasks.schema.stated import KeptBar, KeptBars
 from sfumato.tasks.terms.opened import PAGE, open_release
 from tests.release.forge import edit, made_with, rebuilt
 from tests.release.small import SPEC, people

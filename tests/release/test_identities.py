@@ -11,8 +11,8 @@ from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load as load_microdata
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.load import load

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.frozen import FrozenCodings
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.lines import read_line, write_line

@@ -8,8 +8,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, forget, restore
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.private.people.lines import maps_of, people_of
 from sfumato.tasks.private.people.store import prune_maps, slots_so_far
 from sfumato.tasks.private.state import read_state

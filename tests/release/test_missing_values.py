@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.truth import truth_of
 from sfumato.tasks.query.ask import answer

@@ -12,8 +12,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, RecursiveLDiversity
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.nearest import as_groups, nearest_ranked, ways_of_writing
 from sfumato.tasks.publication.check import check

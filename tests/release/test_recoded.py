@@ -11,8 +11,7 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms.order import canonical_table
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest

@@ -12,8 +12,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms import redistributed
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.query.ask import answer

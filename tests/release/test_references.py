@@ -19,7 +19,7 @@ from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import with_references
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references import (
     KEYED_DIGEST,

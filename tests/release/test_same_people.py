@@ -10,7 +10,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.flows.life.lines import forget, rename
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.backup import state_files
 from sfumato.tasks.private.people.keys import name_of, people_key
 from sfumato.tasks.private.people.spelled import UNITS_NORMAL, read_spelled

@@ -15,8 +15,7 @@ from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms import split
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest

@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.lines.exposed import require_nothing_by_subtraction
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.seen import take_slots
 from sfumato.tasks.private.people.slots import SlotMap

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import cli
-from sfumato.tasks.microdata.declared_source import require
+from sfumato.tasks.microdata.source import require
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.schema.files import canonical_json

@@ -13,7 +13,7 @@ from sfumato.tasks.lines.kept import keep_release
 from sfumato.tasks.lines.line import replace_record
 from sfumato.tasks.lines.snapshot import snapshot
 from sfumato.tasks.lines.versions import RECORD, read_record
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check

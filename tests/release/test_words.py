@@ -11,7 +11,7 @@ from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.line_entries import labels_in_order, said_of_line
 from sfumato.tasks.schema.files import canonical_json
-from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
+from sfumato.tasks.schema.stated import CodeLabels, PublishedWords
 from sfumato.tasks.terms.line_words import WORDS, read_words
 from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.verification.integrity import digest

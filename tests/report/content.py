@@ -11,8 +11,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.report.page import PageContent, PublishedFile
 from sfumato.tasks.terms.terms import Declared

@@ -18,7 +18,7 @@ from sfumato.tasks.report.line_pages import (
     line_files,
     tombstone_page,
 )
-from sfumato.tasks.schema.stated.words import mail_address, web_address
+from sfumato.tasks.schema.stated import mail_address, web_address
 from sfumato.tasks.terms.line_words import LineWords
 from sfumato.tasks.terms.tombstone import Tombstone
 from tests.report.html import Read

@@ -10,7 +10,7 @@ from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.forms.label_readers import reader
 from sfumato.tasks.forms.labels import admits
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.schema.formats import lowest_format

@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
-from sfumato.tasks.sql.constructs.refusals import REFUSED, refusal
+from sfumato.tasks.sql.refusals import REFUSED, refusal
 from tests.query.worlds import CENSUS
 
 SAID = (

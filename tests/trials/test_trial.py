@@ -14,7 +14,7 @@ from sfumato.tasks.forms.form_parameters import (
     PermutedParameters,
     SuppressedParameters,
 )
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.ke.parameters import KEParameters

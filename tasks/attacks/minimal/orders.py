@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 
 _LONGEST = 6  # keys whose orders are gone through
 Found = TypeVar("Found")

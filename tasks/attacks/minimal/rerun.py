@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.attacks.minimal.worlds import WeighedGroup
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.terms.tables import form_of

@@ -28,7 +28,7 @@ from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
 from sfumato.tasks.experiments.protocol.points import Point
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import with_strata
-from sfumato.tasks.schema.strata import Bands
+from sfumato.tasks.schema.hierarchy_rules import Bands
 
 _SPAN = 20
 

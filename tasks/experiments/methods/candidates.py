@@ -9,8 +9,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.choose.trial import Trial, run_trial
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.workdir import private_directory

@@ -1,4 +1,4 @@
-"""How numbers, dates and times are spelled in a source: as ISO 8601 has them, or as is declared."""
+"""How numbers, dates and times are spelled in a source, and how its files are written."""
 
 import re
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.names import CsvDialect
 
 _TOKENS: Mapping[str, str] = {
     "%Y": "(?P<Y>[0-9]{4})",
@@ -19,6 +20,8 @@ _TOKENS: Mapping[str, str] = {
     "%M": "(?P<M>[0-9]{1,2})",
     "%S": "(?P<S>[0-9]{1,2})",
 }
+
+
 _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 
 
@@ -117,3 +120,15 @@ def _fault_of(written: str) -> str | None:
     if clock != list(_OF_TIME[: len(clock)]):
         return "names a part of the time, and not the one before it"
     return None
+
+
+class FileDialect(ValueSpelling):
+    """What a file does not tell of itself: the dialect of CSV, the sheet of a workbook."""
+
+    csv: CsvDialect = CsvDialect()
+    sheet: Annotated[
+        str | None, Field(min_length=1, description="the sheet of a workbook, by its name")
+    ] = None
+
+
+AS_USUAL = FileDialect()

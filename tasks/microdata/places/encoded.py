@@ -14,8 +14,7 @@ from sfumato.tasks.microdata.input_error import (
     input_error,
     near_place,
 )
-from sfumato.tasks.microdata.places.files import SourceFiles
-from sfumato.tasks.microdata.places.folders import folder_column
+from sfumato.tasks.microdata.places.files import SourceFiles, folder_column
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.delimited import delimiter_hint
 from sfumato.tasks.microdata.readers.distinct import Distinct

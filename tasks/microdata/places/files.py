@@ -1,19 +1,74 @@
-"""The files of a source: the one that its address names, all of a folder, or those of a pattern."""
+"""The files of a source: one, a folder's or a pattern's, and the columns that folders name."""
 
 import glob
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
-from sfumato.tasks.microdata.places.folders import folder_values
 from sfumato.tasks.microdata.places.store import fetch
 from sfumato.tasks.microdata.readers.declared import QUERY, Source
+from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.microdata.readers.typed import parse
+from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import open_file, sha256_of, unreadable
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def folder_values(path: Path) -> dict[str, str | None]:
+    """The columns that the folders of a file name, below its source, and the text of each."""
+    pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
+    return {unquote(name): None if text == _NULL else unquote(text) for name, _, text in pairs}
+
+
+def with_folders(rows: pa.Table, folders: Mapping[str, str | None]) -> pa.Table:
+    """Rows with a column of text for each name of their folders."""
+    for name, text in folders.items():
+        found = pa.DictionaryArray.from_arrays(
+            pa.repeat(pa.scalar(None if text is None else 0, pa.int32()), rows.num_rows),
+            pa.array([] if text is None else [text], pa.string()),
+        )
+        rows = rows.append_column(name, found)
+    return rows
+
+
+def parse_folder(
+    text: pa.ChunkedArray, name: str, columns: Mapping[str, ColumnSpec], called: str
+) -> pa.ChunkedArray:
+    """A column of folders' names as values of the type that is declared.
+
+    Raises:
+        InputError: where a folder's name is no such value.
+    """
+    if name not in columns or columns[name].type == "string":
+        return text
+    values = parse(distinct(text), columns[name].type, f"{called}, in a folder's name", name)
+    return pa.chunked_array([values.array().dictionary_decode()])
+
+
+def folder_column(
+    text: str | None,
+    rows: int,
+    name: str,
+    is_text: bool,
+    columns: Mapping[str, ColumnSpec],
+    called: str,
+) -> Distinct | pa.ChunkedArray:
+    """A folder's name as a column of so many rows, as a reader of text or of typed files has it.
+
+    Raises:
+        InputError: where it is no value of the declared type.
+    """
+    column = with_folders(pa.table({"": pa.nulls(rows)}), {name: text})[name]
+    return distinct(column) if is_text else parse_folder(column, name, columns, called)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
-from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.files import regular
 

@@ -12,10 +12,10 @@ from sfumato.tasks.microdata.notation.address import (
     scheme_of,
     variables_in,
 )
-from sfumato.tasks.microdata.notation.dialect import FileDialect
 from sfumato.tasks.microdata.notation.parameters import BindParameter
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.registry import READERS
-from sfumato.tasks.schema.registered_name import RegisteredName
+from sfumato.tasks.schema.names import RegisteredName
 
 QUERY = "sql"
 _FORMATS: Mapping[str, Any] = ChainMap({QUERY: "rows that a query gives"}, cast(Any, READERS))

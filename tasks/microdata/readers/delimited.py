@@ -1,10 +1,10 @@
-"""CSV files as columns of text, read with PyArrow: every field as it stands, nulls as nulls."""
+"""CSV files as columns of text in any encoding, read with PyArrow: every field as it stands."""
 
 import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -19,18 +19,69 @@ from sfumato.tasks.microdata.input_error import (
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
-from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
 from sfumato.tasks.microdata.readers.typed import parse
-from sfumato.tasks.schema.csv_dialect import CsvDialect
-from sfumato.tasks.schema.files import open_file
+from sfumato.tasks.schema.files import open_file, read_bytes
+from sfumato.tasks.schema.names import CsvDialect
 
+PACKED: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""The ways in which a text file may be packed, by the ending of its name."""
 ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
 IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
 _DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
 _RECORDS = 500  # by which a delimiter is known
+convert = parse
+
+
+def _as_surrogate(error: UnicodeError) -> tuple[str, int]:
+    """A character that no text has and no UTF-8 encodes, in place of what is wrong."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\udc80", error.end
+
+
+codecs.register_error("sfumato-surrogate", _as_surrogate)
+
+
+def in_utf8(path: Path, encoding: str, file: str) -> Path | bytes:
+    """The file itself where it is plain UTF-8, else its content in UTF-8.
+
+    Raises:
+        SpecError: where the encoding is not known.
+        InputError: where it is packed and cannot be unpacked to its end.
+    """
+    packed = PACKED.get(path.suffix.lower())
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding).close()
+        plain = codecs.lookup(encoding).name == "utf-8"
+        if plain and packed is None:
+            return path
+        content = content_of(path, file)
+        text = content if plain else content.decode(encoding, "sfumato-surrogate")
+    except (LookupError, ValueError):
+        raise SpecError(f"source.csv.encoding: {encoding!r} is not a text encoding") from None
+    return text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+
+
+def content_of(path: Path, file: str) -> bytes:
+    """The bytes of a text file, unpacked where it is packed.
+
+    Raises:
+        InputError: where it is packed and cannot be unpacked to its end.
+    """
+    packed = PACKED.get(path.suffix.lower())
+    return read_bytes(path) if packed is None else _unpacked(path, packed, file)
+
+
+def _unpacked(path: Path, codec: str, file: str) -> bytes:
+    try:
+        with pa.input_stream(str(path), compression=codec) as stream:
+            content: bytes = stream.read()
+    except (pa.ArrowException, OSError):
+        raise input_error(file, f"cannot be unpacked to its end as {codec}: is it whole?") from None
+    return content
 
 
 def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
@@ -62,9 +113,6 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
     return {
         name: _text(field, file, name, dialect) for name, field in zip(names, fields, strict=True)
     }
-
-
-convert = parse
 
 
 def uniform_delimiter(records: Callable[[str], Iterable[Sequence[str]]]) -> str | None:

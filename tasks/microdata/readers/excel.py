@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.input_error import (
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 
 ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import ValueSpelling
+from sfumato.tasks.microdata.notation.spelling import FileDialect, ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 

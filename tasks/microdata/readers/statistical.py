@@ -14,8 +14,7 @@ from sfumato.tasks.microdata.input_error import (
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, FileDialect, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.notation.guesses import hint_of
+from sfumato.tasks.microdata.notation.normal_form import hint_of
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.partitions.aimed.widths import (
     GroupWidths,
     chance_of_too_few,

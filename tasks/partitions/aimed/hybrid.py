@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.aimed.dealt import Dealt
 from sfumato.tasks.partitions.aimed.parameters import HybridParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows

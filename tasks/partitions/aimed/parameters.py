@@ -8,7 +8,7 @@ from pydantic import Field
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.names import Part
 
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 

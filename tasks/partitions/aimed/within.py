@@ -18,8 +18,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, queries_of

@@ -21,8 +21,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.ambiguity.calibrated import (
     CalibratedGroups,
     calibrate,

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, Limits
 
 _WORTH_COMPILING = 4000  # rows

@@ -32,8 +32,7 @@ import numpy as np
 
 from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import dense
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.microdata.table import Column, Randomness
 
 _KNOWN = 256  # values that are compared, the most frequent ones: little is known of rare ones
 _STEP = 8  # so many sets for a value, about, until its rows are used up

@@ -21,8 +21,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.anatomy.alike import alike_sets, bands_of, count_with_noise, deal
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum

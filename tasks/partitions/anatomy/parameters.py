@@ -12,7 +12,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
 from sfumato.tasks.schema.formats import since
-from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.names import Part
 
 
 class AlikeValues(Part):

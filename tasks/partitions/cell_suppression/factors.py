@@ -16,8 +16,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
 from sfumato.tasks.partitions.partition import Partition

@@ -15,8 +15,7 @@ import numpy as np
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
 from sfumato.tasks.partitions.cell_suppression.decompose import decompose
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters

@@ -22,8 +22,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, key
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.search import Found, Prune, Search, effort

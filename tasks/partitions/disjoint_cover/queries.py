@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
 RANGES = 3

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.partitions.disjoint_cover.estimates import Desk, desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries, queries, uniform
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste, room_for

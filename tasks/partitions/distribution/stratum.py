@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, key
 from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.distribution.target_distributions import CountsOfAllRows
 from sfumato.tasks.partitions.distribution.with_targets import with_targets

@@ -16,8 +16,7 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, key
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, number_keys, shown_rows

@@ -21,8 +21,7 @@ from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
 from sfumato.tasks.partitions.ke.parameters import KEParameters

@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 
 WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loading the compiled
 

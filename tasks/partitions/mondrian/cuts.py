@@ -22,8 +22,7 @@ import numpy as np
 
 from sfumato.expectations.exact import exact, is_ordered
 from sfumato.expectations.groups.counting import dense
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.microdata.table import Column, Randomness
 
 _BITS = 31
 _SPREAD = 4  # times the fewest rows of a group: larger parts are left more rarely

@@ -15,8 +15,7 @@ import numpy as np
 from sfumato.expectations.errors import Fault
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, Randomness, key
 from sfumato.tasks.partitions.mondrian import compiled
 from sfumato.tasks.partitions.mondrian.cuts import (
     Attribute,

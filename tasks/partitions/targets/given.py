@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from sfumato.expectations.exact import is_number
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import File, Given, PPrivacy
+from sfumato.tasks.microdata.hierarchies import read_side_file
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.side_files import read_side_file
 from sfumato.tasks.partitions.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode, key
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload
 from sfumato.tasks.query.accuracy.truth import Outcome, read_help, truth_of
 from sfumato.tasks.query.ask import files_of_tables

@@ -7,8 +7,7 @@ loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is 
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.drawing import CountsDrawing, RangeDrawing, frequent_values
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
 from sfumato.tasks.query.accuracy.truth import OriginalColumn, Outcome, outcome_of, truth_of

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.microdata.table import Column, Randomness
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
 from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.engines.engine import Engine

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import is_number
-from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries

@@ -13,8 +13,7 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode
 from sfumato.tasks.query.accuracy.arbitrary import draw_vectors
 from sfumato.tasks.query.accuracy.drawing import (
     CountsDrawing,
@@ -42,7 +41,7 @@ from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import WAYS, relations
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import TableInParts
 from sfumato.tasks.terms.opened import Release
 
 _AT_ONCE = 200

@@ -10,8 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
-from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.registered_name import RegisteredName
+from sfumato.tasks.schema.names import Part, RegisteredName
 
 AggregateName = Annotated[str, RegisteredName(AGGREGATES, lambda kind: kind.measured)]
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]

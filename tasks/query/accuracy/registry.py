@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sfumato.expectations.entries import Entries
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.question import Aggregate

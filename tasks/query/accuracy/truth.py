@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpBounds
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.question import Aggregate

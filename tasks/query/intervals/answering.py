@@ -24,7 +24,7 @@ from sfumato.tasks.query.intervals.shapes import (
 from sfumato.tasks.query.intervals.spread import AnswerLaw
 from sfumato.tasks.query.intervals.way import LikelyAnswers, Spreads
 from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
-from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedIntervals
 from sfumato.tasks.terms.terms import Declared
 
 

@@ -20,8 +20,7 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
@@ -42,7 +41,7 @@ from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals, rounded_up
+from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals, rounded_up
 from sfumato.tasks.terms.terms import Declared
 
 _WHOLE = float(2**64)

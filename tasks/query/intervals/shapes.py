@@ -24,7 +24,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds, Likely
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.question import Aggregate, Question
 from sfumato.tasks.schema.columns import ORDERED
-from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+from sfumato.tasks.schema.stated import CalibratedIntervals
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.terms.terms import Terms
 

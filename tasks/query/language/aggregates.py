@@ -8,8 +8,8 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of
+from sfumato.tasks.sql.refusals import refusal
 
 
 @dataclass(frozen=True)

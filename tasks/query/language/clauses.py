@@ -22,7 +22,7 @@ from sfumato.tasks.query.language.sources import (
 from sfumato.tasks.query.question.calculations import JoinedTable, OwnTables
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.refusals import refusal
 
 _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")

@@ -12,8 +12,8 @@ from sfumato.tasks.query.language.sources import RowSource, name_among
 from sfumato.tasks.query.question.calculations import JoinedTable, OwnTables, column_type
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.schema.published import DerivedColumn, Schema
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.refusals import refusal
 
 _ALLOWED = frozenset({"this", "kind", "side", "on", "using"})
 _ROUNDED = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp)

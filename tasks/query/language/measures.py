@@ -19,9 +19,8 @@ from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.constructs.names import construct
-from sfumato.tasks.sql.constructs.refusals import refusal, refusal_of_aggregates
 from sfumato.tasks.sql.parse import number_of
+from sfumato.tasks.sql.refusals import construct, refusal, refusal_of_aggregates
 
 _NUMBERS = ("integer", "decimal", "float")
 _OF_NUMBERS: Mapping[type[exp.Expr], Callable[..., Bounds]] = {

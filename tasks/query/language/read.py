@@ -27,9 +27,8 @@ from sfumato.tasks.query.question.inquiry import (
 )
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways import WAYS
-from sfumato.tasks.sql.constructs.names import construct
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of, quote_name
+from sfumato.tasks.sql.refusals import construct, refusal
 from sfumato.tasks.terms.terms import Terms
 
 _MOST_KEYS = 20

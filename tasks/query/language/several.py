@@ -17,8 +17,8 @@ from sfumato.tasks.query.language.sources import name_among
 from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.question import KeyOrder
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import parse
+from sfumato.tasks.sql.refusals import refusal
 from sfumato.tasks.terms.terms import Terms
 
 _MOST = 64  # questions that are asked one after another

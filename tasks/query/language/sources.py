@@ -13,9 +13,8 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.question.calculations import JoinedTable
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.sql.constructs.names import construct
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.refusals import construct, refusal
 
 _INNER = frozenset({"expressions", "from_", "where", "with_"})
 _CLAUSES = {"group": "GROUP BY", "order": "ORDER BY"}

@@ -23,9 +23,8 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.published import DerivedColumn, Schema
-from sfumato.tasks.sql.constructs.names import construct
-from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import number_of, quote_name
+from sfumato.tasks.sql.refusals import construct, refusal
 from sfumato.tasks.terms.terms import Declared, Terms
 
 OwnTables = Mapping[str, pa.Table]

@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
-from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.parse import number_of
+from sfumato.tasks.sql.refusals import construct
 
 Reading = Literal["certain", "possible"]
 Operator = Literal["<", "<=", ">", ">=", "=", "<>"]

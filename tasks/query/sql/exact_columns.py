@@ -12,8 +12,8 @@ from sfumato.tasks.query.question.calculations import Calculated
 from sfumato.tasks.query.question.question import Aggregate, Question
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.conditions import TESTS
-from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.parse import number_of
+from sfumato.tasks.sql.refusals import construct
 
 _EXTREMES = {"min": exp.Min, "max": exp.Max}
 _WRITTEN = frozenset({"count", "sum", "avg", *_EXTREMES})

@@ -21,7 +21,7 @@ from sfumato.tasks.report.steward.tables import (
 )
 from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.schema.files import read_json
-from sfumato.tasks.schema.stated.dossier import DossierStatements
+from sfumato.tasks.schema.stated import DossierStatements
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.tombstone import Tombstone

@@ -8,6 +8,12 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.dialects.common import (
+    insert_rows,
+    misfitting_floats,
+    misfitting_moments,
+    regular,
+)
 from sfumato.tasks.sql.dialects.dialect import (
     Access,
     Dialect,
@@ -18,10 +24,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     connect_by_sqlalchemy,
     double,
 )
-from sfumato.tasks.sql.dialects.misfits import misfitting_floats, misfitting_moments
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
-from sfumato.tasks.sql.dialects.rows import insert_rows
-from sfumato.tasks.sql.patterns import regular
 from sfumato.tasks.sql.statements import drop
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import pyarrow.csv
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.dialects.common import misfitting_moments, misfitting_zeros, regular
 from sfumato.tasks.sql.dialects.dialect import (
     Access,
     Dialect,
@@ -19,9 +20,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     connect_by_sqlalchemy,
     double,
 )
-from sfumato.tasks.sql.dialects.misfits import misfitting_moments, misfitting_zeros
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
-from sfumato.tasks.sql.patterns import regular
 from sfumato.tasks.sql.statements import (
     column_definition,
     create_function,

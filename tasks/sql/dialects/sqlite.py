@@ -10,6 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.tasks.sql.dialects.common import (
+    glob_of,
+    insert_rows,
+    kind_of,
+    misfitting_floats,
+    misfitting_moments,
+    misfitting_zeros,
+)
 from sfumato.tasks.sql.dialects.dialect import (
     Access,
     Dialect,
@@ -17,11 +25,6 @@ from sfumato.tasks.sql.dialects.dialect import (
     Spelling,
     Storage,
     connect_by_sqlalchemy,
-)
-from sfumato.tasks.sql.dialects.misfits import (
-    misfitting_floats,
-    misfitting_moments,
-    misfitting_zeros,
 )
 from sfumato.tasks.sql.dialects.outward import (
     Arithmetic,
@@ -34,8 +37,6 @@ from sfumato.tasks.sql.dialects.outward import (
     sum_of_floats,
     sum_within,
 )
-from sfumato.tasks.sql.dialects.rows import insert_rows, kind_of
-from sfumato.tasks.sql.patterns import glob_of
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it

@@ -7,8 +7,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merging import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import largest_l, needed_promises

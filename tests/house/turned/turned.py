@@ -14,8 +14,7 @@ from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.permuted import canonical
-from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import Schema
 from tests.house.turned.parameters import TurnedParameters

@@ -13,13 +13,12 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.forms.composed import form_named
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import TableInParts
 from sfumato.tasks.terms.tables import schemas
 from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.shapes import Part

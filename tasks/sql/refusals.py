@@ -1,12 +1,43 @@
-"""The refusal of a construct: its name, why it is not answered, and what to write instead."""
+"""The refusal of a construct: its name, why it is not answered, and what to write instead.
 
+Kept out: what is allowed, which those who read a query decide.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.sql.constructs.names import construct, function_name
+from sfumato.tasks.sql.parse import quote_name
+
+_CALL = re.compile(r"[A-Z_][A-Z0-9_]*(?=\()")
+
+
+def construct(node: exp.Expr) -> str:
+    """SQL's name of a node that is not allowed; texts and numbers of a query are not repeated."""
+    if isinstance(node, exp.Anonymous):
+        return f"an unknown function, {quote_name(str(node.name))}"
+    if isinstance(node, exp.Func):
+        return f"the function {function_name(node)}"
+    return type(node).__name__.upper()
+
+
+def function_name(node: exp.Func) -> str:
+    """The name by which DuckDB calls a function."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).upper()
+    found = _CALL.match(_in_duckdb(node))
+    return found[0] if found else str(node.sql_name())
+
+
+def _in_duckdb(node: exp.Expr) -> str:
+    bare = node.copy()
+    for argument in list(bare.iter_expressions()):
+        if argument.find(exp.Query) is not None or argument.find(exp.Func) is not None:
+            argument.replace(exp.Null())  # its name is enough
+    return str(bare.sql("duckdb", unsupported_level=ErrorLevel.IGNORE)).upper()
 
 
 @dataclass(frozen=True)
@@ -25,29 +56,60 @@ class Refusal:
 
 
 _ROWS = Refusal("which row has which value is not published", "use MIN, MAX or GROUP BY")
+
+
 _LISTS = Refusal("values of single rows are not told", "use GROUP BY of the column, with COUNT(*)")
+
+
 _PAIRS = Refusal("who has which value is not published", "compare AVG by groups of the other")
+
+
 _SHAPES = Refusal("its bounds are not known", "use STDDEV, VARIANCE or quantiles")
+
+
 _TRUTHS = Refusal("it is not bounded", "compare COUNT_IF(condition) with 0, or with COUNT(*)")
+
+
 _GROUPINGS = Refusal("it asks for several groupings at once", "ask each GROUP BY by itself")
+
+
 _NESTED = Refusal(
     "a query asks one thing of the microdata",
     "ask first, and write the answer as a constant; (SELECT COUNT(*) FROM microdata) is answered",
 )
+
+
 _TOGETHER = Refusal(
     "whether rows of both are alike is open", "ask each by itself: --file takes several"
 )
+
+
 _WINDOWS = Refusal(
     "rows of an answer have bounds, and their ranks and running totals have none",
     "only totals are answered: SUM(x) / SUM(SUM(x)) OVER ()",
 )
+
+
 _MOMENTS = Refusal("moments are compared with constants", "write the DATE or TIMESTAMP it comes to")
+
+
 _TEXTS = Refusal("texts of moments are not calculated", "use YEAR, MONTH, DAY or DATE_TRUNC")
+
+
 _PATTERNS = Refusal("regular expressions are not evaluated", "use LIKE or ILIKE")
+
+
 _NOW = Refusal("an answer is the same whenever it is asked for", "write the constant")
+
+
 _LISTED = Refusal("a value is one number, text, moment or truth value", "name columns one by one")
+
+
 _SAMPLES = Refusal("the release is asked as a whole", "leave rows out with WHERE")
+
+
 _OTHERS = Refusal("a query reads the microdata and writes nothing", "keep the answer yourself")
+
 
 REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     exp.Window: Refusal(_WINDOWS.why, _WINDOWS.instead, "a WINDOW function"),
@@ -117,15 +179,22 @@ REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
 }
 """By the class of a node, the clause of a SELECT, or the name of a function."""
 
+
 _AGGREGATE = Refusal(
     "its bounds are not known",
     "aggregates are COUNT, SUM, AVG, MIN, MAX, STDDEV, VARIANCE, MEDIAN and quantiles",
 )
+
+
 _FUNCTION = Refusal(
     "it is not among the functions of a row",
     "the guide lists what a query may say",
 )
+
+
 _ANYTHING = Refusal("queries do not say it", "the guide lists what a query may say")
+
+
 _OF_AGGREGATES = Refusal(
     "its bounds do not follow from theirs",
     "ask for the aggregate, and calculate with both bounds",

@@ -1,0 +1,237 @@
+"""What a publisher states of a release that its tables cannot show.
+
+They are no terms of a release: other words make no other release.
+
+It is told what would have kept the release from appearing, and nothing of what was measured: how
+often guesses are right depends on the original.
+
+How often intervals miss depends on the original, so each factor says a little of it. It is one of
+few numbers, frozen for the line, and nothing else of the calibration is published.
+
+Source of the headings: ISO/IEC 27559:2022, Privacy enhancing data de-identification framework
+(context, data, identifiability, governance), and NIST SP 800-188, De-identifying government
+datasets (2023). The words are private: no release has them.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    model_validator,
+)
+
+from sfumato.expectations.numbers import ExactNumber
+from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.names import Part
+
+OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Code = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, Field(min_length=1, max_length=4000, pattern=r"^[^\x00-\x09\x0b-\x1f\x7f]+$")]
+Paragraphs = Annotated[Text, StringConstraints(strip_whitespace=True)]
+_WEB = re.compile(r"https?://[^\s<>\"'`{}|\\^]+")
+_MAIL = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_Share = Annotated[float, Field(ge=0, le=1)]
+_FIRST = "1 1.25 1.5 2 3 5 7.5"
+_E24 = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
+_LATER = {"spread": 8, "median": 8, "quantile": 8}
+"""The aggregates whose families came after the others, and the formats that they came with."""
+
+
+class PublisherStatement(BaseModel):
+    """A part of what is stated; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def web_address(text: str | None) -> str | None:
+    """The text, where all of it is an address on the web."""
+    return text if text is not None and _WEB.fullmatch(text) else None
+
+
+def mail_address(text: str | None) -> str | None:
+    """The text, where all of it is an e-mail address."""
+    return text if text is not None and _MAIL.fullmatch(text) else None
+
+
+def link_of(text: str) -> str | None:
+    """The address behind a text that is one, None where it is none."""
+    return f"mailto:{text}" if mail_address(text) else web_address(text)
+
+
+def _licence(text: str) -> str:
+    if web_address(text) is None and not _IDENTIFIER.fullmatch(text):
+        raise ValueError("is the short name of a licence (CC-BY-4.0), or its address on the web")
+    return text
+
+
+class SaidOfLine(BaseModel):
+    """What is said of a line; None where nothing is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    publisher: Annotated[OneLine | None, Field(description="the name of who publishes it")] = None
+    contact: Annotated[
+        OneLine | None,
+        Field(description="a name, an e-mail address, or an address on the web"),
+    ] = None
+    licence: Annotated[
+        Annotated[OneLine, AfterValidator(_licence)] | None,
+        Field(description="its short name (CC-BY-4.0), or its address on the web"),
+    ] = None
+    description: Annotated[
+        Paragraphs | None,
+        Field(description="paragraphs, with an empty line between"),
+    ] = None
+
+
+class CodeLabels(BaseModel):
+    """What codes of a column mean: all of a declared list, or those of them that are published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    codes: dict[Code, OneLine]
+    whole: Annotated[
+        bool, Field(description="the list as declared; otherwise the published codes alone")
+    ] = False
+
+
+class PublishedWords(SaidOfLine):
+    """What a version says of its line, and of its columns by their names."""
+
+    columns: dict[str, OneLine] = {}
+    labels: dict[str, CodeLabels] = since(6, {}, "what codes of columns mean")
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = since(
+        6, None, "the fingerprint of the key that the line's versions were signed with"
+    )
+
+
+class KeptBar(PublisherStatement):
+    """A limit of one attack on every sensitive column, as a spec says it."""
+
+    attack: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
+    limit: Literal["max-lift", "max-share-above", "max-share"]
+    most: _Share
+    belief: _Share | None = since(6, None, "what a value is believed with that counts, or more")
+    known: int | None = since(6, None, "how many values can be ruled out, or people are known")
+    width: ExactNumber | None = since(6, None, "of a small range, in the column's unit")
+    level: int | None = since(6, None, "of the hierarchy, by which values are alike")
+    times: float | None = since(6, None, "how much likelier a value is in a group that counts")
+
+
+class KeptBars(PublisherStatement):
+    """All bars beyond which nothing would have been published."""
+
+    standing: Literal["stated by the publisher, not verifiable"] = (
+        "stated by the publisher, not verifiable"
+    )
+    bars: Annotated[tuple[KeptBar, ...], Field(min_length=1)]
+
+
+def _decades(steps: str, powers: Iterable[int]) -> tuple[Decimal, ...]:
+    return tuple(
+        Decimal(f"{Decimal(step) * Decimal(10) ** power:f}")
+        for power in powers
+        for step in steps.split()
+    )
+
+
+FIRST_GRID = _decades(_FIRST, range(4))
+"""The factors that there were at first, ascending: they widened intervals by up to two thirds."""
+
+
+GRID: tuple[Decimal, ...] = tuple(sorted({*FIRST_GRID, *_decades(_E24, range(-1, 4))}))
+"""The factors that there are, ascending: those at first, and preferred numbers (IEC 60063, E24)."""
+
+
+def _on_grid(factor: Decimal) -> Decimal:
+    if factor not in GRID:
+        raise ValueError("not a factor of the fixed grid")
+    return GRID[GRID.index(factor)]
+
+
+Factor = Annotated[Decimal, AfterValidator(_on_grid), PlainSerializer(str)]
+"""A factor of the grid, written in one way."""
+
+
+class CalibratedFamily(PublisherStatement):
+    """A family of queries, and by what their intervals are widened."""
+
+    family: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
+    of: Annotated[str, Field(description="the sensitive column; empty where rows are counted")]
+    factor: Factor
+
+    @property
+    def since(self) -> int:
+        """The lowest format that knows the family; 0 of those that there were at first."""
+        return _LATER.get(self.family.partition("-")[0], 0)
+
+
+class CalibratedIntervals(PublisherStatement):
+    """All that is told of a release's intervals."""
+
+    coverage: Literal["at least 95 % asked, met"] = "at least 95 % asked, met"
+    standing: Literal["stated by the publisher, not verifiable"] = (
+        "stated by the publisher, not verifiable"
+    )
+    grid: Literal["first", "fine"] = since(
+        6, "first", "which factors there are: the few of format 5, or 24 in each power of ten"
+    )
+    families: tuple[CalibratedFamily, ...]
+
+    @property
+    def factors(self) -> tuple[Decimal, ...]:
+        """All that a factor could have been, ascending."""
+        return GRID if self.grid == "fine" else FIRST_GRID
+
+    @model_validator(mode="after")
+    def _factors_are_of_the_grid(self) -> Self:
+        if not {one.factor for one in self.families} <= set(self.factors):
+            raise ValueError("not a factor of the fixed grid")
+        return self
+
+    def factor_of(self, family: tuple[str, str] | None) -> Decimal | None:
+        """The factor of a family, by its name and its column; None where it was not calibrated."""
+        known = {(one.family, one.of): one.factor for one in self.families}
+        return None if family is None else known.get(family)
+
+
+def rounded_up(factor: float) -> Decimal | None:
+    """The next factor of the grid; None beyond it.
+
+    >>> rounded_up(0.25), rounded_up(1.25), rounded_up(5.001), rounded_up(float("inf"))
+    (Decimal('0.27'), Decimal('1.25'), Decimal('5.1'), None)
+    """
+    return next((step for step in GRID if factor <= step), None)
+
+
+class DossierStatements(Part):
+    """The steward's own part of a dossier."""
+
+    context: Annotated[
+        Literal["public", "agreement", "enclave"],
+        Field(description="who gets it: everybody, who signs an agreement, who works inside"),
+    ]
+    purpose: Annotated[Paragraphs | None, Field(description="what it is released for")] = None
+    recipients: Annotated[Paragraphs | None, Field(description="who uses it")] = None
+    controls: Annotated[
+        Paragraphs | None, Field(description="what keeps recipients from attacking it")
+    ] = None
+    attackers: Annotated[
+        Paragraphs | None, Field(description="who might, and what they know beforehand")
+    ] = None
+    decision: Annotated[Paragraphs | None, Field(description="why it is released so")] = None
+    residual_risk: Annotated[
+        Paragraphs | None, Field(description="what risk is left, and why that is acceptable")
+    ] = None
+    accepted_by: Annotated[Paragraphs | None, Field(description="who accepts it")] = None
+    review: Annotated[date | None, Field(description="when all of this is looked at again")] = None

@@ -1,1 +1,0 @@
-"""What a publisher states of a release that its tables cannot show."""
