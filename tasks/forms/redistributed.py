@@ -56,7 +56,6 @@ from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import Schema, names_with_roles
 
 Trees = list[tuple[Tree, Annotated]]
-_found = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +69,7 @@ class Chosen:
 
 
 _found: WeakKeyDictionary[TargetDistributions, tuple[RedistributedParameters, Trees]]
+_found = WeakKeyDictionary()
 
 
 def annotate_trees(

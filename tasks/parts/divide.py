@@ -1,4 +1,4 @@
-"""Divide: the source read once, compared with its declaration, de-identified, and cut into parts."""
+"""Divide: the source read once, compared with its declaration, de-identified, cut into parts."""
 
 import gc
 import os

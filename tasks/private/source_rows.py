@@ -51,7 +51,7 @@ ROWS, ROWS_NORMAL = "rows", "rows-normal"
 _BYTES, _NULL = 8, b"\0null"
 
 
-_ODD, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+_ODD, _HALF, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(17)
 
 
 def normal_rows(rows: Microdata, secret: bytes, names: np.ndarray | None = None) -> pa.Table:
@@ -202,13 +202,6 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(column.cast(pa.uint64()).to_numpy())
 
 
-_ODD_COMPARED_ROWS, _HALF_COMPARED_ROWS, _SHIFT = (
-    np.uint64(0x9E3779B97F4A7C15),
-    np.uint64(32),
-    np.uint64(17),
-)
-
-
 @dataclass(frozen=True)
 class RowsInCommon:
     """The counts of combinations that two tables have in common over some columns.
@@ -329,7 +322,7 @@ class _Side:
     def sample_without(self, place: int, name: str, every: int) -> np.ndarray:
         """One hash of some rows without a column: of one of so many combinations of the others."""
         hashes = self.total - _salted(self.table.column(name), place)[self.kept]
-        some = (hashes >> _HALF_COMPARED_ROWS) & np.uint64(every - 1) == 0
+        some = (hashes >> _HALF) & np.uint64(every - 1) == 0
         return self.distinct(hashes[some], None if self.whose is None else self.whose[some])
 
 
@@ -358,10 +351,10 @@ def _side(
 
 def _salted(column: _HashedColumn, place: int) -> np.ndarray:
     """The hash of each row, told from those of another column with the same values (uint64)."""
-    salt = np.uint64((place + 1) * int(_ODD_COMPARED_ROWS) % 2**64)
+    salt = np.uint64((place + 1) * int(_ODD) % 2**64)
     return column.rows(lambda values: _mix(values + salt))
 
 
 def _mix(hashes: np.ndarray) -> np.ndarray:
-    product = (hashes ^ (hashes >> _HALF_COMPARED_ROWS)) * _ODD_COMPARED_ROWS
-    return np.asarray(product ^ (product >> _SHIFT) ^ (product >> _HALF_COMPARED_ROWS))
+    product = (hashes ^ (hashes >> _HALF)) * _ODD
+    return np.asarray(product ^ (product >> _SHIFT) ^ (product >> _HALF))

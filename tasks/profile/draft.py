@@ -1,4 +1,4 @@
-"""The draft of a spec: text with a reason beside every role, and no value or count of the source."""
+"""The draft of a spec: text with a reason beside every role, and nothing of the source itself."""
 
 import re
 import textwrap

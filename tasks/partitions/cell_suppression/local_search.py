@@ -1,8 +1,8 @@
 """Clusters improved by moving, exchanging and cutting, which never raises what they cost.
 
 A cluster costs its rows times the columns that are not constant on it
-(`tasks.partitions.cell_suppression.clusters`). `LOOPS` has the functions that are compiled for large
-data, in the order in which they call one another.
+(`tasks.partitions.cell_suppression.clusters`). `LOOPS` has the functions that are compiled for
+large data, in the order in which they call one another.
 
 `LOOPS` has the functions that are compiled for large data, in the order in which they call one
 another.

@@ -1,11 +1,11 @@
 """Each group's own distribution as its target, or the nearest one that keeps the other promises.
 
 A group whose values keep the promises keeps its own distribution, and shows its values as they are
-grouped. To any other the nearest target of one denominator is given: `tasks.partitions.targets.nearest` finds
-it for promises about how often values occur, `closest` for t-closeness, `capped` for β-likeness.
-Groups are compared with the values that all rows have; a release shows targets alone, so that what
-anybody can see of all rows is the targets' mixture. Where that differs, groups are held to a
-smaller t or β, until the targets keep the promise beside their mixture.
+grouped. To any other the nearest target of one denominator is given, which
+`tasks.partitions.targets.nearest` finds: for promises about how often values occur, for t-closeness
+and for β-likeness. Groups are compared with the values that all rows have; a release shows targets
+alone, so that what anybody can see of all rows is the targets' mixture. Where that differs, groups
+are held to a smaller t or β, until the targets keep the promise beside their mixture.
 
 What a group's target is depends on its values, and on nothing else of its rows.
 """
