@@ -15,28 +15,29 @@ from tests.faults.stop_at import arm
 from tests.forked import in_child
 from tests.release.small import people
 
-LIFE = "sfumato.tasks.publication.life"
+WITHDRAWAL = "sfumato.tasks.publication.withdrawal"
+TOMBSTONES = "sfumato.tasks.lines.tombstones"
 NOT_BEGUN = [
-    f"before:{LIFE}.withdrawal:keep_release",
-    f"after:{LIFE}.withdrawal:keep_release",
-    f"before:{LIFE}.withdrawal:stage_tombstone",
-    f"before:{LIFE}.tombstones:write_atomically",
-    f"after:{LIFE}.tombstones:write_atomically",
-    f"after:{LIFE}.withdrawal:stage_tombstone",
-    f"before:{LIFE}.withdrawal:replace_record",
+    f"before:{WITHDRAWAL}:keep_release",
+    f"after:{WITHDRAWAL}:keep_release",
+    f"before:{WITHDRAWAL}:stage_tombstone",
+    f"before:{TOMBSTONES}:write_atomically",
+    f"after:{TOMBSTONES}:write_atomically",
+    f"after:{WITHDRAWAL}:stage_tombstone",
+    f"before:{WITHDRAWAL}:replace_record",
 ]
 BEGUN = [
-    f"after:{LIFE}.withdrawal:replace_record",
-    f"before:{LIFE}.tombstones:exchange",
-    f"after:{LIFE}.tombstones:exchange",
-    f"before:{LIFE}.tombstones:_delete_left",
-    f"before:{LIFE}.withdrawal:refresh_pages",
-    f"after:{LIFE}.withdrawal:refresh_pages",
+    f"after:{WITHDRAWAL}:replace_record",
+    f"before:{TOMBSTONES}:exchange",
+    f"after:{TOMBSTONES}:exchange",
+    f"before:{TOMBSTONES}:_delete_left",
+    f"before:{WITHDRAWAL}:refresh_pages",
+    f"after:{WITHDRAWAL}:refresh_pages",
 ]
 RENAMES = [
-    f"before:{LIFE}.exchange:rename",
-    f"after:{LIFE}.exchange:rename",
-    f"before:{LIFE}.exchange:sync_directory",
+    f"before:{TOMBSTONES}:rename",
+    f"after:{TOMBSTONES}:rename",
+    f"before:{TOMBSTONES}:sync_directory",
 ]
 REASON = "a wrong table"
 pytestmark = pytest.mark.filterwarnings("default")
@@ -149,7 +150,7 @@ def reason_left(place, point, again, *, renames=False):
 
 def test_between_two_renames_readers_are_told(place, capfd):
     """Nothing is in the place for a moment, and the record says why."""
-    killed(place, f"after:{LIFE}.exchange:rename", renames=True)
+    killed(place, f"after:{TOMBSTONES}:rename", renames=True)
     version = place / "line" / "public" / "wages" / "0002"
     assert not version.exists()
     for command in (["check"], ["query"], ["load"]):
