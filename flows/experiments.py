@@ -13,11 +13,10 @@ from prefect.states import Completed
 from pydantic import Field
 
 from sfumato.flows.environment import quiet
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.pages.files import write_files
-from sfumato.tasks.experiments.protocol.experiment import Size
 from sfumato.tasks.experiments.registry import experiment_named
 from sfumato.tasks.experiments.run import run_experiments
+from sfumato.tasks.experiments.shared.experiment import Inputs, Size
+from sfumato.tasks.experiments.shared.pages import write_files
 from sfumato.tasks.policy import private_flow, say_in_run
 from sfumato.tasks.private.scratch import scratch_directory
 

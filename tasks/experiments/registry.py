@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.experiments.protocol.experiment import Experiment
+from sfumato.tasks.experiments.shared.experiment import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = Entries(
     "sfumato.tasks.experiments",

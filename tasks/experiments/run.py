@@ -11,10 +11,15 @@ from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.choose.trial import worker_processes
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Size, parameters_of
-from sfumato.tasks.experiments.protocol.points import Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.experiment import (
+    Experiment,
+    Inputs,
+    Point,
+    Results,
+    Size,
+    parameters_of,
+)
 from sfumato.tasks.private.failure import stage
 from sfumato.tasks.private.workdir import private_directory
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.experiments.data.census import census
+from sfumato.tasks.experiments.shared.census import census
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys

@@ -8,9 +8,9 @@ from sfumato.flows.overrides import Overrides
 from sfumato.tasks.choose.alternative import TriedOutcome
 from sfumato.tasks.choose.paired import PairedQuery
 from sfumato.tasks.choose.recommend import rank, recommend
-from sfumato.tasks.experiments.pages.files import write_files
-from sfumato.tasks.experiments.protocol.points import Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.experiment import Results
+from sfumato.tasks.experiments.shared.pages import write_files
 from sfumato.tasks.report.steward.comparison import ComparisonContent, write_comparison_page
 from tests.browser.test_page import CLIPPED, CONTRAST, CROWDED, browser
 from tests.browser.test_releases import ALL_RULES, COLOURS

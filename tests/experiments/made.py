@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.protocol.points import Point, Results
+from sfumato.tasks.experiments.shared.experiment import Inputs, Point, Results
 from tests.adult import ADULT, HIERARCHIES
 
 

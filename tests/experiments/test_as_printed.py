@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.tasks.experiments.as_printed.ambiguous_counts import printed_count
-from sfumato.tasks.experiments.as_printed.ambiguous_groups import (
+from sfumato.tasks.experiments.as_printed import (
+    printed_clusters,
+    printed_costs,
+    printed_count,
     printed_groups,
     printed_presence,
 )
-from sfumato.tasks.experiments.as_printed.decomposed_trees import printed_clusters
-from sfumato.tasks.experiments.as_printed.fake_values import printed_costs
 from sfumato.tasks.partitions.cell_suppression.decompose import decompose, largest
 from sfumato.tasks.partitions.targets.distribution import uniform
 from sfumato.tasks.partitions.targets.fakes import costs

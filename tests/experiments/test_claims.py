@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.tasks.experiments.protocol.claim_tests import (
+from sfumato.tasks.experiments.shared.claim_tests import (
     Alike,
     Below,
     BelowAtLevel,
@@ -16,10 +16,10 @@ from sfumato.tasks.experiments.protocol.claim_tests import (
     Never,
     Slope,
     Trend,
+    signed_ranks,
 )
-from sfumato.tasks.experiments.protocol.ledger import holm
-from sfumato.tasks.experiments.protocol.points import Point, Results
-from sfumato.tasks.experiments.protocol.statistics import signed_ranks
+from sfumato.tasks.experiments.shared.experiment import Point, Results
+from sfumato.tasks.experiments.shared.ledger import holm
 from tests.experiments.made import results
 
 SEEDS = 13

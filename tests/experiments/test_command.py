@@ -6,9 +6,9 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.experiments.pages.files import write_files
-from sfumato.tasks.experiments.protocol.points import Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.experiment import Results
+from sfumato.tasks.experiments.shared.pages import write_files
 
 
 def test_without_a_name_it_says_which_there_are(capsys):

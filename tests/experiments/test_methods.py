@@ -7,23 +7,25 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.experiments.data.lands_end import HIERARCHIES, orders
-from sfumato.tasks.experiments.data.losses import (
+from sfumato.tasks.experiments.shared.candidates import Method, partition_by, scope, try_method
+from sfumato.tasks.experiments.shared.generated_tables import (
+    HIERARCHIES,
     correlated_losses,
     normal_losses,
+    orders,
     uniform_losses,
     zipf_losses,
 )
-from sfumato.tasks.experiments.methods.candidates import Method, partition_by, scope, try_method
-from sfumato.tasks.experiments.methods.questions import (
+from sfumato.tasks.experiments.shared.questions import (
+    GroupedValues,
     Ranges,
     draw_counts,
     draw_windows,
     error_of_averages,
     numbers_of,
+    pick_rows,
     truths,
 )
-from sfumato.tasks.experiments.methods.selections import GroupedValues, pick_rows
 from sfumato.tasks.microdata.table import Microdata, encode
 from tests.experiments.made import inputs
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.experiments.data.described import DATA
-from sfumato.tasks.experiments.data.papers import PAPERS
-from sfumato.tasks.experiments.protocol.points import COLUMNS, Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 from sfumato.tasks.experiments.run import measure_seed
+from sfumato.tasks.experiments.shared.described import DATA, PAPERS
+from sfumato.tasks.experiments.shared.experiment import COLUMNS, Point, Results
 from tests.experiments.made import inputs
 
 pytestmark = pytest.mark.timeout(900)  # all experiments, by a command that compiles its loops

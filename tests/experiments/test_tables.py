@@ -7,19 +7,19 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.experiments.cell_suppression.optimum import optimum
-from sfumato.tasks.experiments.data import lands_end
-from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
-from sfumato.tasks.experiments.data.losses import (
-    normal_losses,
-    uniform_losses,
-    with_losses_by_age,
-)
-from sfumato.tasks.experiments.data.slides import slide_table
 from sfumato.tasks.experiments.distribution.owner_groups import uniform_over_ranges
 from sfumato.tasks.experiments.diversity import seconds, utility
 from sfumato.tasks.experiments.diversity.setting import EIGHT, FIVE
-from sfumato.tasks.experiments.methods.questions import draw_cells, numbers_of, truths
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared import generated_tables
+from sfumato.tasks.experiments.shared.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.shared.generated_tables import (
+    normal_losses,
+    slide_table,
+    uniform_losses,
+    with_losses_by_age,
+)
+from sfumato.tasks.experiments.shared.questions import draw_cells, numbers_of, truths
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.hierarchy_rules import Bands
 from tests.experiments.made import inputs
@@ -108,7 +108,7 @@ def test_time_is_measured_with_up_to_eight_known_and_seven_of_orders(tmp_path):
     points = list(seconds.measure(seconds.KnownScale(400, (7, 8)), inputs(tmp_path), 0))
     levels = {data: {p.level for p in points if p.data == data} for data in ("occupations", ORDERS)}
     assert levels == {"occupations": {7, 8}, ORDERS: {7}}
-    assert len(lands_end.KNOWN) == 7
+    assert len(generated_tables.KNOWN) == 7
 
 
 def test_the_salary_class_is_known_without_a_hierarchy(tmp_path):

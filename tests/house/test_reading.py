@@ -22,7 +22,7 @@ _OWN = {  # files that a run of ours wrote in its own private directory, which n
     "tasks/arrays/at_rest.py": "stages",
     "tasks/candidates/remember.py": "the names of a stage",
     "tasks/choose/draft.py": "a stage",
-    "tasks/experiments/data/adult.py": "the one data set that comes along",
+    "tasks/experiments/shared/adult.py": "the one data set that comes along",
     "tasks/microdata/inferred_table.py": "files that `source_files` listed, and open files",
     "tasks/microdata/readers/delimited.py": "open files",
     "tasks/parts/continued.py": "a stage",

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 import pytest
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.experiments.data.census import CARDINALITIES, SENSITIVE, census
+from sfumato.tasks.experiments.shared.census import CARDINALITIES, SENSITIVE, census
 
 ROWS = 100_000
 

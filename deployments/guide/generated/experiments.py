@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from sfumato.tasks.experiments.data.described import DATA
-from sfumato.tasks.experiments.data.papers import PAPERS
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.described import DATA, PAPERS
 
 
 def write_experiments() -> str:

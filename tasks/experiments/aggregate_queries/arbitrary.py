@@ -12,13 +12,10 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     diverse,
     values_of,
 )
-from sfumato.tasks.experiments.data.adult import EIGHT, hierarchies_of, people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.selections import pick_rows
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, EverywhereBelow, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import EIGHT, hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Below, EverywhereBelow, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import pick_rows
 
 _L = 5
 

@@ -13,19 +13,12 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     diverse,
     permuted_losses,
 )
-from sfumato.tasks.experiments.data.adult import hierarchies_of, people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import with_correlated_loss
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.methods.questions import (
-    draw_windows,
-    error_of_averages,
-    numbers_of,
-)
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, EverywhereBelow, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Below, EverywhereBelow, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import with_correlated_loss
+from sfumato.tasks.experiments.shared.questions import draw_windows, error_of_averages, numbers_of
 
 _KNOWN = ("age", "race", "sex")
 _K, _E, _SPAN = 5, 200, 10

@@ -13,15 +13,11 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     grouped_values,
     permuted_losses,
 )
-from sfumato.tasks.experiments.data.adult import hierarchies_of, people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import Method, partition_by, try_method
-from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
-from sfumato.tasks.experiments.methods.selections import pick_rows
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.shared.candidates import Method, partition_by, try_method
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Below
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_windows, error_of_averages, pick_rows
 from sfumato.tasks.microdata.table import Microdata
 
 _KNOWN = ("age", "race", "sex")

@@ -13,14 +13,11 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     AskedLevels,
     diverse,
 )
-from sfumato.tasks.experiments.data.adult import hierarchies_of, people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import partition_by, try_method
-from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
-from sfumato.tasks.experiments.protocol.claim_tests import Below, EverywhereBelow, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.shared.candidates import partition_by, try_method
+from sfumato.tasks.experiments.shared.claim_tests import Below, EverywhereBelow, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_windows, error_of_averages
 
 _FULL = AskedLevels((5, 10, 20, 40), 40)
 _QUICK = AskedLevels((5, 40), 10)

@@ -7,13 +7,10 @@ from typing import Any
 from sqlglot import parse_one
 
 from sfumato.tasks.experiments.aggregate_queries.setting import LOSS, AskedLevels, permuted_losses
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import normal_losses
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.protocol.claim_tests import Below, Slope
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.claim_tests import Below, Slope
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import normal_losses
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session

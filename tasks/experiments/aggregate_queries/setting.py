@@ -13,9 +13,8 @@ import numpy as np
 
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.experiments.methods.candidates import Method, partition_by, scope
-from sfumato.tasks.experiments.methods.questions import numbers_of
-from sfumato.tasks.experiments.methods.selections import GroupedValues
+from sfumato.tasks.experiments.shared.candidates import Method, partition_by, scope
+from sfumato.tasks.experiments.shared.questions import GroupedValues, numbers_of
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule

@@ -10,14 +10,11 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     AskedLevels,
     permuted_losses,
 )
-from sfumato.tasks.experiments.data.adult import people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
-from sfumato.tasks.experiments.protocol.claim_tests import Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import people_with_loss
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.claim_tests import Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_windows, error_of_averages
 
 _SPAN, _K, _E = 10, 5, 500
 _BY_K, _BY_E = "error by k", "error by e"

@@ -12,13 +12,10 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     CountScale,
     errors,
 )
-from sfumato.tasks.experiments.data.census_people import census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.questions import draw_cells
-from sfumato.tasks.experiments.protocol.claim_tests import Below, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.census import census_people
+from sfumato.tasks.experiments.shared.claim_tests import Below, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_cells
 
 _BETA = "0.2"
 

@@ -10,13 +10,10 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     cover,
     greedy,
 )
-from sfumato.tasks.experiments.data.census_people import census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.protocol.claim_tests import Never, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.census import census_people
+from sfumato.tasks.experiments.shared.claim_tests import Never, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.stages.evaluate import exposures
 
 _SHARE, _PEOPLE, _ABOVE = "% of people above α", "people", "people above α"

@@ -6,15 +6,12 @@ import numpy as np
 
 from sfumato.tasks.choose.trial import Trial
 from sfumato.tasks.experiments.ambiguity.setting import ALPHA, ERROR, Y_AXIS, CountScale, greedy
-from sfumato.tasks.experiments.as_printed.ambiguous_counts import printed_count
-from sfumato.tasks.experiments.data.census_people import census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.methods.questions import Ranges, draw_counts, truths
-from sfumato.tasks.experiments.protocol.claim_tests import Below
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.as_printed import printed_count
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.census import census_people
+from sfumato.tasks.experiments.shared.claim_tests import Below
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import Ranges, draw_counts, truths
 from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 

@@ -10,15 +10,12 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     CountScale,
     greedy,
 )
-from sfumato.tasks.experiments.as_printed.ambiguous_groups import printed_groups
-from sfumato.tasks.experiments.data.census_people import census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import partition_by, try_method
-from sfumato.tasks.experiments.methods.questions import draw_counts, error_of_counts
-from sfumato.tasks.experiments.protocol.claim_tests import Below, Never
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.as_printed import printed_groups
+from sfumato.tasks.experiments.shared.candidates import partition_by, try_method
+from sfumato.tasks.experiments.shared.census import census_people
+from sfumato.tasks.experiments.shared.claim_tests import Below, Never
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_counts, error_of_counts
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 

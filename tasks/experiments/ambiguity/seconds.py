@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfumato.tasks.experiments.ambiguity.setting import ALPHA, greedy
-from sfumato.tasks.experiments.data.census_people import census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import partition_by
-from sfumato.tasks.experiments.protocol.claim_tests import Slope, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import partition_by
+from sfumato.tasks.experiments.shared.census import census_people
+from sfumato.tasks.experiments.shared.claim_tests import Slope, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.microdata.table import Microdata
 
 _GREEDY = "ambiguity (greedy)"

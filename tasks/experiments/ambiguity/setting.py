@@ -16,10 +16,9 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import Method, scope, try_method
-from sfumato.tasks.experiments.methods.questions import Ranges, draw_counts, error_of_counts
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import Method, scope, try_method
+from sfumato.tasks.experiments.shared.experiment import Inputs, Point
+from sfumato.tasks.experiments.shared.questions import Ranges, draw_counts, error_of_counts
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 

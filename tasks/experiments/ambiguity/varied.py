@@ -17,14 +17,11 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     by_level,
     methods,
 )
-from sfumato.tasks.experiments.data.census_people import KNOWN, SALARY, census_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.methods.questions import draw_counts, error_of_counts
-from sfumato.tasks.experiments.protocol.claim_tests import Below, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.census import KNOWN, SALARY, census_people
+from sfumato.tasks.experiments.shared.claim_tests import Below, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import draw_counts, error_of_counts
 from sfumato.tasks.microdata.table import Microdata
 
 _BETA = "0.2"

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.slides import slide_table
-from sfumato.tasks.experiments.protocol.claim_tests import Never
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
-from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.experiments.shared.claim_tests import Never
+from sfumato.tasks.experiments.shared.experiment import (
+    Claim,
+    Experiment,
+    Figure,
+    Inputs,
+    Point,
+    RowsAndLevels,
+)
+from sfumato.tasks.experiments.shared.generated_tables import slide_table
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import largest
 from sfumato.tasks.partitions.cell_suppression.forest import of_codes

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.tasks.experiments.as_printed.decomposed_trees import printed_clusters
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.protocol.claim_tests import Never
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
-from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.experiments.as_printed import printed_clusters
+from sfumato.tasks.experiments.shared.claim_tests import Never
+from sfumato.tasks.experiments.shared.experiment import (
+    Claim,
+    Experiment,
+    Figure,
+    Inputs,
+    Point,
+    RowsAndLevels,
+)
 from sfumato.tasks.partitions.cell_suppression.decompose import decompose
 from sfumato.tasks.partitions.cell_suppression.forest import grow
 from sfumato.tasks.partitions.shared.nearest import nearest

@@ -5,14 +5,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.experiments.data.adult import EIGHT, complete_people
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.methods.candidates import Method, partition_by, scope
-from sfumato.tasks.experiments.protocol.claim_tests import EverywhereBelow, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
-from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.experiments.shared.adult import EIGHT, complete_people
+from sfumato.tasks.experiments.shared.candidates import Method, partition_by, scope
+from sfumato.tasks.experiments.shared.claim_tests import EverywhereBelow, Trend
+from sfumato.tasks.experiments.shared.experiment import (
+    Claim,
+    Experiment,
+    Figure,
+    Inputs,
+    Point,
+    RowsAndLevels,
+)
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 

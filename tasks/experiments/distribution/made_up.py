@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.distribution.setting import (
     ERROR,
     LOSS,
@@ -16,11 +15,9 @@ from sfumato.tasks.experiments.distribution.setting import (
     spread,
     tables,
 )
-from sfumato.tasks.experiments.methods.questions import numbers_of
-from sfumato.tasks.experiments.protocol.claim_tests import BelowAtLevel
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import BelowAtLevel
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import numbers_of
 from sfumato.tasks.microdata.table import Microdata
 
 _SPAN = 20

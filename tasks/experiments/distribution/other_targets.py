@@ -3,13 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import (
-    VALUES,
-    uniform_losses,
-    with_losses_by_age,
-    zipf_losses,
-)
 from sfumato.tasks.experiments.distribution.setting import (
     ERROR,
     QI_SA,
@@ -19,10 +12,14 @@ from sfumato.tasks.experiments.distribution.setting import (
     error_at,
     spread,
 )
-from sfumato.tasks.experiments.protocol.claim_tests import Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import (
+    VALUES,
+    uniform_losses,
+    with_losses_by_age,
+    zipf_losses,
+)
 from sfumato.tasks.microdata.table import Microdata
 
 _SPAN = 50

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.distribution.setting import (
     ERROR,
     QI_SA,
@@ -14,10 +13,8 @@ from sfumato.tasks.experiments.distribution.setting import (
     spread,
     tables,
 )
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Below, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import OLDEST, YOUNGEST
 from sfumato.tasks.experiments.distribution.setting import (
     ERROR,
     LOSS,
@@ -21,11 +19,10 @@ from sfumato.tasks.experiments.distribution.setting import (
     spread,
     tables,
 )
-from sfumato.tasks.experiments.methods.questions import numbers_of
-from sfumato.tasks.experiments.protocol.claim_tests import Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import OLDEST, YOUNGEST
+from sfumato.tasks.experiments.shared.questions import numbers_of
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.schema.hierarchy_rules import Bands

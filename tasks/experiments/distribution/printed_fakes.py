@@ -4,13 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.tasks.experiments.as_printed.fake_values import printed_costs
-from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.as_printed import printed_costs
 from sfumato.tasks.experiments.distribution.setting import SpreadScale
-from sfumato.tasks.experiments.protocol.claim_tests import Never, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import Never, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.partitions.targets.distribution import uniform
 from sfumato.tasks.partitions.targets.fakes import costs
 from sfumato.tasks.partitions.targets.tree import balanced_tree

@@ -3,14 +3,11 @@
 import time
 from collections.abc import Iterator
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import normal_losses
 from sfumato.tasks.experiments.distribution.setting import QI_SA, SA_ONLY, SpreadScale, spread
-from sfumato.tasks.experiments.methods.candidates import try_method
-from sfumato.tasks.experiments.protocol.claim_tests import Slope
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.candidates import try_method
+from sfumato.tasks.experiments.shared.claim_tests import Slope
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import normal_losses
 
 _SECONDS = "CPU seconds"
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.tasks.experiments.data.adult import people_with_loss
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import correlated_losses, normal_losses
-from sfumato.tasks.experiments.methods.candidates import Method, scope, try_method
-from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
+from sfumato.tasks.experiments.shared.adult import people_with_loss
+from sfumato.tasks.experiments.shared.candidates import Method, scope, try_method
+from sfumato.tasks.experiments.shared.experiment import Inputs
+from sfumato.tasks.experiments.shared.generated_tables import correlated_losses, normal_losses
+from sfumato.tasks.experiments.shared.questions import draw_windows, error_of_averages
 from sfumato.tasks.microdata.table import Microdata
 
 LOSS, ERROR = "capital-loss", "error"

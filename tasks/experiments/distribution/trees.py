@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from sfumato.tasks.experiments.data.inputs import Inputs
-from sfumato.tasks.experiments.data.losses import uniform_losses
 from sfumato.tasks.experiments.distribution.setting import (
     ERROR,
     QI_SA,
@@ -13,10 +11,9 @@ from sfumato.tasks.experiments.distribution.setting import (
     errors_at,
     spread,
 )
-from sfumato.tasks.experiments.protocol.claim_tests import Below
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.claim_tests import Below
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.generated_tables import uniform_losses
 
 _ARITIES = {"binary": 2, "ternary": 3}
 

@@ -4,19 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
-from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.diversity.setting import (
     FIVE,
     K_ANONYMITY,
     PeopleScale,
     full_domain,
 )
-from sfumato.tasks.experiments.methods.candidates import partition_by
-from sfumato.tasks.experiments.protocol.claim_tests import Mostly, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.shared.candidates import partition_by
+from sfumato.tasks.experiments.shared.claim_tests import Mostly, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata
 

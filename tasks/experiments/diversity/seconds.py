@@ -4,15 +4,12 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sfumato.tasks.experiments.data import lands_end
-from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
-from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.diversity.setting import EIGHT, ENTROPY, K_ANONYMITY, full_domain
-from sfumato.tasks.experiments.methods.candidates import Method, partition_by
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared import generated_tables
+from sfumato.tasks.experiments.shared.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.shared.candidates import Method, partition_by
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 
@@ -44,9 +41,9 @@ def _tables(
     known = EIGHT[:number]
     people = complete_people(inputs, known, "occupation", rows, seed)
     yield "occupations", people, hierarchies_of(inputs, known)
-    if number <= len(lands_end.KNOWN):
-        orders = lands_end.orders(rows, seed, lands_end.KNOWN[:number])
-        yield "lands-end", orders, lands_end.HIERARCHIES
+    if number <= len(generated_tables.KNOWN):
+        orders = generated_tables.orders(rows, seed, generated_tables.KNOWN[:number])
+        yield "lands-end", orders, generated_tables.HIERARCHIES
 
 
 def _seconds(table: Microdata, method: Method, seed: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import EntropyLDiversity, RecursiveLDiversity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.experiments.methods.candidates import Method, scope
+from sfumato.tasks.experiments.shared.candidates import Method, scope
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 

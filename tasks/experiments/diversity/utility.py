@@ -8,8 +8,6 @@ from functools import partial
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
-from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.diversity.setting import (
     EIGHT,
     ENTROPY,
@@ -19,12 +17,11 @@ from sfumato.tasks.experiments.diversity.setting import (
     PeopleScale,
     full_domain,
 )
-from sfumato.tasks.experiments.methods.candidates import partition_by
-from sfumato.tasks.experiments.methods.questions import numbers_of
-from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, Trend
-from sfumato.tasks.experiments.protocol.claims import Claim
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
-from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.shared.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.shared.candidates import partition_by
+from sfumato.tasks.experiments.shared.claim_tests import Alike, Below, Trend
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
+from sfumato.tasks.experiments.shared.questions import numbers_of
 from sfumato.tasks.microdata.table import Microdata
 
 _METRICS = {

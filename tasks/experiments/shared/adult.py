@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.shared.experiment import Inputs
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule, Intervals

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.choose.trial import Trial, run_trial
-from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.shared.experiment import Inputs
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata

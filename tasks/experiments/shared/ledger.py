@@ -8,10 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.tasks.experiments.data.described import DATA
-from sfumato.tasks.experiments.protocol.claims import Claim, Weight
-from sfumato.tasks.experiments.protocol.experiment import Experiment
-from sfumato.tasks.experiments.protocol.points import Results
+from sfumato.tasks.experiments.shared.described import DATA
+from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Results, Weight
 
 ALPHA = 0.05
 Outcome = Literal["agree", "disagree", "inconclusive"]

@@ -5,10 +5,14 @@ with low information loss, which may not be passed on: its columns and how many 
 the paper's, all frequencies and dependencies are invented.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.table import Microdata, encode
 
 CARDINALITIES = {
     "age": 78,
@@ -24,8 +28,8 @@ CARDINALITIES = {
 SENSITIVE = ("occupation", "salary-class")
 YOUNGEST = 17
 DENSEST = 5
-
 _AGE = np.arange(CARDINALITIES["age"])  # years above the youngest
+KNOWN = ("age", "country", "education", "work-class", "marital")
 
 
 def census(rows: int, seed: int, density: int = 1) -> pa.Table:
@@ -168,3 +172,26 @@ def _salaries(codes: dict[str, np.ndarray], shown: int, rng: np.random.Generator
     rank[np.argsort(worth + rng.normal(0, 1, rows))] = np.arange(rows)
     ends = np.cumsum(_zipf(CARDINALITIES["salary-class"], 0.7)[:shown])
     return np.minimum(np.searchsorted(ends / ends[-1], (rank + 0.5) / rows), shown - 1)
+
+
+OCCUPATION, SALARY = "occupation", "salary-class"
+
+
+def census_people(
+    rows: int,
+    seed: int,
+    known: Sequence[str] = KNOWN,
+    sensitive: str = OCCUPATION,
+    density: int = 1,
+) -> Microdata:
+    """People of the stand-in, by some of its columns; see `census` for the density."""
+    table = census(rows, seed, density)
+    columns = [encode(name, "quasi-identifier", _numbers(table[name])) for name in known]
+    return Microdata((*columns, encode(sensitive, "sensitive", table[sensitive])), rows)
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The number that ends each label; numbers as they are."""
+    if pa.types.is_integer(column.type):
+        return column
+    return pc.cast(pc.utf8_slice_codeunits(column, -2), pa.int64())

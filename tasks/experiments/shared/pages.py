@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.experiments.data.described import DATA
-from sfumato.tasks.experiments.data.papers import PAPERS
-from sfumato.tasks.experiments.pages.lines import LinesPlot, plots_of
-from sfumato.tasks.experiments.protocol.experiment import Experiment, Size
-from sfumato.tasks.experiments.protocol.ledger import ALPHA, Entry, keep_ledger, ledger_csv
-from sfumato.tasks.experiments.protocol.points import Results
+from sfumato.tasks.experiments.shared.described import DATA, PAPERS
+from sfumato.tasks.experiments.shared.experiment import Experiment, Results, Size
+from sfumato.tasks.experiments.shared.ledger import ALPHA, Entry, keep_ledger, ledger_csv
+from sfumato.tasks.experiments.shared.plots import LinesPlot, plots_of
 from sfumato.tasks.report.rendering import environment, stylesheet
 
 LEDGER = "index.html"

@@ -1,0 +1,271 @@
+"""The papers' algorithms as they are printed, errors included: baselines, and never a release.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss. As printed, a group begins with ⌈1/β⌉ + 1 rows (the loop runs from 0 to ⌈1/β⌉), its presence
+is the number of its *distinct sensitive values* over its combinations, where the theorem needs the
+number of its rows, and the row that is added is the one that covers the *fewest* new values, where
+the text asks for the most. The loop that adds rows has no end where no value is left to add.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss, Algorithm 1. Inside the loop over attributes it adds c·l/m, where the worked example
+multiplies; on that example the printed version gives 11/6 and the paper's text 7/18.
+
+Source: Aggarwal et al., Approximation algorithms for k-anonymity (2005), section 4. A vertex that
+belongs to one part and is needed to connect the other is copied there; such a copy (a Steiner
+vertex) is no row. The printed cases reckon as if each vertex at which a piece is cut were a row, so
+that a piece cut at a copy may leave parts of k - 1 rows, and none of k.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). The
+last term of its recurrence, the subdomains that a node keeps, lacks the fakes that came to it.
+
+Nothing but experiments and tests may import these.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+import numpy as np
+
+from sfumato.tasks.partitions.targets.tree import Tree
+
+PrintedTree = Mapping[int, frozenset[int]]
+"""The neighbours of each vertex; vertices below 0 are copies."""
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedGroups:
+    """The group of each row (int64, -1 for none), and how many groups would grow without end."""
+
+    group: np.ndarray
+    endless: int
+
+
+def printed_presence(values: np.ndarray, cells: np.ndarray) -> float:
+    """The presence of a group as Algorithm 3 has it: distinct sensitive values by combinations.
+
+    Args:
+        values: the sensitive value of each of its rows.
+        cells: their quasi-identifiers (rows x attributes).
+    """
+    admitted = [len(np.unique(column)) for column in cells.T]
+    return len(np.unique(values)) / float(np.prod(admitted))
+
+
+def printed_groups(
+    values: np.ndarray, cells: np.ndarray, alpha: float, beta: float, rng: np.random.Generator
+) -> PrintedGroups:
+    """Group rows as printed; the loop without end is left where it would begin.
+
+    Args:
+        values: the sensitive value of each row (int64; 0, 1, …).
+        cells: the quasi-identifiers of each row (int64, rows x attributes).
+        alpha: the bound on presence.
+        beta: the bound on association.
+        rng: decides among rows that cover as much.
+    """
+    least = ceil(1 / beta - 1e-12)
+    left = [rng.permutation(np.flatnonzero(values == value)) for value in range(values.max() + 1)]
+    group = np.full(len(values), -1, dtype=np.int64)
+    groups, endless = 0, 0
+    while sum(len(bucket) > 0 for bucket in left) > least:
+        members = _grow(left, values, cells, least + 1, alpha)
+        if printed_presence(values[members], cells[members]) > alpha:
+            endless += 1
+            break
+        group[members] = groups
+        groups += 1
+    _place_left(group, groups, values, cells, alpha)
+    return PrintedGroups(group, endless)
+
+
+def _grow(
+    left: list[np.ndarray], values: np.ndarray, cells: np.ndarray, picks: int, alpha: float
+) -> np.ndarray:
+    """The rows of one more group, which are left no more."""
+    members: list[int] = []
+    used: set[int] = set()
+    while len(members) < picks or printed_presence(values[members], cells[members]) > alpha:
+        value = max(
+            (v for v in range(len(left)) if v not in used), key=lambda v: len(left[v]), default=-1
+        )
+        if value < 0 or not len(left[value]):
+            break
+        at = _fewest_new(cells[left[value]], cells[members])
+        members.append(int(left[value][at]))
+        left[value] = np.delete(left[value], at)
+        used.add(value)
+    return np.array(members, dtype=np.int64)
+
+
+def _fewest_new(candidates: np.ndarray, members: np.ndarray) -> int:
+    """The candidate that covers the fewest values anew."""
+    new = [~np.isin(column, had) for column, had in zip(candidates.T, members.T, strict=True)]
+    return int(np.argmin(np.sum(new, axis=0)))
+
+
+def _place_left(
+    group: np.ndarray, groups: int, values: np.ndarray, cells: np.ndarray, alpha: float
+) -> None:
+    """Let rows that are left join the first group that lacks their value and keeps α as printed."""
+    for row in np.flatnonzero(group < 0):
+        for one in range(groups):
+            joined = np.append(np.flatnonzero(group == one), row)
+            had = values[joined[:-1]]
+            if values[row] not in had and printed_presence(values[joined], cells[joined]) <= alpha:
+                group[row] = one
+                break
+
+
+def printed_count(counts: np.ndarray, shares: np.ndarray) -> float:
+    """Σ over groups and attributes of c·l/m.
+
+    Args:
+        counts: how many rows of each group have the sensitive value (one per group).
+        shares: which share of the values that it admits is meant (groups x attributes).
+    """
+    return float((counts[:, None] * shares).sum())
+
+
+def printed_clusters(to: np.ndarray, k: int) -> np.ndarray:
+    """Cut the trees of a forest as printed.
+
+    Args:
+        to: where each vertex points (int64), -1 for nowhere; each tree has at least k vertices.
+        k: what the smallest size of a cluster should be.
+
+    Returns:
+        The cluster of each vertex (int64), 0, 1, …; with fewer than k vertices where the printed
+        cases do not reckon with copies.
+    """
+    cluster = np.full(len(to), -1, dtype=np.int64)
+    waiting, number = list(_trees(to)), 0
+    while waiting:
+        tree = waiting.pop()
+        parts = () if _rows(tree) <= max(2 * k - 1, 3 * k - 5) else _cut(tree, k)
+        if parts:
+            waiting.extend(parts)
+        else:
+            cluster[[vertex for vertex in tree if vertex >= 0]] = number
+            number += 1
+    return cluster
+
+
+def _trees(to: np.ndarray) -> Iterator[PrintedTree]:
+    ends: dict[int, set[int]] = {vertex: set() for vertex in range(len(to))}
+    for vertex, other in enumerate(to.tolist()):
+        if other >= 0:
+            ends[vertex].add(other)
+            ends[other].add(vertex)
+    forest = {vertex: frozenset(others) for vertex, others in ends.items()}
+    seen: set[int] = set()
+    for vertex in forest:
+        if vertex not in seen:
+            found = _reached(forest, vertex, None)
+            seen |= found
+            yield _within(forest, found)
+
+
+def _cut(tree: PrintedTree, k: int) -> tuple[PrintedTree, ...]:
+    """The two parts of a large piece; none where the one would have no row at all."""
+    u = min(tree, key=lambda vertex: (vertex < 0, vertex))  # "any vertex"
+    size = _rows(tree)
+    while True:
+        branches = sorted((_reached(tree, v, u) for v in tree[u]), key=_rows, reverse=True)
+        largest = branches[0]
+        (v,) = tree[u] & largest
+        if size - _rows(largest) >= k - 1:
+            break
+        u = v
+    rest, most = set(tree) - largest, _rows(largest)
+    if most >= k and size - most >= k:
+        return _within(tree, largest), _within(tree, rest)
+    if size - most == k - 1:
+        return _with_copy(tree, largest, v), _within(tree, rest | {v})
+    if most == k - 1:
+        return _within(tree, largest | {u}), _with_copy(tree, rest, u)
+    return _by_branches(tree, u, branches, k)
+
+
+def _by_branches(
+    tree: PrintedTree, u: int, branches: list[set[int]], k: int
+) -> tuple[PrintedTree, ...]:
+    """Branches until there are k - 1 rows, and the others; the vertex where k - 1 are, or first."""
+    one, other = set[int](), set[int]()
+    for branch in branches:
+        if _rows(one) < k - 1:
+            one |= branch
+        else:
+            other |= branch
+    with_vertex, without = (other, one) if _rows(other) == k - 1 else (one, other)
+    if not _rows(without):
+        return ()
+    return _within(tree, with_vertex | {u}), _with_copy(tree, without | {u}, u)
+
+
+def _reached(tree: PrintedTree, start: int, closed: int | None) -> set[int]:
+    """The vertices reached from one without passing another."""
+    found, left = {start}, [start]
+    while left:
+        further = tree[left.pop()] - found - {closed}
+        found |= further
+        left.extend(further)
+    return found
+
+
+def _within(tree: PrintedTree, vertices: set[int]) -> PrintedTree:
+    return {vertex: tree[vertex] & vertices for vertex in vertices}
+
+
+def _with_copy(tree: PrintedTree, vertices: set[int], vertex: int) -> PrintedTree:
+    """The part, with a copy in the place of a vertex."""
+    copy = min(0, *tree) - 1
+    part = _within(tree, vertices)
+    return {
+        copy if one == vertex else one: frozenset(copy if end == vertex else end for end in ends)
+        for one, ends in part.items()
+    }
+
+
+def _rows(vertices: PrintedTree | set[int]) -> int:
+    return sum(vertex >= 0 for vertex in vertices)
+
+
+def printed_costs(
+    tree: Tree, counts: np.ndarray, ranges: np.ndarray, most: int, *, mended: bool = False
+) -> list[float]:
+    """The sum of ranges that the recurrence gives with 0, 1, …, `most` fakes.
+
+    Args:
+        tree: binary, all values as likely, so that siblings with as many leaves weigh the same.
+        counts: how often each node (a leaf) is a value (int64, one per node).
+        ranges: the range of each node.
+        most: the largest number of fakes.
+        mended: with the term that is missing, for comparison.
+    """
+    held = counts.copy()
+    for node in range(len(held) - 1, 0, -1):
+        held[tree.parent[node]] += held[node]
+    family = [np.flatnonzero(tree.parent == node).tolist() for node in range(len(held))]
+
+    @cache
+    def cost(node: int, fakes: int, removed: int) -> float:
+        """The least sum below a node that got fakes, and from which subdomains are removed."""
+        if not family[node]:
+            return 0.0 if removed <= held[node] + fakes else _NEVER
+        return min((split(node, fakes, removed, x) for x in range(fakes + 1)), default=_NEVER)
+
+    def split(node: int, fakes: int, removed: int, x: int) -> float:
+        left, right = family[node]
+        room = int(held[node]) + fakes - removed
+        if room < 0:
+            return _NEVER
+        passed = min(int(held[left]) + x, int(held[right]) + fakes - x, room // 2)
+        below = cost(left, x, int(held[left]) + x - passed)
+        below += cost(right, fakes - x, int(held[right]) + fakes - x - passed)
+        kept = int(held[node]) - 2 * passed - removed + (fakes if mended else 0)
+        return below + kept * int(ranges[node])
+
+    return [cost(0, fakes, 0) for fakes in range(most + 1)]

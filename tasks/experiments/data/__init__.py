@@ -1,1 +1,0 @@
-"""The data of experiments: UCI Adult, and tables generated where the papers' cannot be had."""

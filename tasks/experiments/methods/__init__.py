@@ -1,1 +1,0 @@
-"""Methods as experiments compare them: tried out on a table, and asked the same questions."""

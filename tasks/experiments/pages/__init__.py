@@ -1,1 +1,0 @@
-"""Pages, plots and tables of what experiments measured."""

@@ -1,1 +1,0 @@
-"""What an experiment is, what it measures, what is claimed of it and how that is decided."""

@@ -1,0 +1,221 @@
+"""An experiment: what a paper showed, how it is measured here, its points and its claims."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+COLUMNS = ("experiment", "data", "series", "level", "seed", "measure", "value")
+Size = Literal["full", "quick"]
+
+
+class Point(NamedTuple):
+    """A value that was measured: of which data, under which series, at which level."""
+
+    data: str
+    series: str
+    level: float
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """The values of a series.
+
+    Attributes:
+        levels: ascending.
+        values: float64, seeds x levels, NaN where nothing could be measured.
+    """
+
+    levels: tuple[float, ...]
+    values: np.ndarray
+
+    def at(self, levels: Sequence[float]) -> "Matrix":
+        """The values at some of the levels, or at all where none are named."""
+        kept = [at for at, level in enumerate(self.levels) if not levels or level in levels]
+        return Matrix(tuple(self.levels[at] for at in kept), self.values[:, kept])
+
+
+@dataclass(frozen=True)
+class Results:
+    """The points of each seed, and of each that failed the reason, which leaves no points."""
+
+    points: Mapping[int, Sequence[Point]]
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+    def matrix(self, data: str, measure: str, series: str) -> Matrix:
+        """The values of a series by seed and level."""
+        wanted = (data, measure, series)
+        found = [
+            (row, point.level, point.value)
+            for row, points in enumerate(self.points.values())
+            for point in points
+            if (point.data, point.measure, point.series) == wanted
+        ]
+        levels = tuple(sorted({level for _, level, _ in found}))
+        values = np.full((len(self.points), len(levels)), np.nan)
+        for row, level, value in found:
+            values[row, levels.index(level)] = value
+        return Matrix(levels, values)
+
+    def data(self, measure: str) -> list[str]:
+        """The data of which something was measured, in the order of measuring."""
+        return list(dict.fromkeys(p.data for p in self._all() if p.measure == measure))
+
+    def series(self, data: str, measure: str) -> list[str]:
+        """The series of a measure, in the order of measuring."""
+        named = (p.series for p in self._all() if (p.data, p.measure) == (data, measure))
+        return list(dict.fromkeys(named))
+
+    def csv(self, experiment: str) -> str:
+        """All points, a line for each."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for seed, points in self.points.items():
+            for data, series, level, measure, value in points:
+                shown = f"{value:.9g}"
+                writer.writerow((experiment, data, series, f"{level:g}", seed, measure, shown))
+        return text.getvalue()
+
+    def _all(self) -> list[Point]:
+        return [point for points in self.points.values() for point in points]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The evidence for and against a claim.
+
+    Attributes:
+        agree: the p-value of what was measured, were the claim just not true.
+        disagree: that p-value, were the claim just true.
+        numbers: what was measured, in words.
+    """
+
+    agree: float
+    disagree: float
+    numbers: str
+
+    @property
+    def p(self) -> float:
+        """The p-value of both sides together."""
+        return min(1.0, 2 * min(self.agree, self.disagree))
+
+
+class ClaimTest(Protocol):
+    """A test of what was measured of some data."""
+
+    @property
+    def words(self) -> str:
+        """The test in words."""
+        ...
+
+    def weigh(self, results: Results, data: str) -> Weight:
+        """The evidence in some results."""
+        ...
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that is said of an experiment's outcome.
+
+    Attributes:
+        text: what is claimed.
+        data: the key of the data that it is tested on.
+        test: what decides it.
+        by: who says it: the paper, or this project of the paper.
+    """
+
+    text: str
+    data: str
+    test: ClaimTest
+    by: Literal["paper", "project"] = "paper"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The places that an experiment reads from, and writes its trials into.
+
+    Attributes:
+        adult: the Parquet file of UCI Adult.
+        hierarchies: the folder with a CSV file for each of its columns.
+        scratch: a private directory for the trials of one unit of work.
+    """
+
+    adult: Path
+    hierarchies: Path
+    scratch: Path
+
+
+Measure = Callable[[Any, Inputs, int], Iterable[Point]]
+"""Measures everything once, given parameters, files and a seed."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of a measure by level, with a line for each series, for each of the data.
+
+    Attributes:
+        measure: what is plotted.
+        x: the words of the horizontal axis.
+        y: the words of the vertical one.
+        log: whether that is logarithmic.
+        data: which data are plotted, all where none are named.
+    """
+
+    measure: str
+    x: str
+    y: str
+    log: bool = False
+    data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper.
+
+    Attributes:
+        name: by which it is asked for.
+        paper: the key of its paper.
+        shows: the figure or table of the paper, in words.
+        title: what it is about.
+        setting: how it is done here, in sentences.
+        data: the keys of its data.
+        full: parameters of a whole run.
+        quick: parameters of a run that takes a second.
+        measure: makes the points of one seed.
+        figures: what is plotted.
+        claims: what is decided, by tests that were fixed before anything was run.
+        apart: whether its units of work run alone, because they measure time.
+    """
+
+    name: str
+    paper: str
+    shows: str
+    title: str
+    setting: str
+    data: tuple[str, ...]
+    full: Any
+    quick: Any
+    measure: Measure
+    figures: tuple[Figure, ...]
+    claims: tuple[Claim, ...]
+    apart: bool = field(default=False)
+
+
+def parameters_of(experiment: Experiment, size: Size) -> Any:
+    """The parameters of a run."""
+    return experiment.full if size == "full" else experiment.quick
+
+
+@dataclass(frozen=True)
+class RowsAndLevels:
+    """How many rows are drawn, and what is varied."""
+
+    rows: int
+    levels: tuple[int, ...]
