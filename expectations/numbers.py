@@ -1,4 +1,4 @@
-"""Exact numbers of promises and verdicts, and how JSON holds them."""
+"""Exact numbers of promises and verdicts in JSON, and formats in which a key came later."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -9,6 +9,9 @@ from pydantic import AfterValidator, PlainSerializer
 
 Number = int | Fraction | float | None  # exact; a float is infinity
 LARGEST = 2**53 - 1  # of the integers that every reader of JSON holds exactly
+_PLACES = 40
+SINCE = "x-since-format"
+"""The mark of such a key, in its JSON schema, with the number of the format."""
 
 
 def plain(number: Decimal | Number) -> int | str | None:
@@ -55,7 +58,6 @@ def _bounded(number: Decimal) -> Decimal:
     return number
 
 
-_PLACES = 40
 ExactNumber = Annotated[
     Decimal, AfterValidator(_bounded), PlainSerializer(plain, return_type=int | str)
 ]

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
+from sfumato.expectations.arrow import Value
 from sfumato.expectations.errors import SpecError
-from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, yaml_fault
 from sfumato.flows.spec_parts import StrictPart

@@ -6,8 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.models.promises import Promise
-from sfumato.expectations.models.scope import with_columns
+from sfumato.expectations.models.promises import Promise, with_columns
 from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
 from sfumato.tasks.attacks.declared import AttackBars

@@ -102,7 +102,7 @@ def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequ
     """Have Great Expectations judge bars, where there are any: it takes seconds to import."""
     if not judged:
         return ()
-    from sfumato.expectations.suites.bars import judge_attacks
+    from sfumato.expectations.suites.gate import judge_attacks
 
     return judge_attacks(name, gate_documents(candidate.parent, "attacks"), judged)
 

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.expectations.composition.atoms import Parts
-from sfumato.expectations.composition.pairs import Pairs
-from sfumato.expectations.composition.signatures import Mixtures
-from sfumato.expectations.composition.slots import with_slots
+from sfumato.expectations.composition.atoms import Pairs, Parts
+from sfumato.expectations.composition.slots import Mixtures, with_slots
 from sfumato.expectations.composition.sparse import join_groups, take_groups
 from sfumato.expectations.composition.state import Atoms, Shown, as_counts, with_room, with_version
 from sfumato.expectations.groups.groups import Cover, Groups

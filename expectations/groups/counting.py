@@ -10,8 +10,15 @@ import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains
-from sfumato.expectations.groups.people import HeldValues, People
+from sfumato.expectations.groups.groups import (
+    Cover,
+    Groups,
+    HeldValues,
+    Joint,
+    People,
+    Population,
+    Subdomains,
+)
 from sfumato.expectations.sorting import number, stable_order, starts, tally
 
 _NARROW = 2**31  # a key below it is made of 32 bits, in half the time

@@ -1,17 +1,66 @@
-"""Groups as they are seen: their sizes, the counts of their values, the people they stand for.
+"""Groups as they are seen: their sizes, the counts of their values, and their people.
+
+Promises over people who have several rows are judged on these (see `measures.of_people`).
 
 Groups hold counts, never rows, and every privacy model is computed from them alone. They are made
 by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.people import People
+from sfumato.expectations.sorting import starts
+
+_ALL = np.array([], dtype=np.int64)  # stands for the sizes themselves
+
+
+@dataclass(frozen=True, eq=False)
+class HeldValues:
+    """The values of one attribute that people have in groups, sparse.
+
+    `group`, `person`, `value` and `rows` (int64) are parallel, sorted in this order, each of the
+    first three together once. `like` has counts of the same attribute: how its values are numbered,
+    and what they are.
+    """
+
+    group: np.ndarray
+    person: np.ndarray
+    value: np.ndarray
+    rows: np.ndarray
+    like: Counts
+
+    def counts(self, group: np.ndarray, value: np.ndarray, count: np.ndarray) -> Counts:
+        """Counts of that attribute, with arguments as in `Counts`."""
+        return replace(self.like, group=group, value=value, count=count)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The rows of each person in each group, sparse, and their values of some attributes.
+
+    `group`, `person` and `rows` (int64) are parallel, sorted in this order, each pair once; there
+    are `groups` groups, each with somebody in it.
+    """
+
+    group: np.ndarray
+    person: np.ndarray
+    rows: np.ndarray
+    groups: int
+    held: Mapping[str, HeldValues]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The people of each group (int64, one per group)."""
+        return np.bincount(self.group, minlength=self.groups)
+
+    @property
+    def most_rows(self) -> np.ndarray:
+        """The rows of the person who has the most in each group (int64, one per group)."""
+        return np.maximum.reduceat(self.rows, starts(self.group)) if self.groups else self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +137,6 @@ class Subdomains:
     targets: tuple[Target, ...]
     ordered: bool = False
     ancestors: np.ndarray | None = None
-
-
-_ALL = np.array([], dtype=np.int64)  # stands for the sizes themselves
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,9 @@
-"""Columns as ranks: each distinct value has its place in ascending order as its code."""
+"""Columns as ranks of their values, and groups of a table from its columns alone.
+
+Nulls are one value, NaN is one value, -0.0 is 0, and texts are compared as bytes.
+"""
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -6,7 +11,8 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.arrow import as_array, as_numpy
 from sfumato.expectations.exact import INT64_MAX, is_ordered
-from sfumato.expectations.groups.counting import Coded, numbers_of
+from sfumato.expectations.groups.counting import Coded, count, numbers_of, pack
+from sfumato.expectations.groups.groups import Groups
 
 _NEAR = 4  # numbers that a table has room for, for each that is ranked
 
@@ -98,3 +104,43 @@ def has_order(values: pa.Array) -> bool:
     if not is_ordered(values.type):
         return False
     return not pa.types.is_floating(values.type) or bool(pc.all(pc.is_finite(values)).as_py())
+
+
+def groups_of_rows(by: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]) -> Groups:
+    """The groups of rows with equal values.
+
+    Args:
+        by: at least one column, whose values tell groups apart.
+        sensitive: the attributes whose values are counted in each group.
+    """
+    ranked = [rank(comparable(column)) for column in by.values()]
+    codes, sizes = zip(*(categories(*one) for one in ranked), strict=True)
+    key, bound = pack(codes, sizes)
+    return count(key, bound, _coded(sensitive))
+
+
+def groups_of_counts(
+    group: np.ndarray, rows: np.ndarray, sensitive: Mapping[str, pa.Array]
+) -> Groups:
+    """The groups whose rows were counted, with the values of at most one attribute.
+
+    Args:
+        group: the group of each count (int64, from 0).
+        rows: how many rows each counts (int64).
+        sensitive: the value of the attribute that the rows of each count have.
+    """
+    return count(group, int(group.max(initial=-1)) + 1, _coded(sensitive), rows)
+
+
+def _coded(columns: Mapping[str, pa.Array]) -> dict[str, Coded]:
+    return {name: _sensitive(name, comparable(column)) for name, column in columns.items()}
+
+
+def _sensitive(name: str, column: pa.Array) -> Coded:
+    """Values to be counted; those without an order, as NaN has none, are counted all the same."""
+    values, codes = rank(column)
+    if has_order(values):
+        return sensitive_codes(values, codes, name)
+    numbered, size = categories(values, codes)
+    labels = pa.concat_arrays([pa.nulls(size - len(values), values.type), values])
+    return Coded(numbered, size, None, labels)

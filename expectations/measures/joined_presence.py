@@ -1,5 +1,10 @@
 """The largest presence of any vector when all groups that cover it are joined.
 
+Where some groups admit values of a quasi-identifier that the others do not, none of them covers a
+vector that one of the others covers. Such sets are found in the graph that joins groups with the
+values that they admit, and then in each set anew by the next quasi-identifier. Groups that were
+made by cutting a table by values end up alone, whatever the order of the cuts.
+
 Source: see `expectations.groups.covering`. Groups that cover no vector in common are told apart
 first. Among the others branch and bound goes over the quasi-identifiers, in floats rounded
 outwards; what they leave open is decided in fractions, and a search that grows too large is given
@@ -14,9 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.covering import Covering, Presence, single
-from sfumato.expectations.measures.clusters import clusters
+from sfumato.expectations.groups.groups import Cover
 
+_ROUNDS = 1_000  # through all quasi-identifiers
 _TINY = Fraction(1, 2**900)  # below it floats lose digits
 _UNIT = 2.0**-52
 _NODES = 500_000  # of the search tree, before it is given up
@@ -24,6 +31,39 @@ _RECORDS = 1_000_000  # vectors that rounding cannot tell from the best
 _TIES = 20_000  # different sums that rounding cannot tell from the largest
 _CELLS = 1_000_000  # of a dense matrix
 _CHOICES = 512  # values of a quasi-identifier that are compared pairwise
+
+
+def clusters(shown: Covering) -> np.ndarray:
+    """Number the groups: those with different numbers cover no vector in common.
+
+    Those with one number may or may not: nothing is claimed of them.
+
+    Returns:
+        int64, one per group.
+    """
+    found = np.zeros(len(shown.sizes), dtype=np.int64)
+    for _ in range(_ROUNDS):
+        before = found.max()
+        for cover in shown.covers:
+            found = _parted(found, cover)
+        if found.max() == before:
+            break
+    return found
+
+
+def _parted(cluster: np.ndarray, cover: Cover) -> np.ndarray:
+    """Renumber the groups from 0, those of a set apart that share no value, not even by others."""
+    from scipy.sparse import coo_array  # imported where it is needed
+    from scipy.sparse.csgraph import connected_components
+
+    unsure = np.bincount(cluster)[cluster] > 1
+    kept = unsure[cover.group]
+    group, value = cover.group[kept], cover.value[kept]
+    node, nodes = dense(cluster[group] * cover.values + value)
+    size = len(cluster) + nodes
+    edges = np.ones(len(group), dtype=bool), (group, len(cluster) + node)
+    _, number = connected_components(coo_array(edges, shape=(size, size)), directed=False)
+    return dense(number[: len(cluster)].astype(np.int64))[0]
 
 
 def joint_presence(shown: Covering) -> Presence | None:

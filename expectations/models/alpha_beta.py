@@ -15,10 +15,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.covering import Covering, Presence, covering, single
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
-from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain

@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import above, below
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
-from sfumato.expectations.measures.ratios import above, below
 from sfumato.expectations.models.model import (
     PrivacyModel,
     ReferencePlace,

@@ -21,9 +21,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.declared_distances import declared_shares
-from sfumato.expectations.measures.ratios import above, largest
+from sfumato.expectations.measures.emd import declared_shares
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 

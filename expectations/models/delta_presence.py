@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import above, below, largest, smallest
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.ratios import above, below, largest, smallest
 from sfumato.expectations.models.model import (
     PrivacyModel,
     ReferencePlace,

@@ -12,9 +12,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.groups import Groups, People
 from sfumato.expectations.groups.of_people import least_range
-from sfumato.expectations.groups.people import People
 from sfumato.expectations.models.model import (
     PrivacyModel,
     PromisedColumn,

@@ -1,28 +1,28 @@
-"""Every privacy model by the name that a spec gives as `model`; a family by its `variant`, too."""
+"""Every privacy model by the name that a spec gives as `model`, and the columns it is about."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
-from sfumato.expectations.entries import Entries
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.registered import Registered, classes
+from sfumato.expectations.registered import Entries, Registered, classes
 
 L_DIVERSITY: Mapping[str, type[PrivacyModel]] = Entries(
-    "sfumato.expectations.models.l_diversity",
+    "sfumato.expectations.models",
     {
-        "distinct": "distinct:DistinctLDiversity",
-        "entropy": "entropy:EntropyLDiversity",
-        "recursive": "recursive:RecursiveLDiversity",
+        "distinct": "l_diversity:DistinctLDiversity",
+        "entropy": "l_diversity:EntropyLDiversity",
+        "recursive": "l_diversity:RecursiveLDiversity",
     },
 )
 LDiversity = Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)]
 PROMISES: Mapping[str, Any] = Entries(
     "sfumato.expectations.models",
     {
-        "k-anonymity": "k_anonymity.k_anonymity:KAnonymity",
-        "k-map": "k_anonymity.k_map:KMap",
+        "k-anonymity": "k_anonymity:KAnonymity",
+        "k-map": "k_anonymity:KMap",
         "l-diversity": "promises:LDiversity",
         "t-closeness": "t_closeness:TCloseness",
         "delta-disclosure": "delta_disclosure:DeltaDisclosure",
@@ -42,3 +42,25 @@ PROMISE: TypeAdapter[PrivacyModel] = TypeAdapter(Promise)
 def models() -> tuple[type[PrivacyModel], ...]:
     """The class of every registered model and variant."""
     return classes(PROMISES)
+
+
+def with_columns(
+    promise: PrivacyModel,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    weights: Sequence[str] = (),
+) -> PrivacyModel:
+    """A promise that says which columns it is about.
+
+    Args:
+        promise: what it names stays.
+        quasi_identifiers: all of them, where it names none.
+        sensitive: the sensitive columns, the only one where it names none.
+        weights: the columns of weights, the only one where it is about weights and names none.
+    """
+    about = weights if promise.weighs else sensitive
+    return replace(
+        promise,
+        quasi_identifiers=promise.quasi_identifiers or tuple(quasi_identifiers),
+        sensitive=promise.sensitive or (about[0] if len(about) == 1 else None),
+    )

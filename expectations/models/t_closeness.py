@@ -16,20 +16,18 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, Subdomains
-from sfumato.expectations.measures.declared_distances import (
+from sfumato.expectations.measures.emd import (
+    Distances,
     declared_equal_distance,
     declared_hierarchical_distance,
     declared_ordered_distance,
-)
-from sfumato.expectations.measures.emd import (
-    Distances,
     equal_distance,
     hierarchical_distance,
     ordered_distance,
 )
-from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
     PrivacyModel,
     PromisedColumn,

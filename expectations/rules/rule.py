@@ -1,9 +1,13 @@
-"""What all rules of tables have in common."""
+"""What all rules of tables have in common, and columns that single people out by themselves."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+_ENOUGH = 1000  # values that decide of most columns
 
 
 class Ruling(NamedTuple):
@@ -47,3 +51,80 @@ class CountingRule(ABC):
     def holds(self, table: pa.Table) -> bool:
         """True where the table keeps the rule."""
         return self.judge(table).holds
+
+
+@dataclass(frozen=True)
+class ForbiddenColumns(CountingRule):
+    """No identifier and no dropped column is published, however its name is capitalized."""
+
+    type: ClassVar[str] = "expect_no_forbidden_columns"
+    columns: tuple[str, ...]
+
+    def parameters(self) -> dict[str, Any]:
+        """The forbidden names; they belong to the source and are not for publication."""
+        return {"columns": sorted(self.columns)}
+
+    def observed(self, table: pa.Table) -> int:
+        """The number of columns with a forbidden name."""
+        forbidden = {name.casefold() for name in self.columns}
+        return sum(name.casefold() in forbidden for name in table.column_names)
+
+
+@dataclass(frozen=True)
+class NoRowNumber(CountingRule):
+    """No column numbers the rows: a number that each person has alone is an identifier.
+
+    A column numbers the rows where its values are whole numbers (as text, too), n different ones
+    for n rows, without a gap, in whatever order: published rows are sorted by their values, so
+    the order of the file says nothing. Tables of up to `more_than` rows pass, because a few
+    values may well be consecutive by chance; n sensitive values of real people, all different and
+    none left out, are not. Quantities with gaps or repetitions pass. `besides` names columns that
+    number something else by design, such as groups or the bounds of subdomains.
+    """
+
+    type: ClassVar[str] = "expect_no_row_number"
+    besides: tuple[str, ...] = ("group_id",)
+    more_than: int = 20
+
+    def parameters(self) -> dict[str, Any]:
+        """The columns that are left out, and the number of rows up to which all tables pass."""
+        return {"besides": list(self.besides), "more_than": self.more_than}
+
+    def observed(self, table: pa.Table) -> int:
+        """The number of columns that number the rows."""
+        if table.num_rows <= self.more_than:
+            return 0
+        return sum(
+            _enumerates(values)
+            for name, values in zip(table.column_names, table.columns, strict=True)
+            if name not in self.besides
+        )
+
+
+def _enumerates(values: pa.ChunkedArray) -> bool:
+    """True where n values are n whole numbers without a gap."""
+    first = values.slice(0, _ENOUGH)  # tells most columns without reading the others
+    if pc.count_distinct(first, mode="all").as_py() < len(first):
+        return False
+    integers = _integers(values)
+    if integers is None:
+        return False
+    ends = pc.min_max(integers)
+    span = int(ends["max"].as_py()) - int(ends["min"].as_py()) + 1
+    return span == len(integers) and int(pc.count_distinct(integers).as_py()) == span
+
+
+def _integers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The values as whole numbers, None where one is missing or is not a whole number."""
+    if values.null_count or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+        return None
+    if pa.types.is_integer(values.type):
+        return values
+    return None if _whole(values.slice(0, _ENOUGH)) is None else _whole(values)
+
+
+def _whole(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    try:
+        return pc.cast(values, pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None

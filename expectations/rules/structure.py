@@ -12,8 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
-from sfumato.expectations.rules.rule import CountingRule, Rule, Ruling
+from sfumato.expectations.rules.rule import (
+    CountingRule,
+    ForbiddenColumns,
+    NoRowNumber,
+    Rule,
+    Ruling,
+)
 
 
 @dataclass(frozen=True)

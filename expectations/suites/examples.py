@@ -12,7 +12,7 @@ from typing import Any, Final, get_type_hints
 import pyarrow as pa
 from pydantic.fields import FieldInfo
 
-from sfumato.expectations.groups.tables import groups_of_rows
+from sfumato.expectations.groups.ranks import groups_of_rows
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.verdicts import observation

@@ -1,4 +1,4 @@
-"""The gate that lets nothing unjudged pass: releases and sources, judged by Great Expectations.
+"""The gate that lets nothing unjudged pass: releases, sources, versions and bars on attacks.
 
 What holds is decided by the models and rules; whatever was not evaluated is refused.
 """
@@ -10,22 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.expectations.composition.gate import Passed
+from sfumato.expectations.composition.gate import Passed, words
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.suites.composition import expectation_of_atoms
-from sfumato.expectations.suites.engine import discreet, get_expectation_impl, gx
-from sfumato.expectations.suites.frames import to_frame
-from sfumato.expectations.suites.owned import frame_of_values, rules_by_table, tables_of_rows
+from sfumato.expectations.suites.engine import Described, discreet, get_expectation_impl, gx
+from sfumato.expectations.suites.groups import GroupsOfTable, to_frame
 from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.suites.records import add_checkpoint, close_to_others, open_context
-from sfumato.expectations.suites.rules import frame_with
+from sfumato.expectations.suites.rules import (
+    frame_of_values,
+    frame_with,
+    rules_by_table,
+    tables_of_rows,
+)
 from sfumato.expectations.verdicts import (
     GROUPS,
     Evaluated,
@@ -43,6 +47,47 @@ _STRICT = {
     "partial_unexpected_count": 0,
     "exclude_unexpected_values": True,
 }
+
+
+def expectation_of_atoms(passed: Passed, promises: Sequence[PrivacyModel]) -> Expectation:
+    """The expectation that what is told of people keeps what is promised of their values."""
+    asked = [promise.parameters() for promise in _over_versions(promises)]
+    return Expectation("expect_atoms_to_keep", {"promises": asked, "route": passed.route})
+
+
+def _over_versions(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    asked = (promise.over_versions for promise in promises)
+    return [promise for promise in asked if promise is not None]
+
+
+class ExpectAtomsToKeep(Described):
+    """What all versions together tell of the people shown here keeps each of these promises."""
+
+    metric_dependencies: ClassVar = (GroupsOfTable.metric_name,)
+    success_keys: ClassVar = ("promises", "route")
+    promises: list[dict[str, Any]]
+    route: str
+
+    def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        with discreet(GROUPS):
+            groups = metrics[GroupsOfTable.metric_name]
+            kwargs = self.configuration.kwargs
+            asked = [PROMISE.validate_python(promise) for promise in kwargs["promises"]]
+            verdicts = [promise.check(groups) for promise in asked]
+            likely = [promise for promise in asked if not promise.by_candidates]
+            told = kwargs["route"] in ("A", "S") or not likely
+            failing = max((verdict.failing for verdict in verdicts), default=0)
+            seen = {"groups": len(groups), "failing": failing}
+            kept = told and all(verdict.holds for verdict in verdicts)
+            return {"success": kept, "result": {"observed_value": seen}}
+
+    @classmethod
+    def sentence(cls, asked: Mapping[str, Any]) -> str:
+        """The promises, in words."""
+        promises = [words(PROMISE.validate_python(promise)) for promise in asked["promises"]]
+        return f"All versions together keep {', '.join(promises)}"
+
+
 logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors may quote values
 
 
@@ -236,3 +281,51 @@ def _outcome(one: Any) -> Evaluated:
         passed=one.success,
         observed=seen if isinstance(seen, int | dict) else None,
     )
+
+
+class LimitedShare(Protocol):
+    """A share that may be no larger than another; None where it is not known."""
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        ...
+
+    @property
+    def most(self) -> float:
+        """The largest that it may be."""
+        ...
+
+    @property
+    def observed(self) -> float | None:
+        """What it is."""
+        ...
+
+
+def judge_attacks(
+    line: str, documents: Path, limits: Sequence[LimitedShare]
+) -> tuple[Finding, ...]:
+    """Judge how well attackers do against `line`; the suite is `<line>.attacks`.
+
+    Args:
+        line: name of the release line.
+        documents: a private directory for Great Expectations' own results and Data Docs.
+        limits: what is observed of each bar, and what it allows.
+
+    Raises:
+        PromiseError: where something was not evaluated. Failed expectations are findings, too.
+    """
+    if not limits:
+        return ()
+    columns = {one.words: pd.Series([one.observed], dtype="float64") for one in limits}
+    wanted = [
+        expectation
+        for one in limits
+        for expectation in (
+            Expectation("expect_column_values_to_not_be_null", {"column": one.words}),
+            Expectation(
+                "expect_column_values_to_be_between", {"column": one.words, "max_value": one.most}
+            ),
+        )
+    ]
+    return judge_frame(f"{line}.attacks", "attacks", pd.DataFrame(columns), wanted, documents)

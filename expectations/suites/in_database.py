@@ -1,7 +1,7 @@
 """Groups counted by a database: its `GROUP BY`, of which counts alone come back.
 
 Values of the columns that tell groups apart stay in the database: groups come back numbered. Two
-values are one group where they are one value to `expectations.groups.tables`, too: each dialect
+values are one group where they are one value to `expectations.groups.ranks`, too: each dialect
 that is known here says how its texts are compared as bytes.
 """
 
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.groups.tables import groups_of_counts
+from sfumato.expectations.groups.ranks import groups_of_counts
 
 Expression = sa.ColumnElement[Any]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from sfumato.expectations.arrow import ORDERED, as_number
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.expectations.texts import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.continued.parameters import ContinuedVersions

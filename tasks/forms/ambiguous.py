@@ -7,7 +7,7 @@ group_id joins them: a group of many values covers more combinations than it has
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
 
-What is found is that of `expectations.measures.occurrences`, to the last bit: sums are added up in
+What is found is that of `expectations.measures.readings`, to the last bit: sums are added up in
 the same order. Arrays of a million entries do not stay near the processor, one group's do.
 """
 
@@ -23,7 +23,7 @@ from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.measures.occurrences import ROUNDS, occurrences
+from sfumato.expectations.measures.readings import ROUNDS, occurrences
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.expectations.sorting import distinct, stable_order, starts

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.arrow import as_integers
-from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.registered import Entries
 from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.lineage import LINEAGE, SCHEMA, lineage_of

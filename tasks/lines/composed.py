@@ -14,8 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.composition.gate import Passed, gate
-from sfumato.expectations.composition.refusals import Refused, number
-from sfumato.expectations.composition.state import Atoms, Shown, with_former_holders
+from sfumato.expectations.composition.state import (
+    Atoms,
+    Refused,
+    Shown,
+    number,
+    with_former_holders,
+)
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups

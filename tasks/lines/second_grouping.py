@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.expectations.composition.gate import Passed, gate
-from sfumato.expectations.composition.refusals import Refused
 from sfumato.expectations.composition.sparse import take_groups
+from sfumato.expectations.composition.state import Refused
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.lines.shown import by_values, in_common

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from sfumato.expectations.entries import Entries
-from sfumato.expectations.registered import Registered
+from sfumato.expectations.registered import Entries, Registered
 from sfumato.tasks.partitions.declared import PartitionParameters
 
 PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = Entries(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.partitions.partition import Partition, Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = Entries(

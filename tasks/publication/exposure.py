@@ -7,7 +7,7 @@ small. `expectations.measures.readings` sums up over bits what needs no weights 
 `expectations.models.alpha_beta` promises for every vector of quasi-identifiers there could be; this
 is about those that the table has, and so it stays private. Readings: see
 `expectations.measures.readings`, and `weighted`, of an attacker who fits how frequent values are
-(`expectations.measures.occurrences`): the expected number of records of a vector, Σ |G_j| Π
+(`expectations.measures.readings`): the expected number of records of a vector, Σ |G_j| Π
 E[n_ij(v_i)] / |G_j| over the groups that cover it, which no α bounds. The source is Wang, Ambiguity
 (see `expectations.groups.covering`); `weighted` is this project's own.
 """

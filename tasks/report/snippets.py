@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.forms.vacancies import VACANT

@@ -46,7 +46,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.expectations.formats import SINCE
+from sfumato.expectations.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
 NEWEST = 10

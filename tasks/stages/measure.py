@@ -23,7 +23,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.models.scope import with_columns
+from sfumato.expectations.models.promises import with_columns
 from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
 from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.sorting import distinct

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.models.l_diversity.distinct import DistinctLDiversity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
 from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small_range
 from sfumato.tasks.attacks.learning import definetti, fitting

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.expectations.suites.bars import judge_attacks
+from sfumato.expectations.suites.gate import judge_attacks
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import JUDGED, AttackBars

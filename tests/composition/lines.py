@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed, gate
-from sfumato.expectations.composition.refusals import Refused
-from sfumato.expectations.composition.state import Atoms, Shown
+from sfumato.expectations.composition.state import Atoms, Refused, Shown
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.models.model import PrivacyModel
 from tests.composition.oracle import Group, Line, read

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.gate import Passed, gate
-from sfumato.expectations.composition.refusals import Refused
-from sfumato.expectations.composition.state import renumber
+from sfumato.expectations.composition.state import Refused, renumber
 from sfumato.expectations.groups.counting import Coded, count, cover
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.models.alpha_beta import AlphaBeta

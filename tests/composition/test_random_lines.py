@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.state import Refused
 from tests.composition.lines import LETTERS, atoms_of, judge
 from tests.composition.oracle import candidates, keeps_distinct, posterior, read, worlds
 from tests.composition.random_lines import disturbed, holding, mixing, side_by_side

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 
 from sfumato.expectations.groups.covering import single
-from sfumato.expectations.measures import clusters as module
 from sfumato.expectations.measures import joined_presence
-from sfumato.expectations.measures.clusters import clusters
-from sfumato.expectations.measures.joined_presence import joint_presence
+from sfumato.expectations.measures import joined_presence as module
+from sfumato.expectations.measures.joined_presence import clusters, joint_presence
 from tests.expectations.test_covering import (
     enumerated,
     random_releases,

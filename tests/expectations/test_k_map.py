@@ -13,8 +13,7 @@ from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.k_anonymity import KAnonymity, KMap
-from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.models.scope import with_columns
+from sfumato.expectations.models.promises import PROMISE, with_columns
 
 WEIGHTS = st.one_of(
     st.integers(1, 9).map(Decimal),

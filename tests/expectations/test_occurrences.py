@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Cover
-from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.measures.readings import occurrences
 
 
 def cover_of(boxes, values):

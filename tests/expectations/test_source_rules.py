@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.arrow import as_text
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.source import AcceptedValues, ValuesInRange, source_rules
 from sfumato.expectations.suites.gate import judge_source
-from sfumato.expectations.texts import as_text
 
 TYPES = {
     "integer": (pa.int64(), st.integers(-5, 5)),

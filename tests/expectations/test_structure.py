@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
+from sfumato.expectations.rules.rule import ForbiddenColumns, NoRowNumber
 from sfumato.expectations.rules.structure import (
     CanonicalOrder,
     ColumnTypes,

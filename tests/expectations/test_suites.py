@@ -19,7 +19,7 @@ from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import Verdict
-from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
+from sfumato.expectations.rules.rule import ForbiddenColumns, NoRowNumber
 from sfumato.expectations.rules.structure import (
     CanonicalOrder,
     ColumnTypes,

@@ -33,7 +33,7 @@ from sfumato.expectations.gallery import (
 )
 from sfumato.expectations.models.promises import PROMISE, models
 from sfumato.expectations.suites import examples
-from sfumato.expectations.suites.frames import to_frame
+from sfumato.expectations.suites.groups import to_frame
 from sfumato.expectations.suites.in_database import count_groups
 from sfumato.expectations.suites.promises import assertable
 from sfumato.expectations.verdicts import observation

@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.groups.counting import cover
-from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.measures.readings import occurrences
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition

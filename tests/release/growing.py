@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.state import Refused
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel

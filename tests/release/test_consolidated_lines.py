@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.state import Refused
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.members import count_strays, members_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople

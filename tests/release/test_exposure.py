@@ -14,8 +14,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.measures.occurrences import occurrences
-from sfumato.expectations.measures.readings import presence_of
+from sfumato.expectations.measures.readings import occurrences, presence_of
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication import exposure as module
 from sfumato.tasks.publication import exposure as room

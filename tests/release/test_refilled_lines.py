@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.state import Refused
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.members import members_of
 from sfumato.tasks.private.people.slots import LIVE, VACANT, FormerHolders, are_even

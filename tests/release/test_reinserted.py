@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.state import Refused
 from sfumato.tasks.continued import reinsert
 from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.partitions.partition import Partition

@@ -19,8 +19,7 @@ from scipy.special import gammaln
 
 from sfumato.expectations.groups.counting import count_people
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.groups.people import HeldValues, People
+from sfumato.expectations.groups.groups import Groups, HeldValues, People
 from sfumato.expectations.sorting import distinct, starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group

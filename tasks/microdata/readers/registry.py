@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.microdata.readers.reader import Reader
 
 READERS: Mapping[str, Reader] = Entries(

@@ -2,7 +2,7 @@
 
 In a group of g rows, c of which have the sensitive value, the estimate is c times the product over
 the ranges of the expected share of rows with a value in the range: see
-`expectations.measures.occurrences`, which this repeats for groups that are not published yet.
+`expectations.measures.readings`, which this repeats for groups that are not published yet.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.measures.occurrences import ROUNDS
+from sfumato.expectations.measures.readings import ROUNDS
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
 from sfumato.tasks.partitions.disjoint_cover.table import TALLY, Table, tally

@@ -7,7 +7,7 @@ for sets of vectors a number for each different one beside it.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.engines.engine import Engine

@@ -1,7 +1,7 @@
 """The help table of a quasi-identifier that stands by itself: its values in each group, how often.
 
 Nobody sees how often a value occurs in a group, but it can be estimated from how often groups admit
-it (see `expectations.measures.occurrences`). Published beside the data, so that a database can
+it (see `expectations.measures.readings`). Published beside the data, so that a database can
 estimate.
 """
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.terms.terms import Terms
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from sfumato.expectations.entries import Entries
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.query.intervals.way import LikelyAnswers
 
 LIKELY: Mapping[str, Callable[..., LikelyAnswers]] = Entries(

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sfumato.expectations.entries import Entries
 from sfumato.expectations.errors import QueryError
+from sfumato.expectations.registered import Entries
 from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn

@@ -11,7 +11,7 @@ The estimate is of these.
 
 The estimate multiplies shares: of a quasi-identifier l/m (Wang's estimator), or what is expected of
 the meant values under one distribution for all groups (`weighted`, see
-`expectations.measures.occurrences`).
+`expectations.measures.readings`).
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss; the bounds and the weights are this project's own.
