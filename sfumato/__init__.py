@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from sfumato.flows.api.opening import open
     from sfumato.flows.api.owner import compare, measure, plan, release
     from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
-    from sfumato.flows.api.published import VerifiedRelease
-    from sfumato.flows.api.tables import SchemaColumn
+    from sfumato.flows.api.published import SchemaColumn, VerifiedRelease
     from sfumato.tasks.query.question.rest import Rest
 
     __version__: str
@@ -73,8 +72,7 @@ _HOMES = {
     "sfumato.flows.api.opening": ("open",),
     "sfumato.flows.api.owner": ("compare", "measure", "plan", "release"),
     "sfumato.flows.api.private_result": ("PrivateResult", "ReleasedVersion"),
-    "sfumato.flows.api.published": ("VerifiedRelease",),
-    "sfumato.flows.api.tables": ("SchemaColumn",),
+    "sfumato.flows.api.published": ("SchemaColumn", "VerifiedRelease"),
     "sfumato.tasks.query.question.rest": ("Rest",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -124,7 +124,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
     def __repr__(self) -> str:
         from sfumato.flows.cli.answers import cell
-        from sfumato.flows.cli.terminal import one_line
+        from sfumato.flows.cli.show import one_line
 
         rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_SHOWN]]
         cells = [[one_line(name) for name in self.columns], *rows]

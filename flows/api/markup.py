@@ -13,7 +13,7 @@ _NOT_SO_SURE, _SURE, _MIDDLE = "#b8cbe0", "#3b6ea5", "#14283c"
 
 def harmless(text: str) -> str:
     """A text as HTML shows it: no part of it is markup, and no character reorders the line."""
-    from sfumato.flows.cli.terminal import one_line
+    from sfumato.flows.cli.show import one_line
 
     return escape(one_line(text))
 

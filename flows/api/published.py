@@ -1,7 +1,8 @@
-"""A release that was opened: verified files, and questions to them."""
+"""A release that was opened: verified files, its tables, and questions to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -10,16 +11,61 @@ from weakref import finalize
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.frames import arrow_table
 from sfumato.flows.api.markup import table_html
-from sfumato.flows.api.tables import PublishedTables, SchemaColumn
 from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.verification.record import Standing, files_as_they_stand, require_unchanged
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from sfumato.tasks.query.sql.marginal_counts import Estimator
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
+
+
+@dataclass(frozen=True)
+class SchemaColumn:
+    """A column that a release tells of.
+
+    Attributes:
+        name: as queries call it.
+        role: quasi-identifier, insensitive, sensitive or weight.
+        type: integer, decimal, float, date, timestamp, string or boolean.
+        nulls: whether a missing value is a category.
+        description: of its values, as its owner says.
+        labels: what its codes mean, by code.
+    """
+
+    name: str
+    role: str
+    type: str
+    nulls: bool
+    description: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class PublishedTables(Mapping[str, "pa.Table"]):
+    """The published tables by their names, each read when it is asked for."""
+
+    def __init__(self, release: "Release") -> None:
+        """Take a release whose files were verified."""
+        from sfumato.tasks.query.ask import files_of_tables
+
+        self._files = files_of_tables(release, ())
+
+    def __getitem__(self, name: str) -> "pa.Table":
+        from sfumato.tasks.query.engines.engine import read_table
+
+        return read_table(self._files[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __repr__(self) -> str:
+        return f"<published tables: {', '.join(self._files)}>"
 
 
 class VerifiedRelease:

@@ -2,19 +2,24 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from os import environ
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.choice.alternatives import alternatives_of
-from sfumato.flows.choice.recommended import write_recommended
+from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.spec import read_spec
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
@@ -22,6 +27,7 @@ from sfumato.tasks.choose.comparison import KeptComparison, compare
 from sfumato.tasks.choose.draft import line_apart
 from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.references import refer
@@ -32,12 +38,61 @@ from sfumato.tasks.report.steward.comparison import (
     names_by_reason,
     write_comparison_page,
 )
+from sfumato.tasks.schema.files import read_bytes, read_text
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.verify import require_population
 
+_ENDING = ".recommended"
 KEPT_HOURS = 24 * 7
 _COMPARED = b"a comparison"
+
+
+def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrides) -> Path:
+    """Write a spec with other keys in place of some, comments and all; a key that is None goes.
+
+    Nothing is written over: another file of its name leaves it a number.
+
+    Returns:
+        Where it was written: beside the spec, whose paths it has.
+    """
+    text = read_text(path)
+    for key, value in instead.items():
+        text = _replaced(text, key, value)
+    wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
+    if not _says(text, wanted):  # it was written in a way that is not known here
+        text = yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+    stem = path.name.removesuffix(path.suffix) + _ENDING
+    names = chain([f"{stem}.yaml"], (f"{stem}-{number}.yaml" for number in count(2)))
+    place = next(found for name in names if _is_free(found := path.with_name(name), text))
+    write_atomically(place, text.encode(), mode=0o644)
+    read_spec(place, overrides)
+    return place
+
+
+def _is_free(place: Path, text: str) -> bool:
+    """True where there is nothing, or the same text already."""
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        return False
+    return not place.exists() or read_bytes(place) == text.encode()
+
+
+def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return bool(parse_yaml(text) == wanted)
+    except yaml.YAMLError:
+        return False
+
+
+def _replaced(text: str, key: str, value: Any) -> str:
+    """The text with another value of a key at its top."""
+    dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
+    line = "" if value is None else f"{key}: {dumped.strip()}\n"
+    block = re.compile(
+        rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE
+    )
+    found, times = block.subn(lambda _: line, text, count=1)
+    return found if times else f"{text.rstrip()}\n{line}"
 
 
 @dataclass(frozen=True)

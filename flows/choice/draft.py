@@ -1,6 +1,10 @@
-"""A draft of the next version: all of a release but its publication, for the steward's eyes.
+"""A draft of the next version, whole or in parts: all of a release but its publication.
 
 Nothing of a draft is ever published: a release draws anew. The line does not remember it.
+
+A version is rehearsed in a private directory that goes when it ends. Everything is made as for a
+release; what it would tell together with other lines is not judged, and the line does not remember
+it.
 """
 
 import shutil
@@ -13,24 +17,30 @@ from typing import Any
 
 from sfumato.expectations import verdicts
 from sfumato.expectations.errors import InputError
-from sfumato.flows.choice.draft_in_parts import draft_parts
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run, with_references
+from sfumato.flows.source import divide_source
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composition import require_combinable
+from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
 from sfumato.tasks.lines.standing import standing_version
 from sfumato.tasks.microdata.source import require
 from sfumato.tasks.microdata.table import load, operating_system
+from sfumato.tasks.parts.anonymize import write_candidates
+from sfumato.tasks.parts.draft import draft_content_of_parts
+from sfumato.tasks.parts.original import original_of_candidate
+from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.failure import sanitised, stage
-from sfumato.tasks.private.scratch import draft_directory
+from sfumato.tasks.private.scratch import draft_directory, run_directory
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.parts import SeenParts
 from sfumato.tasks.report.steward.draft import write_draft_page
-from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
+from sfumato.tasks.stages.anonymize import RELEASE, declaration, write_candidate
 from sfumato.tasks.stages.deidentify import (
     choose_terms,
     identity,
@@ -45,18 +55,97 @@ from sfumato.tasks.stages.ingest import (
     write_ingested,
     write_source,
 )
-from sfumato.tasks.stages.stage import gate_documents
+from sfumato.tasks.stages.stage import gate_documents, read_note
 from sfumato.tasks.stages.validate import (
     assess_candidate,
     seal_candidate,
     sealed_candidate,
 )
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
-from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.assessment import Assessment, Judge
 from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.workers.workers import InTurn
 
 KEPT_HOURS = 24
 """For how long a draft stays, unless the spec retains a run's stages for longer."""
+_OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
+
+
+def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, dict[str, Any]]:
+    """The page of a draft in parts, and what it would be, in counts and widths.
+
+    Args:
+        resolved: the run of a spec that asks for parts, whose line is apart.
+        place: the draft's private directory.
+        run: where stages are written.
+
+    Raises:
+        InputError: where the source is not as declared.
+        PromiseError: where a release would be refused.
+        Fault: where a truth lies outside its bounds.
+    """
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
+    with stage("ingest"):
+        divided = divide_source(resolved, run, keep_rows=True)
+    with stage("verify"):
+        stands = standing_version(line, identity(divided), rule_of(terms.versions))
+        compared = ComparedPeople()
+        if stands is None:
+            compared = require_other_people(line, identity(divided), rule_of(terms.versions))
+    with stage("anonymize"):
+        candidate = write_candidates(
+            divided, terms, run, operating_system, InTurn(), resolved.continuing, keep_rows=True
+        )
+    with stage("validate"):
+        seen = _judged(candidate, divided, resolved)
+        if stands is None:
+            require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
+    report = private_directory(place / "report")
+    with stage("evaluate"):
+        original = original_of_candidate(divided, candidate)
+        measured = evaluate_candidate(
+            candidate, original, spec.evaluate, report, operating_system, lambda _, __: None
+        )
+    release = open_release(candidate / RELEASE)
+    content = draft_content_of_parts(
+        divided,
+        release.directory,
+        release.declared,
+        seen,
+        measured,
+        spec.attacks.below(resolved.base),
+        refuses=spec.evaluate.refuses,
+    )
+    shutil.copytree(candidate / RELEASE, place / RELEASE)
+    page = write_draft_page(report, open_release(place / RELEASE), content)
+    told = content.document()
+    told["warnings"] = [*said_of_texts(divided), *compared.notices, *told["warnings"]]
+    return page, {"stands": stands, **told}
+
+
+def _judged(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
+    """What is seen of all parts, each judged as in a release, and all of them together."""
+    line, terms = resolved.line, resolved.terms
+    judging = partial(_judge_in, line.name)
+    together = partial(judging(candidate), {}, {})
+    return seal_candidates(
+        candidate,
+        divided,
+        terms,
+        resolved.withheld,
+        judging,
+        together,
+        InTurn(),
+        line.said,
+        line.bars,
+        line.private,
+    )
+
+
+def _judge_in(line: str, place: Path) -> Judge:
+    from sfumato.expectations.suites.gate import judge  # imports Great Expectations: seconds
+
+    return partial(judge, line, documents=gate_documents(place))
 
 
 @dataclass(frozen=True)
@@ -174,3 +263,45 @@ def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
     assessment = assess_candidate(candidate, resolved.withheld, judging, resolved.references)
     seal_candidate(candidate, assessment)
     return assessment
+
+
+@passphrases(environ)
+def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
+    """What the next version of a line would be, in counts.
+
+    Returns:
+        `rows` as a release declares them, and of a composed line which groups would go on, come
+        and be retired; `stands`, a version's number, where this source and spec have one.
+
+    Raises:
+        SpecError: where the spec is wrong.
+        InputError: where the source cannot be read.
+        PromiseError: where a promise cannot be kept, groups cannot go on, or what the line or
+            others published forbids it.
+    """
+    resolved = with_references(require_in_memory(resolve_run(path, overrides)))
+    spec, line = resolved.spec, resolved.line.private
+    with (
+        run_directory(line) as run,
+        sanitised("rehearse"),
+        source_secrets(spec.source, environ),
+    ):
+        whole = write_source(spec.source, spec.columns, resolved.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+        kept = write_deidentified(
+            ingested, resolved.terms, resolved.identifiers, line, run, spec.remember
+        )
+        terms = choose_terms(
+            kept, resolved.terms, spec.choosing, line, operating_system, keep=False
+        )
+        known = identity(kept)
+        stands = standing_version(resolved.line, known, rule_of(resolved.terms.versions))
+        if stands is not None:
+            return {"stands": stands}
+        require_other_people(resolved.line, known, rule_of(resolved.terms.versions))
+        candidate = write_candidate(
+            kept, terms, run, operating_system, resolved.continuing, resolved.line
+        )
+        facts = read_note(candidate, "facts")
+        rows = declaration(candidate).rows.model_dump(mode="json")
+        return {"rows": rows, **{name: facts[name] for name in _OF_GROUPS if name in facts}}

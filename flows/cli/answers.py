@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.flows.cli.show import document, failure, say
-from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+from sfumato.flows.cli.show import document, echo, echo_json, failure, one_line, say, visible
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.overrides import Overrides

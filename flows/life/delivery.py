@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError
-from sfumato.flows.life.places import line_at, own_line
+from sfumato.flows.life.releases import line_at, own_line
 from sfumato.flows.passphrases import destination_secrets
 from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
 from sfumato.tasks.lines.known_destinations import knows_destinations

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.flows.life.delivery import deliver_known
-from sfumato.flows.life.places import line_at
+from sfumato.flows.life.releases import line_at
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.publication.amendments import DescribedLine, describe, description

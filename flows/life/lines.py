@@ -3,14 +3,16 @@
 import csv
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.flows.life.rekeying import read_again, rekey_version, sources_of_refused
+from sfumato.flows.evaluation import ingest_again, names_in_source
+from sfumato.flows.overrides import Overrides, SourceOverrides
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.resolved import resolve_run, with_references
 from sfumato.tasks.approval.history import with_past
-from sfumato.tasks.attacks.refusals import rekeyed_refusals, with_refusals
+from sfumato.tasks.attacks.refusals import Called, rekeyed_refusals, with_refusals
 from sfumato.tasks.lines.line import Line, hold, owner_mark, take_ownership
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.backup import (
@@ -27,7 +29,7 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.frozen import require_no_shift
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
-from sfumato.tasks.private.line import unit_hash
+from sfumato.tasks.private.line import fingerprint, unit_hash, unit_hashes
 from sfumato.tasks.private.people.forget import (
     forget_units,
     rename_units,
@@ -41,7 +43,7 @@ from sfumato.tasks.private.people.keys import (
 )
 from sfumato.tasks.private.people.spelled import spelled_unit
 from sfumato.tasks.private.people.store import erased_names
-from sfumato.tasks.private.state import STATE, LineState, read_state
+from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
 from sfumato.tasks.private.workdir import private_directory, private_work_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 from sfumato.tasks.publication.amendments import SignedVersion
@@ -56,6 +58,57 @@ from sfumato.tasks.verification.signing_keys import (
     restore_keys,
     signing_key,
 )
+
+REFUSED_SOURCE = "refused"
+"""How the names of sources begin of which no version was made: bars on attacks refused these."""
+
+
+@dataclass(frozen=True)
+class SourceReadAgain:
+    """A source as it is known by one key, and by another.
+
+    Attributes:
+        before: its rows and terms by the present key.
+        after: by the other one.
+        units: whom it is about, hashed by the other key; None where rows are people.
+    """
+
+    before: Called
+    after: Called
+    units: bytes | None
+
+
+def read_again(spec: Path, source: str, old: bytes, new: bytes) -> SourceReadAgain:
+    """Read the source of a version, or of a candidate, again."""
+    resolved = resolve_run(spec, Overrides(source=SourceOverrides(uri=source)))
+    rows = ingest_again(resolved)
+    shown = rows.keep(rows[name] for name in resolved.terms.columns)
+    names = names_in_source(resolved, rows)
+    before, after = (
+        Called(fingerprint(shown, key, names), with_references(resolved, key).terms.digest())
+        for key in (old, new)
+    )
+    units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None
+    return SourceReadAgain(before, after, units)
+
+
+def rekey_version(
+    number: str, known: PublishedVersion, found: SourceReadAgain
+) -> tuple[PublishedVersion, bytes | None]:
+    """A version as the line knows it by another key, and whom it is about.
+
+    Raises:
+        InputError: where its source is not what it was made of.
+    """
+    if found.before.rows != known.rows:
+        raise InputError(f"--source {number}: is not what version {number} was made of")
+    spec = found.after.spec if known.spec == found.before.spec else known.spec
+    return known.model_copy(update={"rows": found.after.rows, "spec": spec}), found.units
+
+
+def sources_of_refused(sources: Mapping[str, str]) -> dict[str, str]:
+    """Those of the sources of which no version was made."""
+    return {name: uri for name, uri in sources.items() if name.startswith(REFUSED_SOURCE)}
 
 
 def back_up(spec: Path, file: Path) -> None:

@@ -85,7 +85,7 @@ def _own_lines(work: Path) -> Iterator[Line]:
 def _lines_at(place: Path) -> Iterator[Path]:
     """The public directories that a place means, also of lines that list no version yet."""
     if place.is_file():
-        from sfumato.flows.life.places import lines_at
+        from sfumato.flows.life.releases import lines_at
 
         yield from (public for _, public in lines_at(place) if public is not None)
     elif (place / RECORD).exists() or (place / LOCK).exists():

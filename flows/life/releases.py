@@ -1,15 +1,98 @@
-"""Lists of lines and their versions, and the pages that follow from public records."""
+"""Lists of lines and versions, and where lines are found."""
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, SfumatoError
-from sfumato.flows.life.places import lines_at
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.listing import ListedLine, listed_line
-from sfumato.tasks.lines.pages import rebuild_pages
+from sfumato.tasks.lines.pages import public_place_of, rebuild_pages
+from sfumato.tasks.lines.public_record import lines_in
+from sfumato.tasks.lines.versions import RECORD
+from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import STATE
-from sfumato.tasks.private.workdir import is_private, private_work_directory
+from sfumato.tasks.private.workdir import is_private, private_directory, private_work_directory
+from sfumato.tasks.schema.files import is_there
+
+
+def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
+    """The line whose public directory this is, with its private state.
+
+    Raises:
+        InputError: where nothing was published there, or it cannot be read.
+        PromiseError: where the work directory has no such line.
+    """
+    place, work = public.resolve(), private_work_directory(environ)
+    if not is_there(place / RECORD):
+        raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
+    private = work / place.name
+    if not _is_file(private / STATE):
+        raise PromiseError(f"{public}: no line {place.name} in {work} published it")
+    finish_restoring(private_directory(private))
+    return Line(place.name, place, private)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be read ({error.strerror})") from None
+
+
+def line_at(place: Path) -> Line:
+    """The line that a spec or a public directory means.
+
+    Raises:
+        SpecError: where the spec is wrong.
+        InputError: where nothing was published there.
+        PromiseError: where the work directory has no such line.
+    """
+    return own_line(_of_spec(place) if place.is_file() else place)
+
+
+def lines_at(place: Path) -> list[tuple[str, Path | None]]:
+    """The lines that a spec, a line's directory, a public place or a work directory means.
+
+    Returns:
+        Their names and public directories; None where a work directory does not know where one
+        is published.
+
+    Raises:
+        SpecError: where the spec is wrong.
+        InputError: where there is none.
+    """
+    if place.is_file():
+        line = _of_spec(place)
+        return [(line.name, line)]
+    found: list[tuple[str, Path | None]]
+    if is_there(place / RECORD):
+        line = place.resolve()
+        found = [(line.name, line)]
+    else:
+        found = [(line.name, line) for line in lines_in(place)] or list(_of_work(place))
+    if not found:
+        raise InputError(
+            f"{place}: has no lines: name a public place, a line in it, a spec, or a private work "
+            "directory (SFUMATO_WORK)"
+        )
+    return found
+
+
+def _of_work(work: Path) -> Iterator[tuple[str, Path | None]]:
+    for state in sorted(work.glob(f"*/{STATE}")):
+        private = state.parent
+        if is_private(private):
+            yield private.name, public_place_of(private)
+
+
+def _of_spec(path: Path) -> Path:
+    from sfumato.flows.spec import read_spec
+    from sfumato.tasks.microdata.notation.address import local_path
+
+    spec = read_spec(path, None)
+    return local_path(spec.publish.uri, path.absolute().parent, os.environ) / spec.name
 
 
 def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.environment import quiet, without_login
 from sfumato.flows.life.delivery import deliver_known
-from sfumato.flows.life.places import own_line
+from sfumato.flows.life.releases import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record

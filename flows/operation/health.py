@@ -16,7 +16,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import open_home, without_login
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
-from sfumato.flows.review.candidates import list_candidates
+from sfumato.flows.review import list_candidates
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.listing import ListedLine
 from sfumato.tasks.private.workdir import is_private, work_directory

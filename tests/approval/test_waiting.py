@@ -89,7 +89,7 @@ def test_one_who_turns_down_outweighs_all_who_approve(waiting, monkeypatch):
     waiting.decide("ann")
     waiting.decide("ben")
     waiting.reviewer("eve", trusted=None)
-    monkeypatch.setattr("sfumato.flows.review.candidates.take_down", lambda *_: False)
+    monkeypatch.setattr("sfumato.flows.review.take_down", lambda *_: False)
     waiting.decide("eve", "return")
     with pytest.raises(PromiseError, match=r"was returned by eve"):
         waiting.publish()

@@ -17,9 +17,8 @@ from markupsafe import escape
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
-from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
-from sfumato.flows.choice.recommended import write_recommended
-from sfumato.flows.choice.sweep import read_sweep
+from sfumato.flows.choice.compare import AskedComparison, compare_alternatives, write_recommended
+from sfumato.flows.choice.reader import read_sweep
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.choose import comparison as running
 from sfumato.tasks.choose import paired

@@ -15,7 +15,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.main import run
-from sfumato.flows.cli.terminal import one_line, visible
+from sfumato.flows.cli.show import one_line, visible
 from sfumato.tasks.private.failure import listening, say, stage
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import Answer

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.choice.rehearsal import rehearse
+from sfumato.flows.choice.draft import rehearse
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates import continued

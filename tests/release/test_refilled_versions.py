@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.flows.cli.analyst.previous import tell_succession
+from sfumato.flows.cli.analyst.check import tell_succession
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.private.people.lines import maps_of, people_of

@@ -8,7 +8,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import ReleasePlace, way_in_by, with_limits
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.show import echo
 
 
 @click.command()

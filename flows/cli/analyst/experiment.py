@@ -6,7 +6,7 @@ import click
 
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 _ALL = "all"
 _LEDGER = "index.html"

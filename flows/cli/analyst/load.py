@@ -7,7 +7,7 @@ import click
 
 from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.options import as_document
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.verification.way_in import WayIn

@@ -8,7 +8,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, overrides, with_settings
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 from sfumato.tasks.schema.files import read_text
 
 if TYPE_CHECKING:

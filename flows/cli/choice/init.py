@@ -7,7 +7,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, pairs
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.choice.first_spec import WrittenSpec

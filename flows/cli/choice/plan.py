@@ -8,7 +8,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import overrides, with_format, with_settings
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.show import echo
 
 
 @click.command()
@@ -55,7 +55,7 @@ def _sweep(
 ) -> None:
     """Draft the version for each value of a parameter, and compare."""
     from sfumato.flows.choice.compare import KEPT_HOURS, AskedComparison, compare_alternatives
-    from sfumato.flows.choice.sweep import read_sweep
+    from sfumato.flows.choice.reader import read_sweep
     from sfumato.flows.cli.choice.compare import tell
 
     name, values = read_sweep(told)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+from sfumato.flows.cli.show import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
     from sfumato.flows.life.mending import LeftOver

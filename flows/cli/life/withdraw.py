@@ -9,7 +9,7 @@ import click
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
-from sfumato.flows.cli.terminal import echo, echo_json, one_line
+from sfumato.flows.cli.show import echo, echo_json, one_line
 
 if TYPE_CHECKING:
     from sfumato.flows.life.withdrawal import WithdrawalPlan

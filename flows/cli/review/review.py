@@ -9,10 +9,10 @@ import click
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import Told, with_document
 from sfumato.flows.cli.review.reviewers import distrust, reviewers, trust
-from sfumato.flows.cli.terminal import echo, echo_json, one_line
+from sfumato.flows.cli.show import echo, echo_json, one_line
 
 if TYPE_CHECKING:
-    from sfumato.flows.review.candidates import Reviewed
+    from sfumato.flows.review import Reviewed
     from sfumato.tasks.approval.decisions import Decision, Verdict
     from sfumato.tasks.approval.history import Past
 
@@ -36,7 +36,7 @@ def review() -> None:
 @click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 def list_(places: tuple[Path, ...], past: bool, as_json: bool) -> None:
     """List the candidates that wait, in PLACES or in the work directory."""
-    from sfumato.flows.review.candidates import list_candidates, past_reviews
+    from sfumato.flows.review import list_candidates, past_reviews
 
     if past:
         _list_past([one for place in places for one in past_reviews(place)], as_json=as_json)
@@ -65,7 +65,7 @@ def _list_past(ended: "list[Past]", *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 def show_(candidate: Path, as_json: bool) -> None:
     """Show what CANDIDATE is, what was decided of it, and where its page for reviewers is."""
-    from sfumato.flows.review.candidates import show_candidate
+    from sfumato.flows.review import show_candidate
 
     found, whole = show_candidate(candidate)
     document = {**_document(found), "unchanged": whole, **_pages(found)}
@@ -114,7 +114,7 @@ def reject(candidate: Path, key: str, reason: str) -> Told:
 @with_document
 def add(candidate: Path, signature: str) -> Told:
     """Leave a decision beside CANDIDATE that a reviewer made elsewhere, as it was printed there."""
-    from sfumato.flows.review.candidates import add_decision
+    from sfumato.flows.review import add_decision
 
     decision = add_decision(candidate, signature)
     said = decision.judgement.verdict
@@ -127,7 +127,7 @@ def add(candidate: Path, signature: str) -> Told:
 @with_document
 def withdraw(candidate: Path, reason: str) -> Told:
     """Take CANDIDATE back, as who made it: it is destroyed, and something has to change."""
-    from sfumato.flows.review.candidates import withdraw_candidate
+    from sfumato.flows.review import withdraw_candidate
 
     held = withdraw_candidate(candidate, reason)
     line, digest = held.request.line, held.request.digest
@@ -142,7 +142,7 @@ for _command in (trust, distrust, reviewers):
 def _judge(
     candidate: Path, verdict: "Verdict", key: str, reason: str, expires: datetime | None = None
 ) -> Told:
-    from sfumato.flows.review.candidates import judge_candidate, leave_decision
+    from sfumato.flows.review import judge_candidate, leave_decision
 
     decision = judge_candidate(candidate, verdict, key, reason, expires)
     left = leave_decision(candidate, decision)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 
 @click.command()
@@ -19,7 +19,7 @@ def trust(file: Path, pattern: str) -> Told:
 
     Compare its fingerprint with the one that the reviewer told you in another way.
     """
-    from sfumato.flows.review.reviewers import let_review
+    from sfumato.flows.review import let_review
 
     key = let_review(file, pattern, os.environ)
     return {"line": pattern, "key": str(key)}, f"{pattern}: {key}"

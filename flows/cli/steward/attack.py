@@ -7,7 +7,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import overrides, with_format, with_settings
-from sfumato.flows.cli.terminal import echo, one_line
+from sfumato.flows.cli.show import echo, one_line
 
 
 @click.command()

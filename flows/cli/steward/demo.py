@@ -9,9 +9,9 @@ from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import way_in_by
 from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.options import as_document, overrides
+from sfumato.flows.cli.runs import tell_version
+from sfumato.flows.cli.show import echo, echo_json
 from sfumato.flows.cli.steward.release import publish_version
-from sfumato.flows.cli.terminal import echo, echo_json
-from sfumato.flows.cli.told import tell_version
 
 _SPEC = Path(__file__).parents[3] / "deployments" / "releases" / "adult-capital-loss.yaml"
 _QUESTIONS = (

@@ -9,7 +9,7 @@ import click
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
-from sfumato.flows.cli.terminal import echo_json
+from sfumato.flows.cli.show import echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.operation.deployments import DeployedLine

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sfumato.expectations.errors import InputError
-from sfumato.flows.cli.terminal import echo, echo_json, one_line
+from sfumato.flows.cli.show import echo, echo_json, one_line
 
 
 @click.command()

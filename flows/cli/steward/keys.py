@@ -9,7 +9,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.verification.signing_keys import PublicKey, Signer

@@ -6,7 +6,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, overrides, with_settings
-from sfumato.flows.cli.terminal import echo, echo_json
+from sfumato.flows.cli.show import echo, echo_json
 
 
 @click.command()

@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli.options import as_document
-from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.told import tell_version
+from sfumato.flows.cli.runs import run_here, tell_version
 
 
 @click.command()

@@ -8,8 +8,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, overrides, with_settings
-from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.told import tell_version
+from sfumato.flows.cli.runs import run_here, tell_version
 
 if TYPE_CHECKING:
     from sfumato.flows.overrides import Overrides
@@ -54,7 +53,7 @@ def release(
 
 
 def _rehearse(spec: Path, changes: "Overrides") -> None:
-    from sfumato.flows.choice.rehearsal import rehearse
+    from sfumato.flows.choice.draft import rehearse
 
     show.document(rehearse(spec, changes), "json")
 

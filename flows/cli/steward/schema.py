@@ -2,7 +2,7 @@
 
 import click
 
-from sfumato.flows.cli.terminal import echo_json
+from sfumato.flows.cli.show import echo_json
 
 
 @click.command()

@@ -1,7 +1,7 @@
-"""Candidates that wait for approval: found, shown, decided about and taken back."""
+"""Candidates that wait for approval: found, shown, decided about, and whose approval counts."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +18,12 @@ from sfumato.tasks.approval.decisions import (
 )
 from sfumato.tasks.approval.held import HeldCandidate, candidate_at, read_held, seal_digest
 from sfumato.tasks.approval.history import Past, read_history
+from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.approval.settle import take_down
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import is_private, private_work_directory
-from sfumato.tasks.verification.signing_keys import open_signer, signing_key
+from sfumato.tasks.verification.signing_keys import PublicKey, open_signer, own_keys, signing_key
+from sfumato.tasks.verification.trust import read_exported, read_pattern
 
 
 @dataclass(frozen=True)
@@ -202,3 +204,21 @@ def _private_line(place: Path) -> Path:
     from sfumato.flows.spec import read_spec
 
     return private_work_directory(os.environ) / read_spec(place, None).name
+
+
+def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKey:
+    """Let the approval of a key count for the lines of a pattern.
+
+    Raises:
+        SpecError: where the pattern is none.
+        InputError: where the file is no public key, the key is one of the user's own work
+            directory, or the reviewers' file cannot be written.
+    """
+    key = read_exported(file)
+    if key.public in {own.public for own in own_keys(private_work_directory(environ))}:
+        raise InputError(
+            f"{file}: is a key of this work directory, which publishes: nobody approves their own "
+            "releases; reviewers make keys in work directories of their own"
+        )
+    trust_reviewer(key, read_pattern(pattern), environ)
+    return key

@@ -1,1 +1,0 @@
-"""Reviewing: the candidates that wait, and what is decided of them."""
