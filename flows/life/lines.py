@@ -51,13 +51,8 @@ from sfumato.tasks.publication.amendments import sign_version as publish_signatu
 from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.schema.files import read_bytes, unreadable
 from sfumato.tasks.terms.opened import require_release
-from sfumato.tasks.verification.signing_keys import (
-    PublicKey,
-    backup_keys,
-    open_signer,
-    restore_keys,
-    signing_key,
-)
+from sfumato.tasks.verification.key_backup import backup_keys, restore_keys
+from sfumato.tasks.verification.signing_keys import PublicKey, open_signer, signing_key
 
 REFUSED_SOURCE = "refused"
 """How the names of sources begin of which no version was made: bars on attacks refused these."""

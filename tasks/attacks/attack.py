@@ -13,7 +13,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.margins import Margin
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.people import WhoseRows

@@ -19,7 +19,7 @@ from sqlglot import exp
 from sfumato.expectations.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order, vectors
+from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order
 from sfumato.tasks.query.accuracy.drawing import (
     among,
     between,
@@ -35,6 +35,7 @@ from sfumato.tasks.query.accuracy.parameters import (
     Workload,
 )
 from sfumato.tasks.query.accuracy.truth import as_fraction, read_help
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.help_tables.rows import help_name

@@ -28,7 +28,7 @@ from sfumato.tasks.query.question.inquiry import ConstantColumn, Inquiry, Severa
 from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.single import inquiry_of
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.tables import schemas

@@ -17,8 +17,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-import rfc8785
-
 DEEPEST = 50
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 DOCUMENT = 1 << 24
@@ -190,6 +188,8 @@ def _require_size(path: Path, size: int, most: int | None) -> None:
 
 def canonical_json(document: Any) -> bytes:
     """The one way in which a document is written."""
+    import rfc8785  # files are opened without it
+
     return rfc8785.dumps(document)
 
 

@@ -19,7 +19,6 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.amendments import record_accuracy
 from sfumato.tasks.publication.exposure import exposure
 from sfumato.tasks.publication.withdrawal import withdraw_after_evaluation
-from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import Original
@@ -28,6 +27,7 @@ from sfumato.tasks.query.accuracy.usefulness import (
     MeasuredBounds,
     judge_usefulness,
 )
+from sfumato.tasks.query.accuracy.vectors import codes_as_published
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.validate import sealed_candidate

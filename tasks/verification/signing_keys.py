@@ -1,4 +1,4 @@
-"""Signing keys in the work directory, wrapped under a passphrase, their public keys and backup.
+"""Signing keys in the work directory, wrapped under a passphrase, and their public keys.
 
 `cryptography` is imported where something is signed or verified, and nowhere else.
 
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.tasks.private.backup import pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
@@ -177,64 +176,3 @@ def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
         return PublicKey(name=document["name"], public=document["public"]), document
     except (ValueError, KeyError, TypeError):
         raise PromiseError(f"{place}: cannot be read as a signing key") from None
-
-
-def backup_keys(work: Path) -> bytes:
-    """All signing keys as one archive; no passphrase is needed, and none is taken off.
-
-    Raises:
-        InputError: where there are none.
-        PromiseError: where a file is no signing key.
-    """
-    files = {key.name: read_bytes(signing_key(work, key.name)) for key in own_keys(work)}
-    if not files:
-        raise InputError(f"{work / KEYS}: there are no signing keys to back up")
-    return pack(KEYS, files)
-
-
-def restore_keys(work: Path, place: Path, content: bytes) -> list[PublicKey]:
-    """Put back the signing keys of a backup that are missing; one that is there stays as it is.
-
-    Args:
-        work: the work directory.
-        place: the backup, for messages.
-        content: what it holds.
-
-    Returns:
-        The keys that were put back.
-
-    Raises:
-        InputError: where it is no whole backup of signing keys, or another key has the name of one
-            of them; then none is put back.
-    """
-    files = unpack_files(place, content, KEYS)
-    saved = {name: _saved_key(place, name, part) for name, part in files.items()}
-    missing = [name for name, key in saved.items() if not _is_there(work, key)]
-    private_directory(private_directory(work) / KEYS)
-    for name in missing:
-        write_atomically(signing_key(work, name), files[name])
-    return [saved[name] for name in missing]
-
-
-def _saved_key(place: Path, name: str, content: bytes) -> PublicKey:
-    try:
-        key, _ = parse_key(place, content)
-    except PromiseError:
-        raise InputError(f"{place}: is damaged, or not whole") from None
-    if key.name != name:
-        raise InputError(f"{place}: is damaged, or not whole")
-    return key
-
-
-def _is_there(work: Path, key: PublicKey) -> bool:
-    """True where the key is in its place.
-
-    Raises:
-        InputError: where another key is in its place.
-    """
-    path = signing_key(work, key.name)
-    if not path.exists():
-        return False
-    if parse_key(path, read_bytes(path))[0] != key:
-        raise InputError(f"{path}: another key has that name: no key was put back")
-    return True

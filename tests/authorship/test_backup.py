@@ -8,7 +8,8 @@ import tarfile
 import pytest
 
 from sfumato.tasks.private.backup import pack
-from sfumato.tasks.verification.signing_keys import PASSPHRASE, backup_keys, open_signer
+from sfumato.tasks.verification.key_backup import backup_keys
+from sfumato.tasks.verification.signing_keys import PASSPHRASE, open_signer
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,51 @@ from tests.house.survey import (
     circles,
     circles_of_rooms,
     definitions,
+    entries,
     files_by_room,
+    sources,
 )
 
-MOST_MODULES = 25
+FEWEST_MODULES, MOST_MODULES, MOST_FOLDERS = 3, 25, 3
+FEWEST_LINES, MOST_LINES = 80, 500
+SMALL_ROOMS = {"flows/cli/review"}  # the command that only reviewers have
+CONTRACTS = {"registry.py", "parameters.py", "declared.py", "way.py", "form.py", "engine.py"}
+ENTRIES = (
+    r"tasks/\w+\.py|flows/cli/(analyst|choice|life|review|steward)/\w+\.py|flows/rules/\w+\.py"
+    r"|tasks/attacks/(group/)?\w+\.py|tasks/query/aggregates/\w+\.py"
+)
+SHORT = {
+    "expectations/errors.py": "every module imports it",
+    "expectations/gallery.py": "the name that other projects import",
+    "expectations/numbers.py": "what reads JSON imports it, without Arrow",
+    "flows/api/opening.py": "imports nothing before a release is opened",
+    "flows/cli/grouped.py": "every start imports it",
+    "flows/choice/labels.py": "imports no draft of a spec",
+    "flows/cli/runs.py": "imports Prefect",
+    "flows/experiments.py": "a flow",
+    "flows/life/copies.py": "most lines have no copies, and import no more than this",
+    "flows/life/delivery.py": "imports what delivers",
+    "flows/life/description.py": "a command of lines",
+    "flows/life/hand_over.py": "a command of lines",
+    "flows/operation/hidden.py": "what Prefect must not store",
+    "flows/operation/log_lines.py": "every start imports it",
+    "flows/source.py": "for commands that publish nothing",
+    "tasks/arrays/compiled.py": "the one door to numba",
+    "tasks/arrays/ranks.py": "imported without compiled loops",
+    "tasks/candidates/calibrate.py": "imported where intervals are asked for",
+    "tasks/experiments/aggregate_queries/setting.py": "what the experiments of a paper share",
+    "tasks/experiments/diversity/setting.py": "what the experiments of a paper share",
+    "tasks/forms/lineage.py": "read without the forms",
+    "tasks/microdata/databases/faults.py": "imported without a driver",
+    "tasks/microdata/readers/reader.py": "the contract of readers",
+    "tasks/query/accuracy/vectors.py": "attacks import it, without what asks queries",
+    "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
+    "tasks/sql/parted.py": "imports no DuckDB",
+    "tasks/terms/people.py": "whose rows are, apart from what a release declares",
+    "tasks/verification/key_backup.py": "imports the private state, which readers do without",
+    "tasks/verification/elsewhere/place.py": "the contract of places",
+}
+"""Shorter modules that stand by themselves, and why."""
 PREPOSITION = r"apart|as|at|by|from|in|into|of|out|over|to|with"
 IRREGULAR = r"bound|broken|chosen|drawn|found|given|gone|held|hidden|kept|known|left|lost|made|seen"
 PARTICIPLE = rf"[a-z]+ed|[a-z]+ing|{IRREGULAR}|shown|taken|told|written"
@@ -30,8 +71,29 @@ OLD = set(Path(__file__).with_name("old_paths.txt").read_text(encoding="utf-8").
 ELSEWHERE = ("tests", "deployments", ".ci")
 
 
-def test_rooms_have_few_modules():
-    assert {room: files for room, files in files_by_room().items() if files > MOST_MODULES} == {}
+def test_rooms_are_topics():
+    """A room has 3 to 25 modules and is at most three folders deep; `SMALL_ROOMS` are reviewed."""
+    rooms = files_by_room()
+    assert {room: files for room, files in rooms.items() if files > MOST_MODULES} == {}
+    assert {room for room, files in rooms.items() if files < FEWEST_MODULES} == SMALL_ROOMS
+    assert max(room.count("/") for room in rooms) <= MOST_FOLDERS
+
+
+def test_modules_are_topics():
+    """A module has 80 to 500 lines, or is an entry of a registry, a task, a command, a contract."""
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in sources()}
+    inside = {path.relative_to(ROOT).as_posix(): number for path, number in lines.items()}
+    assert {path: number for path, number in inside.items() if number > MOST_LINES} == {}
+    registered = {entry.module.removeprefix("sfumato.").replace(".", "/") for entry in entries()}
+    short = {
+        path
+        for path, number in inside.items()
+        if number < FEWEST_LINES
+        and path.removesuffix(".py") not in registered
+        and Path(path).name not in CONTRACTS
+        and not re.fullmatch(ENTRIES, path)
+    }
+    assert short == SHORT.keys()
 
 
 def test_no_modules_import_one_another_in_a_circle():

@@ -4,6 +4,7 @@ Whole commands are started, too: none imports a dependency that it does not use.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from tests.corpus.lines import CORPUS
 from tests.house.survey import ROOT, entries
+from tests.release.small import Small, people
 
 MACHINERY = {
     "cryptography",
@@ -54,7 +56,7 @@ def machinery(modules):
 def test_no_partition_and_no_machinery(module):
     found = imported(module)
     assert machinery(found) == set()
-    parameters = re.compile(r"tasks\.partitions\.(\w+|\w+\.parameters|continued|aimed)$")
+    parameters = re.compile(r"tasks\.partitions\.(\w+|\w+\.parameters|targets\.\w+)$")
     partitions = inside(found, "tasks.partitions.")
     assert [name for name in partitions if not parameters.search(name)] == []
 
@@ -120,3 +122,38 @@ def test_a_command_imports_no_dependency_that_it_does_not_use(command):
     used = {name.partition(".")[0] for name in found} & dependencies()
     assert used - COMMANDS[command] == set()
     assert "pyarrow.dataset" not in found
+
+
+LOADED = """
+import atexit, sys
+from sfumato.flows.cli.main import main
+
+def tell():
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("sfumato.")}
+    heads = [name for name, module in ours.items() if hasattr(module, "__path__")]
+    print(len(ours) - len(heads), file=sys.stderr)
+
+atexit.register(tell)
+main()
+"""
+
+
+class TestLoadedModules:
+    """A command loads what it runs: how many modules of ours a fresh process has at its end."""
+
+    @staticmethod
+    def number(*command, **environ):
+        started = [sys.executable, "-W", "ignore", "-c", LOADED, *command]
+        environ = {**os.environ, **environ}
+        done = subprocess.run(started, capture_output=True, text=True, env=environ)
+        assert done.returncode == 0, done.stderr[-500:]
+        return int(done.stderr.splitlines()[-1])
+
+    def test_a_query(self):
+        assert self.number("query", RELEASE, COUNT) <= 200
+
+    def test_a_plain_release(self, tmp_path, prefect_api):
+        small = Small(tmp_path / "line").write(people())
+        work = str(tmp_path / "work")
+        environ = {"HOME": str(tmp_path), "SFUMATO_WORK": work, "PREFECT_API_URL": prefect_api}
+        assert self.number("release", str(small.spec), **environ) <= 450

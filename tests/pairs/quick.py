@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.tasks.sql import session
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 
 
 @contextmanager

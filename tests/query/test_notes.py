@@ -14,7 +14,7 @@ from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
 from sfumato.tasks.query.published.values import PublishedValues
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata

@@ -29,7 +29,7 @@ from sfumato.tasks.query.intervals.shapes import OUTSIDE
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.schema.stated import CalibratedIntervals
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from tests.query.test_recoded import declare
 from tests.query.worlds import column
 

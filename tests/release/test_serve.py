@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.flows.cli.analyst.query import LONGEST, Served
+from sfumato.flows.cli.analyst.serve import LONGEST, Served
 from sfumato.flows.cli.main import run
 from sfumato.tasks.query import ask as conversations
 from sfumato.tasks.query.ask import Conversation, answer

@@ -1,11 +1,7 @@
 """`sfumato query`: answers with bounds, or the SQL that computes them."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from io import TextIOWrapper
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,14 +9,8 @@ from sfumato.expectations.errors import Fault, InputError, QueryError, SfumatoEr
 from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.answers import RefusedQuery, answer_as, place_of, refusal_as
 from sfumato.flows.cli.options import pairs, with_json
-from sfumato.flows.cli.show import INTERRUPTED, echo, echo_json, one_line
-from sfumato.tasks.query.ask import Conversation
-from sfumato.tasks.query.inquiries.answer import Answer
-from sfumato.tasks.query.inquiries.answer import document as as_document
-from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.schema.files import NestingError, parse_json, read_text, regular
-from sfumato.tasks.sql.parse import quote_name
-from sfumato.tasks.verification.record import Standing, require_unchanged
+from sfumato.flows.cli.show import echo
+from sfumato.tasks.schema.files import read_text, regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,9 +18,6 @@ if TYPE_CHECKING:
     from sfumato.tasks.sql.parse import Statement
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
-
-
-LONGEST = 1 << 20  # bytes of a line
 
 
 def own_tables(given: tuple[str, ...]) -> "dict[str, pa.Table]":
@@ -202,6 +189,7 @@ def _rewrite(
 
 def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
     """Verify the release once, and answer from it for as long as its files are the same."""
+    from sfumato.flows.cli.analyst.serve import Served, serve
     from sfumato.tasks.query.ask import Conversation
     from sfumato.tasks.terms.opened import require_release
     from sfumato.tasks.verification.record import files_as_they_stand
@@ -228,103 +216,3 @@ def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
         raise SpecError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise SpecError(f"{file}: is not UTF-8") from None
-
-
-_KEYS = ("query", "id", "estimator")
-
-
-class Served:
-    """A release whose files are those that were verified, asked line by line."""
-
-    def __init__(
-        self, directory: Path, standing: Standing, conversation: Conversation, estimator: Estimator
-    ) -> None:
-        """Take what was opened, and the estimator of queries that name none."""
-        self._directory, self._standing = directory, standing
-        self._conversation, self._estimator = conversation, estimator
-
-    def replies(self, stream: BinaryIO) -> Iterator[dict[str, Any]]:
-        """One document for each line of a stream: an answer, or what is wrong."""
-        while line := stream.readline(LONGEST + 1):
-            if len(line) > LONGEST and not line.endswith(b"\n"):
-                _pass_by_line(stream)
-                yield _refusal(None, QueryError(f"a line may have at most {LONGEST} bytes"))
-            else:
-                yield self._reply(line)
-
-    def _reply(self, line: bytes) -> dict[str, Any]:
-        label = None
-        try:
-            request = _request(line)
-            label = request.get("id")
-            return {"id": label, **as_document(self._answer(request))}
-        except SfumatoError as error:
-            return _refusal(label, error)
-        except Exception as error:  # noqa: BLE001 - messages of others may quote the data
-            kind = type(error).__name__
-            return _refusal(label, Fault(f"{kind}: a bug, or a fault of the machine"))
-
-    def _answer(self, request: Mapping[str, Any]) -> Answer:
-        """The answer, if the files are as they were when it was found."""
-        if unknown := sorted(request.keys() - set(_KEYS)):
-            raise QueryError(f"{quote_name(unknown[0])}: is none of {', '.join(_KEYS)}")
-        sql, estimator = request.get("query"), request.get("estimator", self._estimator)
-        if not isinstance(sql, str):
-            raise QueryError("query: is not a text")
-        if estimator not in get_args(Estimator):
-            raise QueryError(f"estimator: is none of {', '.join(get_args(Estimator))}")
-        try:
-            return self._conversation.answer(sql, estimator)
-        finally:
-            require_unchanged(self._directory, self._standing)
-
-
-def serve(served: Served) -> None:
-    """Reply to the lines of stdin on stdout, each at once.
-
-    Raises:
-        Exit: with 130, where it is interrupted.
-    """
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        for reply in served.replies(sys.stdin.buffer):
-            echo_json(reply)
-    except KeyboardInterrupt:
-        raise click.exceptions.Exit(INTERRUPTED) from None
-
-
-def _request(line: bytes) -> dict[str, Any]:
-    """The mapping that a line holds."""
-    try:
-        document = parse_json(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise QueryError("not UTF-8 text") from None
-    except NestingError as error:
-        raise QueryError(str(error)) from None
-    except ValueError:
-        raise QueryError("not JSON") from None
-    if not isinstance(document, dict):
-        raise QueryError('not a mapping such as {"query": "SELECT ...", "id": 1}')
-    if not _finite(document.get("id")):
-        raise QueryError("id: has a number that JSON has not")
-    return document
-
-
-def _finite(part: Any) -> bool:
-    """Decide whether all numbers of a document can be written as JSON."""
-    if isinstance(part, dict):
-        return all(map(_finite, part.values()))
-    if isinstance(part, list):
-        return all(map(_finite, part))
-    return not isinstance(part, float) or isfinite(part)
-
-
-def _refusal(label: Any, error: SfumatoError) -> dict[str, Any]:
-    return {"id": label, "error": one_line(str(error)), "exit": error.exit_code}
-
-
-def _pass_by_line(stream: BinaryIO) -> None:
-    """Read on to the end of a line, and keep nothing of it."""
-    while (part := stream.readline(LONGEST)) and not part.endswith(b"\n"):
-        continue

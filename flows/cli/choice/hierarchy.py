@@ -16,7 +16,7 @@ from sfumato.flows.cli.show import echo
 @with_format
 def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) -> None:
     """Show the labels that a column's hierarchy gives to the source's values."""
-    from sfumato.flows.choice.first_spec import hierarchy_labels
+    from sfumato.flows.choice.labels import hierarchy_labels
 
     found = hierarchy_labels(spec, column, overrides(settings))
     if format_ == "json":

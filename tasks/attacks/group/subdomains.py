@@ -25,7 +25,7 @@ from sfumato.tasks.attacks.attack import (
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.targets import QIT, ShownGroups, shown_groups
-from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.schema.names import GROUP_ID
 
 _NAME, _WAY = "subdomains", "subdomains"

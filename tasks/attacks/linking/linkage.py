@@ -37,7 +37,7 @@ from sfumato.tasks.forms.admitted_people import FittingPeople, groups_that_fit, 
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Microdata, key
-from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of

@@ -13,7 +13,7 @@ from sfumato.tasks.forms.admitted_people import only_groups
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.query.accuracy.arbitrary import codes_as_published
+from sfumato.tasks.query.accuracy.vectors import codes_as_published
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of

@@ -10,7 +10,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.references import ReferenceFile
-from sfumato.tasks.query.accuracy.arbitrary import vectors
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.terms.terms import Declared
 
 _MOST = 20_000_000  # pairs of a vector and a value

@@ -1,14 +1,11 @@
 """Workloads of random sets of vectors of quasi-identifiers that are published exactly."""
 
-from collections.abc import Sequence
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode, key
+from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload
 from sfumato.tasks.query.accuracy.truth import Outcome, read_help, truth_of
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Engine, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
@@ -48,51 +45,6 @@ def some_in_random_order(number: int, wanted: int, randomness: Randomness) -> np
         drawn = np.concatenate([found, (keys[keys <= last] % np.uint64(number)).astype(np.int64)])
         found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
     return found
-
-
-def vectors(
-    shown: pa.Table, columns: Sequence[str], original: Microdata
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's vector, published and original, as the same numbers 0, 1, …; -1: not published.
-
-    Args:
-        shown: a published table.
-        columns: those of a vector.
-        original: the rows before.
-
-    Returns:
-        The vector of each published row, and of each original one (both int64).
-    """
-    rows = shown.num_rows
-    both = []
-    for name in columns:
-        known = original[name].array().cast(shown[name].type)
-        values = pa.chunked_array([*shown[name].chunks, known])
-        both.append(encode(name, "quasi-identifier", values))
-    keys, _ = key(both, rows + original.rows)
-    distinct, vector = np.unique(keys[:rows], return_inverse=True)
-    place = np.searchsorted(distinct, keys[rows:])
-    found = np.append(distinct, -1)[place] == keys[rows:]
-    return vector, np.where(found, place, -1)
-
-
-def codes_as_published(column: Column, values: pa.ChunkedArray) -> np.ndarray:
-    """The codes of a column's rows as forms number the published values; -1 for another value.
-
-    Args:
-        column: of the rows before, or of other people.
-        values: as they are published.
-
-    Returns:
-        int64, one per row of the column.
-    """
-    shown = encode(column.name, "quasi-identifier", values)
-    place = pc.index_in(column.values.cast(shown.values.type), value_set=shown.values)
-    known: np.ndarray = np.append(place.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
-    if shown.has_null:
-        known[known >= 0] += 1
-        known[column.codes < 0] = 0
-    return known
 
 
 class ArbitraryQueries:

@@ -41,7 +41,7 @@ from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import WAYS, relations
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.opened import Release
 
 _AT_ONCE = 200

@@ -11,7 +11,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.tables import read_parquet
 from sfumato.tasks.terms.terms import Declared
 

@@ -32,7 +32,8 @@ from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.sql.session import TableInParts, session
+from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
 _LONG = Context(prec=60)

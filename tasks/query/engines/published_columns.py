@@ -15,7 +15,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.schema.files import regular
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 
 _SAMPLE = 1 << 16
 _NEGATIVE_ZERO = -(2**63)  # as the bits of a float

@@ -16,20 +16,11 @@ from sfumato.expectations.groups.counting import cover
 from sfumato.tasks.forms.ambiguous import expected_occurrences, table_of
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.help_tables.rows import expected_name, help_name
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.query.question.ways import tables_of_counts
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.terms import Terms
-
-
-def expected_name(name: str) -> str:
-    """The column of expected occurrences, in the help table of a column.
-
-    >>> expected_name("age"), expected_name("Occurrences")
-    ('occurrences', 'occurrences_')
-    """
-    return "occurrences_" if name.casefold() == "occurrences" else "occurrences"
 
 
 def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:

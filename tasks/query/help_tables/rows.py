@@ -58,6 +58,15 @@ def help_name(sensitive: str) -> str:
     return f"help_{safe_name(sensitive)}"
 
 
+def expected_name(name: str) -> str:
+    """Return the column of expected occurrences in the help table of a column.
+
+    >>> expected_name("age"), expected_name("Occurrences")
+    ('occurrences', 'occurrences_')
+    """
+    return "occurrences_" if name.casefold() == "occurrences" else "occurrences"
+
+
 def helped_columns(declared: Terms) -> list[str]:
     """The sensitive columns that have a help table: which rows have no value, none can tell."""
     return [name for name in declared.named("sensitive") if not declared.columns[name].nulls]

@@ -16,7 +16,8 @@ from sfumato.tasks.query.question.calculations import Calculated, JoinedTable
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import quote_name
-from sfumato.tasks.sql.session import TableInParts, calculate, fetch_table, session
+from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import calculate, fetch_table, session
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 

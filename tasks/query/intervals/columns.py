@@ -20,8 +20,7 @@ from sqlglot import exp
 from sfumato.tasks.query.engines.columns import CountsEngine
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
-from sfumato.tasks.query.help_tables.columns import expected_name
-from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.help_tables.rows import expected_name, help_name
 from sfumato.tasks.query.intervals.spread import Z95, NumberSpread, SelectedSize
 from sfumato.tasks.query.intervals.way import Spreads
 from sfumato.tasks.query.question.question import Question

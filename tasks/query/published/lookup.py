@@ -19,7 +19,8 @@ from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.published.comparisons import ColumnComparison
 from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parse import literal
-from sfumato.tasks.sql.session import TableInParts, fetch
+from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.session import fetch
 
 Ends = tuple[Any, Any]
 """The least and the greatest value of a column, both None where it has no value."""

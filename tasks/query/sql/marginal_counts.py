@@ -25,8 +25,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.tasks.query.help_tables.columns import expected_name
-from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.help_tables.rows import expected_name, help_name
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, tables_of_counts
 from sfumato.tasks.query.sql.sensitive_conditions import sizes_with_vacant

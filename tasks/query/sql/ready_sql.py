@@ -11,7 +11,7 @@ from sfumato.tasks.query.sql.trees import to_nearest
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.sql.dialects.registry import DIALECTS
-from sfumato.tasks.sql.session import union_of_parts
+from sfumato.tasks.sql.parted import union_of_parts
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.tables import schemas
 from sfumato.tasks.terms.terms import Declared

@@ -18,7 +18,7 @@ from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistr
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.sql.session import TableInParts
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.tables import schemas
 from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.shapes import Part
