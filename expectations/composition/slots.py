@@ -1,11 +1,12 @@
 """Theorems C and S: people who keep one place, and people who are re-mixed among places.
 
-If every group of every version shows every value of its signature equally often, and each person's
-signature never changes, everybody has each value of the signature with the same posterior.
+Theorem C. Groups consist of slots with fixed values, each held by at most one person at a time, and
+each person holds one slot for ever. Then each person of a group may have any of its values, but
+nothing is said of how likely each is.
 
-Groups consist of slots with fixed values, each held by at most one person at a time, and each
-person holds one slot for ever. Then whoever is in a group may have any of its values, but nothing
-is said of how likely each is.
+Theorem S. If every group of every version shows every value of its signature equally often, and the
+signature of each person never changes, then each person has each value of the signature with the
+same posterior.
 """
 
 from dataclasses import dataclass

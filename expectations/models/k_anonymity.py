@@ -1,20 +1,20 @@
 """k-anonymity: nobody can be told apart from others, in the table or in the whole population.
 
-Source: Samarati and Sweeney, as used by Aggarwal et al. and Machanavajjhala et al.
+Others are so many rows of the table (k-anonymity), or so many people of the population from which
+the rows were drawn, as the sum of the rows' weights estimates it (k-map).
+
+Source of k-anonymity: Samarati and Sweeney, as used by Aggarwal et al. and Machanavajjhala et al.
 
 Where the members of a household can be linked, all of their quasi-identifiers together tell it from
 others, as in sdcMicro's variables of households (Templ 2017).
 
-Source: Sweeney, k-anonymity: a model for protecting privacy (2002), section 5; the estimate from
-sampling weights: Horvitz and Thompson, A generalization of sampling without replacement from a
-finite universe (JASA 47, 1952).
+Source of k-map: Sweeney, k-anonymity: a model for protecting privacy (2002), section 5; the
+estimate from sampling weights: Horvitz and Thompson, A generalization of sampling without
+replacement from a finite universe (JASA 47, 1952).
 
 Where rows were drawn from a population, a row's weight says how many people it stands for. The sum
 over the rows that look alike estimates how many people look like that, without bias where the
 weights are the inverse probabilities of being drawn: no bound of their number.
-
-Among so many rows of the table (k-anonymity), or among so many people of the population from which
-the rows were drawn, as the sum of the rows' weights estimates it (k-map).
 """
 
 from collections.abc import Mapping

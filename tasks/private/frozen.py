@@ -1,7 +1,7 @@
 """What a line computed or chosen once, which its later versions keep: codings, choices, factors.
 
-Whoever has one of them learns no other. The same purpose means the same key in every line of a work
-directory, and another one elsewhere.
+Each purpose has a key of its own: who has one of the keys learns no other. The same purpose means
+the same key in every line of a work directory, and another key in another work directory.
 
     <line>/codings.json   of each column and its codings what was found (0600)
 

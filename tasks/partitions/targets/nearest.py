@@ -1,25 +1,23 @@
 """The nearest targets that keep other promises: within a distance, below a weight, or ranked.
 
-Of all targets w/D of one denominator D whose earth mover's distance (equal or ordered) from the
-distribution of all rows is at most t, it has the least total variation from the group's own. Both
-are sums over the values in their order, given how much weight lies before each. So a path from 0 to
-D has two costs, and the best is found among the paths of which no other is better in both, with
-bounds on what is still to come: from the least of either cost alone, and from a path that is best
-for a weighted sum of both. All numbers are whole.
+Within a distance (`t-closeness`). Of all targets w/D of one denominator D whose earth mover's
+distance (equal or ordered) from the distribution of all rows is at most t, it has the least total
+variation from the group's own. Both are sums over the values in their order, given how much weight
+lies before each. So a path from 0 to D has two costs, and the best is found among the paths of
+which no other is better in both, with bounds on what is still to come: from the least of either
+cost alone, and from a path that is best for a weighted sum of both. All numbers are whole.
 
-The choice of the nearest target is this project's own (see `tasks.partitions.targets.nearest`).
+Below a weight (`beta-likeness`). The total variation is a sum over the values, convex in each
+weight. So it is least where each unit of weight goes to the value that gains most by it, or loses
+least: exact, without trying any other.
 
-The total variation is a sum over the values, convex in each weight. So it is least where each unit
-of weight goes to the value that gains most by it, or loses least: exact, without trying any other.
-
-The choice of the nearest target is this project's own (see `tasks.partitions.targets.nearest`).
-
-How near is the total variation, the share of a group's rows that would need another value. Targets
-are all w/D of one denominator D. Where a promise depends on the weights alone, and not on which
-values have them, the nearest target gives a value that is more frequent in the group no smaller
-weight: |Dc - nw| + |Dc' - nw'| never falls when the weights of two values change places so that the
-more frequent has the smaller one. So it is enough to try every way of writing D as a sum, and to
-give its terms, the largest first, to the values as they are frequent: exact, and few to try.
+Ranked (promises about how often values occur, whichever they are). How near is the total variation,
+the share of a group's rows that would need another value. Targets are all w/D of one denominator D.
+Where a promise depends on the weights alone, and not on which values have them, the nearest target
+gives a value that is more frequent in the group no smaller weight: |Dc - nw| + |Dc' - nw'| never
+falls when the weights of two values change places so that the more frequent has the smaller one. So
+it is enough to try every way of writing D as a sum, and to give its terms, the largest first, to
+the values as they are frequent: exact, and few to try.
 
 The choice of the nearest target is this project's own; the paper leaves open where targets come
 from (Koudas, Srivastava, Yu, Zhang, VLDB 2009).
