@@ -128,14 +128,14 @@ def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> 
     >>> above(np.array([1, 2, 1]), np.array([3, 3, 0]), Fraction(1, 3)).tolist()
     [False, True, True]
     """
-    left, right = _scaled_of_ratios(numerators, denominators, bound)
+    left, right = _scale_both(numerators, denominators, bound)
     over: np.ndarray = left > right
     return over
 
 
 def below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
     """Mark where numerator / denominator < bound, for arguments as in `above`."""
-    left, right = _scaled_of_ratios(numerators, denominators, bound)
+    left, right = _scale_both(numerators, denominators, bound)
     under: np.ndarray = left < right
     return under
 
@@ -153,7 +153,7 @@ def smallest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | Non
     return _extreme(numerators, denominators, sign=-1)
 
 
-def _scaled_of_ratios(
+def _scale_both(
     numerators: np.ndarray, denominators: np.ndarray, bound: Fraction
 ) -> tuple[np.ndarray, np.ndarray]:
     most = max(_most(numerators) * bound.denominator, _most(denominators) * abs(bound.numerator))

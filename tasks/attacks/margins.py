@@ -21,9 +21,7 @@ import numpy as np
 _EACH = 0.025  # outside of a margin, at either end
 TRIES = "Clopper and Pearson's limits, {of:,} independent tries"
 PEOPLE = "limits of Clopper and Pearson's kind, {of:,} of {people:,} people without replacement"
-_EACH_GROUPS = (
-    0.02  # outside of a margin, at either end; the rest is for beliefs that are farther off
-)
+_EACH_OF_GROUPS = 0.02  # the same of groups; the rest is for beliefs that are farther off
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,9 @@ class SampledGroups:
         drawn, number = len(self.sizes), len(self.of)
         apart = found - self.ratio(found) * self.sizes
         variance = (1 - drawn / number) * float((apart**2).sum()) / (drawn - 1) / drawn
-        return float(t.ppf(1 - _EACH_GROUPS, drawn - 1)) * sqrt(variance) / float(self.sizes.mean())
+        return (
+            float(t.ppf(1 - _EACH_OF_GROUPS, drawn - 1)) * sqrt(variance) / float(self.sizes.mean())
+        )
 
     def _few(self, found: np.ndarray) -> float:
         """By how many more of all groups may tell something, as much as the one that tells most."""

@@ -288,13 +288,13 @@ def _by_groups(table: Microdata, groups: np.ndarray, aggregate: Aggregate) -> Pi
         sure, maybe = (hits == sizes) & (hits > 0), (hits > 0) & (hits < sizes)
         if aggregate.kind.counts_rows or column is None:
             return Fraction(int(sizes[sure].sum())), Fraction(int(sizes[hits > 0].sum()))
-        surely, possibly = (_counts_of_picked(column, codes[one[group]]) for one in (sure, maybe))
+        surely, possibly = (_count_values(column, codes[one[group]]) for one in (sure, maybe))
         return _ends(aggregate, column, Counting(surely, possibly))
 
     return pick
 
 
-def _counts_of_picked(column: Column, codes: np.ndarray) -> np.ndarray:
+def _count_values(column: Column, codes: np.ndarray) -> np.ndarray:
     return np.bincount(codes, minlength=len(column.values))
 
 

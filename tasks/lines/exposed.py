@@ -241,9 +241,9 @@ def _of_column(seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]) ->
     return ColumnExposure(
         column=name,
         asked=asked,
-        intersection=_people_of_exposed(found.intersection),
-        newcomers=_people_of_exposed(found.newcomers),
-        leavers=_people_of_exposed(found.leavers),
+        intersection=_faced_people(found.intersection),
+        newcomers=_faced_people(found.newcomers),
+        leavers=_faced_people(found.leavers),
     )
 
 
@@ -253,5 +253,5 @@ def _asked(promises: Sequence[PrivacyModel]) -> int:
     return max(k, largest_l(promises), _LEAST)
 
 
-def _people_of_exposed(found: Faced) -> FacedPeople:
+def _faced_people(found: Faced) -> FacedPeople:
     return FacedPeople(people=found.people, one=found.one, few=found.few)

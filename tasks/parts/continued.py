@@ -275,7 +275,7 @@ def cut_so_far(line: Path, parts: PartsOfTable, *, composed: bool) -> CutOfLine:
     return CutOfLine(cuts_of_document(known.cuts), frozenset(part.where for part in known.parts))
 
 
-_SHOWN, _AWAY, _PEOPLE_SHOWN = "shown", "away", "people"
+_SHOWN, _AWAY = "shown", "away"
 
 
 _CANDIDATE, _JUDGED = "candidate", "judged"
@@ -303,7 +303,7 @@ def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list
         counts.update(read_note(place, "counts"))
         found.append(one)
     counts.update(_away(stage, [part for part in parts if part not in shown]))
-    shutil.rmtree(stage / _PEOPLE_SHOWN)
+    shutil.rmtree(stage / _PEOPLE)
     write_note(stage, "counts", dict(counts))
     write_note(stage, _SHOWN, [part.name for part in shown])
     return found
@@ -311,7 +311,7 @@ def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list
 
 def _away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
     """What became of the people of parts that are not shown."""
-    out = [file_of_out(stage / _PEOPLE_SHOWN, part.name) for part in parts]
+    out = [file_of_out(stage / _PEOPLE, part.name) for part in parts]
     withheld = sum(file.stat().st_size // NAME.itemsize for file in out if file.exists())
     rows = sum(part.rows for part in parts)
     return {"withheld": withheld, "waiting": rows - withheld}

@@ -41,7 +41,7 @@ _FORMAT = 1
 _RESTORE = "put it back (sfumato line restore)"
 CHOICES = "choices.json"
 FACTORS = "intervals.json"
-_FORMAT_FACTORS = 3  # 2: factors that were not there at first; 3: families that were not
+_FORMAT_OF_FACTORS = 3  # 2: factors that were not there at first; 3: families that were not
 
 
 def purpose_key(work: Path, purpose: str) -> bytes:
@@ -240,7 +240,9 @@ def read_factors(line: Path) -> FrozenFactors:
         InputError: where newer software wrote it.
         PromiseError: where it cannot be read.
     """
-    found = read_document(line / FACTORS, FrozenFactors, _FORMAT_FACTORS, "the factors of a line")
+    found = read_document(
+        line / FACTORS, FrozenFactors, _FORMAT_OF_FACTORS, "the factors of a line"
+    )
     return found or FrozenFactors()
 
 

@@ -48,7 +48,7 @@ _DAYS: Sequence[str] = (
 )
 _CLOCKS: Sequence[str] = ("", " %H:%M", " %H:%M:%S")
 _COMMA = ValueSpelling(decimal=",")
-_NUMBER_GUESSES = r"\A[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z"
+_PLAIN_NUMBER = r"\A[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z"
 
 
 def normal_form(values: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -216,7 +216,7 @@ def have_decimal_commas(texts: pa.Array) -> bool:
     """
     some = pc.any(pc.match_substring(texts, ",")).as_py()
     points = iso_texts(texts, "decimal", "", _COMMA)
-    return bool(some) and bool(pc.all(pc.match_substring_regex(points, _NUMBER_GUESSES)).as_py())
+    return bool(some) and bool(pc.all(pc.match_substring_regex(points, _PLAIN_NUMBER)).as_py())
 
 
 def hint_of(texts: pa.Array, type_: ColumnType, spelling: ValueSpelling, name: str) -> str:

@@ -188,7 +188,7 @@ def _apart(codes: np.ndarray, row: int, other: int) -> int:
     return apart
 
 
-LOOPS_BISECTION = (copy_rows, _apart, _farthest, _order, cut_in_two, halve)
+LOOPS_OF_BISECTION = (copy_rows, _apart, _farthest, _order, cut_in_two, halve)
 
 
 def improve(
@@ -364,4 +364,4 @@ def _deal(
 @cache
 def _compiled_search() -> Loop:
     own = (_find, _exchange, _seen, _by_swap, _best, _deal, _stale, _search)
-    return compile_loop(*LOOPS, *LOOPS_BISECTION, *own)
+    return compile_loop(*LOOPS, *LOOPS_OF_BISECTION, *own)

@@ -135,7 +135,7 @@ def at_random(
     if len(codes) >= WORTH_COMPILING and units.dtype != object:
         groups = _compiled()(shuffled, units, k, e, seen, scanned)
     else:
-        groups = _fill_of_random(shuffled.tolist(), units.tolist(), k, e, seen, scanned)
+        groups = _fill_at_random(shuffled.tolist(), units.tolist(), k, e, seen, scanned)
     if not groups:
         return None
     scanned = np.minimum(scanned, groups - 1)
@@ -147,7 +147,7 @@ def at_random(
     return group
 
 
-def _fill_of_random(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
+def _fill_at_random(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
     """Write the group of each row; returns the number of valid groups.
 
     `seen` has, for each value, the last group that shows it.

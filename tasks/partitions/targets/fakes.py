@@ -330,7 +330,7 @@ def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
     stack = [(0, copies, fakes)]
     while stack:
         node, copies, fakes = stack.pop()
-        times = _times_of_fakes(tables, node, copies, fakes)
+        times = _count_fakes(tables, node, copies, fakes)
         kept[node] = copies - times * around.total[node]
         if times:
             split = _split(tables, node, times, min(fakes, around.width[node]))
@@ -342,7 +342,7 @@ def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
     return kept
 
 
-def _times_of_fakes(tables: Savings, node: int, copies: int, fakes: int) -> int:
+def _count_fakes(tables: Savings, node: int, copies: int, fakes: int) -> int:
     """The best multiple that a node with so many copies and fakes passes on."""
     around = tables.reach
     low, total = around.low[node], around.total[node]

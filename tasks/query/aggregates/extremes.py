@@ -19,13 +19,13 @@ from sfumato.tasks.query.bounds.extremes import CountedValues, greatest, least
 from sfumato.tasks.query.bounds.subdomains import Cells
 
 
-def _of_values(counted: CountedValues) -> Bounds:
+def _bound_minimum(counted: CountedValues) -> Bounds:
     first, last = least(counted.low, counted.high)
     guess = counted.expected_end(first, last, greatest=False)
     return Bounds(counted.at(first), counted.at(last), guess)
 
 
-def _truth(numbers: Exact, codes: np.ndarray) -> Fraction | None:
+def _minimum(numbers: Exact, codes: np.ndarray) -> Fraction | None:
     return numbers.fraction(numbers.units[codes.min()]) if len(codes) else None
 
 
@@ -34,9 +34,9 @@ min_ = AggregateKind(
     parsed=(exp.Min,),
     takes=ANY_TYPE,
     returns=own_type,
-    of_values=_of_values,
+    of_values=_bound_minimum,
     of_cells=Cells.least,
-    truth=_truth,
+    truth=_minimum,
     help=HelpBounds(HelpColumn("l_min", exp.Min, np.min), HelpColumn("u_min", exp.Min, np.min)),
     over_counts=sql_ends(
         "MIN(CASE WHEN low_sure + low_maybe > 0 THEN v END)",
@@ -50,13 +50,13 @@ min_ = AggregateKind(
 )
 
 
-def _of_values_of_max(counted: CountedValues) -> Bounds:
+def _bound_maximum(counted: CountedValues) -> Bounds:
     first, last = greatest(counted.low, counted.high)
     guess = counted.expected_end(first, last, greatest=True)
     return Bounds(counted.at(first), counted.at(last), guess)
 
 
-def _truth_of_max(numbers: Exact, codes: np.ndarray) -> Fraction | None:
+def _maximum(numbers: Exact, codes: np.ndarray) -> Fraction | None:
     return numbers.fraction(numbers.units[codes.max()]) if len(codes) else None
 
 
@@ -65,9 +65,9 @@ max_ = AggregateKind(
     parsed=(exp.Max,),
     takes=ANY_TYPE,
     returns=own_type,
-    of_values=_of_values_of_max,
+    of_values=_bound_maximum,
     of_cells=Cells.greatest,
-    truth=_truth_of_max,
+    truth=_maximum,
     help=HelpBounds(HelpColumn("l_max", exp.Max, np.max), HelpColumn("u_max", exp.Max, np.max)),
     over_counts=sql_ends(
         "CASE WHEN SUM(low_sure) > 0 THEN MAX(CASE WHEN low_sure > 0 THEN v END) "

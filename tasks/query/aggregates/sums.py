@@ -23,7 +23,7 @@ SUMS = HelpColumn("l_sum", exp.Sum, whole_sum), HelpColumn("u_sum", exp.Sum, who
 """The least and the greatest sum in the help table."""
 
 
-def _of_values(counted: CountedValues) -> Bounds:
+def _bound_sum(counted: CountedValues) -> Bounds:
     scale = 10**counted.numbers.digits
     low, high = (
         Fraction(side, scale) for side in total(counted.numbers.units, counted.low, counted.high)
@@ -32,7 +32,7 @@ def _of_values(counted: CountedValues) -> Bounds:
     return Bounds(sum_of(low, counted.whole), sum_of(high, counted.whole), estimate)
 
 
-def _truth(numbers: Exact, codes: np.ndarray) -> Fraction | None:
+def _total(numbers: Exact, codes: np.ndarray) -> Fraction | None:
     return numbers.fraction(whole_sum(numbers.units[codes])) if len(codes) else None
 
 
@@ -41,9 +41,9 @@ sum_ = AggregateKind(
     parsed=(exp.Sum,),
     takes=NUMBERS,
     returns=lambda _: "decimal",
-    of_values=_of_values,
+    of_values=_bound_sum,
     of_cells=Cells.sums,
-    truth=_truth,
+    truth=_total,
     help=HelpBounds(*SUMS, expected=True),
     over_counts=sql_ends(
         "CASE WHEN SUM(low_sure) = 0 AND MIN(CASE WHEN low_maybe > 0 THEN v END) > 0 "
@@ -70,7 +70,7 @@ sum_ = AggregateKind(
 )
 
 
-def _of_values_of_avg(counted: CountedValues) -> Bounds:
+def _bound_average(counted: CountedValues) -> Bounds:
     scale = 10**counted.numbers.digits
     low, high = (side / scale for side in mean(counted.numbers.units, counted.low, counted.high))
     middle = counted.expected_sum
@@ -79,7 +79,7 @@ def _of_values_of_avg(counted: CountedValues) -> Bounds:
     return Bounds(low, high, within(estimate, low, high))
 
 
-def _truth_of_avg(numbers: Exact, codes: np.ndarray) -> Fraction | None:
+def _average(numbers: Exact, codes: np.ndarray) -> Fraction | None:
     total = whole_sum(numbers.units[codes])
     return numbers.fraction(total) / len(codes) if len(codes) else None
 
@@ -89,9 +89,9 @@ avg = AggregateKind(
     parsed=(exp.Avg,),
     takes=NUMBERS,
     returns=lambda _: "float",
-    of_values=_of_values_of_avg,
+    of_values=_bound_average,
     of_cells=Cells.means,
-    truth=_truth_of_avg,
+    truth=_average,
     help=HelpBounds(*SUMS, per_row=True, expected=True),
     over_counts=sql_ends(
         "CASE WHEN MIN(low_base) < MIN(low_mean) THEN MIN(low_base) ELSE MIN(low_mean) END",
@@ -102,7 +102,7 @@ avg = AggregateKind(
 )
 
 
-def _of_values_of_count(counted: CountedValues) -> Bounds:
+def _bound_count(counted: CountedValues) -> Bounds:
     least, most = int(counted.low.sure.sum()), int(counted.high.all.sum())
     expected = estimate_of(counted.expected_rows)
     return Bounds(least, most, within(expected, Fraction(least), Fraction(most)))
@@ -113,7 +113,7 @@ count = AggregateKind(
     parsed=(exp.Count,),
     takes=ANY_TYPE,
     returns=lambda _: "integer",
-    of_values=_of_values_of_count,
+    of_values=_bound_count,
     of_cells=Cells.counts,
     truth=lambda _, codes: Fraction(len(codes)),
     counts_rows=True,

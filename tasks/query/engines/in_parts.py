@@ -200,12 +200,12 @@ def _bounds(aggregate: Aggregate, cell: _HelpedCell, is_whole: Callable[[str], b
     return of.bounds(low, high, cell.rows, expected, whole=is_whole(str(aggregate.sensitive)))
 
 
-def _sum_of_helped(one: Any, other: Any) -> Any:
+def _add_ends(one: Any, other: Any) -> Any:
     return _LONG.add(one, other) if isinstance(one, Decimal) else one + other
 
 
 _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
-    exp.Sum: _sum_of_helped,
+    exp.Sum: _add_ends,
     exp.Min: min,
     exp.Max: max,
 }

@@ -236,7 +236,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-_NAMES_FAMILIES: Mapping[tuple[str | None, bool, bool], str] = {
+_FAMILY_NAMES: Mapping[tuple[str | None, bool, bool], str] = {
     (one.aggregates, one.several, one.matching): name for name, one in FAMILIES.items()
 }
 
@@ -266,7 +266,7 @@ def family_of(shape: QueryShape | None, aggregate: Aggregate) -> tuple[str, str]
     if shape is None or aggregate.distinct:
         return None
     by = shape.selected_by(aggregate)
-    name = _NAMES_FAMILIES.get((name_of(aggregate), shape.columns > 1, by is not None))
+    name = _FAMILY_NAMES.get((name_of(aggregate), shape.columns > 1, by is not None))
     return None if name is None else (name, aggregate.sensitive or by or "")
 
 
