@@ -72,4 +72,4 @@ def test_the_image_has_every_package():
         for line in (DEPLOYMENTS / "Dockerfile").read_text(encoding="utf-8").splitlines()
         if line.startswith("COPY") and len(line.split()) == 3
     }
-    assert {"flows", "tasks", "expectations", "deployments"} <= copied
+    assert {"sfumato", "flows", "tasks", "expectations", "deployments"} <= copied
