@@ -25,10 +25,10 @@ from sfumato.tasks.publication.parts import (
     SeenParts,
     Totals,
     compared_columns,
-    complete_whole,
     findings_of,
     see_part,
 )
+from sfumato.tasks.publication.parts_files import complete_whole
 from sfumato.tasks.publication.parts_read import compare_parts
 from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.schema.files import read_canonical

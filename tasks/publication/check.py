@@ -29,12 +29,8 @@ from sfumato.tasks.private.references import (
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.publication.parts import (
-    findings_of,
-    observations_of,
-    page_of_whole,
-    write_beside,
-)
+from sfumato.tasks.publication.parts import findings_of, observations_of
+from sfumato.tasks.publication.parts_files import page_of_whole, write_beside
 from sfumato.tasks.publication.parts_read import read_whole
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import read_canonical

@@ -1,4 +1,4 @@
-"""Releases in parts: what the whole shows of its parts, and the files beside them.
+"""Releases in parts: what the whole shows of its parts, and of one part beside all others.
 
 What compares a group with all rows sees all rows so. The one group is no worse than the worst of
 those that it is made of: shares in it are means of theirs.
@@ -8,7 +8,6 @@ Each part is a release of its own below `parts/`; the whole has what follows fro
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,10 @@ from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, obser
 from sfumato.tasks.forms.targets import digest_of_domain, number_of_targets
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.publication.files import write_hierarchies
-from sfumato.tasks.publication.manifest import files, manifest
-from sfumato.tasks.query.sql.ready_sql import duckdb_script
-from sfumato.tasks.report.page import PageContent, PublishedFile, page
-from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.terms.assessment import Assessment, SeenGroups, Verdicts, documents, stated_bars
-from sfumato.tasks.terms.opened import MANIFEST, PAGE
-from sfumato.tasks.terms.parts import PARTS, PublishedPart
+from sfumato.tasks.terms.assessment import Assessment, SeenGroups, Verdicts
+from sfumato.tasks.terms.parts import PublishedPart
 from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
 
 JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
@@ -324,51 +317,3 @@ def observations_of(verdicts: Verdicts) -> list[dict[str, Any]]:
 
 def _groups(groups: SeenGroups, promise: PrivacyModel) -> Groups:
     return groups.told_by(promise.adversary_columns, (str(promise.sensitive),))
-
-
-def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None:
-    """Write beside the parts of a release SQL, validation, page and manifest.
-
-    Args:
-        directory: holds the parts, each whole, and nothing else.
-        declared: what is declared of all of them.
-        seen: of these very parts.
-    """
-    write_beside(directory, directory, declared, seen)
-    listed = manifest(directory, declared, observations_of(seen.all_verdicts()))
-    (directory / MANIFEST).write_bytes(canonical_json(listed))
-
-
-def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenParts) -> None:
-    """Write into `place` what belongs beside the parts in `directory`, but for the manifest."""
-    place.mkdir(exist_ok=True)
-    write_hierarchies(place / "hierarchies", declared)
-    (place / "sql").mkdir()
-    (place / "sql" / "duckdb.sql").write_text(duckdb_script(declared), encoding="utf-8")
-    findings = findings_of(seen.all_verdicts())
-    (place / "validation.json").write_bytes(
-        canonical_json([*documents(findings), *stated_bars(declared)])
-    )
-    of_parts = {path: directory for path in files(directory) if path.parts[0] == PARTS}
-    beside = {path: place for path in files(place) if path.parts[0] != PARTS}
-    (place / PAGE).write_text(_page(of_parts | beside, declared, seen), encoding="utf-8")
-
-
-def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:
-    """The page that belongs beside all other files of a directory, which it lists."""
-    return _page(dict.fromkeys(files(directory), directory), declared, seen)
-
-
-def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts) -> str:
-    sizes = {path: (place / path).stat().st_size for path, place in listed.items()}
-    content = PageContent(
-        declared=declared,
-        verdicts=seen.all_verdicts(),
-        groups=Groups(seen.all_sizes, {}),
-        files=tuple(
-            PublishedFile(path.as_posix(), size)
-            for path, size in sorted(sizes.items(), key=lambda one: one[0].as_posix())
-            if path != Path(PAGE)
-        ),
-    )
-    return page(content)

@@ -53,6 +53,7 @@ SHORT = {
     "tasks/forms/lineage.py": "read without the forms",
     "tasks/microdata/databases/faults.py": "imported without a driver",
     "tasks/microdata/readers/reader.py": "the contract of readers",
+    "tasks/publication/parts_files.py": "makes pages, which reading parts does without",
     "tasks/query/accuracy/vectors.py": "attacks import it, without what asks queries",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/parted.py": "imports no DuckDB",

@@ -9,7 +9,8 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.parts import SeenParts, complete_whole, see_part
+from sfumato.tasks.publication.parts import SeenParts, see_part
+from sfumato.tasks.publication.parts_files import complete_whole
 from sfumato.tasks.terms.assessment import assess
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables

@@ -1,0 +1,64 @@
+"""The files of a release in parts beside its parts, made of what was seen of these alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.groups.groups import Groups
+from sfumato.tasks.publication.files import write_hierarchies
+from sfumato.tasks.publication.manifest import files, manifest
+from sfumato.tasks.publication.parts import SeenParts, findings_of, observations_of
+from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.report.page import PageContent, PublishedFile, page
+from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.terms.assessment import documents, stated_bars
+from sfumato.tasks.terms.opened import MANIFEST, PAGE
+from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.terms import Declared
+
+
+def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None:
+    """Write beside the parts of a release SQL, validation, page and manifest.
+
+    Args:
+        directory: holds the parts, each whole, and nothing else.
+        declared: what is declared of all of them.
+        seen: of these very parts.
+    """
+    write_beside(directory, directory, declared, seen)
+    listed = manifest(directory, declared, observations_of(seen.all_verdicts()))
+    (directory / MANIFEST).write_bytes(canonical_json(listed))
+
+
+def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenParts) -> None:
+    """Write into `place` what belongs beside the parts in `directory`, but for the manifest."""
+    place.mkdir(exist_ok=True)
+    write_hierarchies(place / "hierarchies", declared)
+    (place / "sql").mkdir()
+    (place / "sql" / "duckdb.sql").write_text(duckdb_script(declared), encoding="utf-8")
+    findings = findings_of(seen.all_verdicts())
+    (place / "validation.json").write_bytes(
+        canonical_json([*documents(findings), *stated_bars(declared)])
+    )
+    of_parts = {path: directory for path in files(directory) if path.parts[0] == PARTS}
+    beside = {path: place for path in files(place) if path.parts[0] != PARTS}
+    (place / PAGE).write_text(_page(of_parts | beside, declared, seen), encoding="utf-8")
+
+
+def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:
+    """The page that belongs beside all other files of a directory, which it lists."""
+    return _page(dict.fromkeys(files(directory), directory), declared, seen)
+
+
+def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts) -> str:
+    sizes = {path: (place / path).stat().st_size for path, place in listed.items()}
+    content = PageContent(
+        declared=declared,
+        verdicts=seen.all_verdicts(),
+        groups=Groups(seen.all_sizes, {}),
+        files=tuple(
+            PublishedFile(path.as_posix(), size)
+            for path, size in sorted(sizes.items(), key=lambda one: one[0].as_posix())
+            if path != Path(PAGE)
+        ),
+    )
+    return page(content)
