@@ -166,7 +166,7 @@ def test_whatever_passes_is_told_truly():
 @pytest.mark.parametrize(
     ("place", "accepts_all"),
     [
-        ("signatures.evenly", lambda counts: np.ones(len(counts.starts), dtype=bool)),
+        ("slots.evenly", lambda counts: np.ones(len(counts.starts), dtype=bool)),
         ("gate.are_sets", lambda _before, _groups, mixtures: np.ones(len(mixtures), dtype=bool)),
     ],
 )

@@ -133,7 +133,7 @@ def at_random(
     scanned = np.zeros(len(codes), dtype=np.int64)
     seen = np.full(len(units), -1, dtype=np.int64)
     if len(codes) >= WORTH_COMPILING and units.dtype != object:
-        groups = _compiled()(shuffled, units, k, e, seen, scanned)
+        groups = _compiled_at_random()(shuffled, units, k, e, seen, scanned)
     else:
         groups = _fill_at_random(shuffled.tolist(), units.tolist(), k, e, seen, scanned)
     if not groups:
@@ -167,3 +167,8 @@ def _fill_at_random(codes: Any, units: Any, k: int, e: int, seen: Any, group: An
             number += 1
             distinct = 0
     return number
+
+
+@cache
+def _compiled_at_random() -> Loop:
+    return compile_loop(_fill_at_random)
