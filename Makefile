@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
+# What publishes and checks, without the tools of tests: enough for the demonstration.
+PLAIN := $(VENV)/.installed-plain
+INSTALL := install --quiet --disable-pip-version-check --constraint deployments/constraints.txt --editable
 RUN := $(VENV)/bin
 # Each peer of the benchmarks has an environment of its own: they pin old versions.
 PEERS := pycanon anjana anonypyx anonymeter sdnist statsmodels
@@ -17,9 +20,9 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test services all-tests matrix guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
 
-demo: $(STAMP)
+demo: $(PLAIN)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
@@ -32,6 +35,14 @@ services: $(STAMP)
 # Both in one run, which sets up what they share once. Servers are waited for: three share two cores.
 all-tests: $(STAMP)
 	$(RUN)/python -m pytest -n 3
+
+# `make test` on each supported Python of this machine, in an environment of its own.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+matrix: $(PYTHONS:%=matrix-%)
+
+matrix-%:
+	if command -v python$* >/dev/null; then $(MAKE) test PYTHON=python$* VENV=.venv-$*; \
+	else echo "python$* is not on this machine"; fi
 
 # The guide as a site that needs no network; every warning is an error, unless --quiet hides it.
 guide: export NO_MKDOCS_2_WARNING := 1
@@ -107,5 +118,10 @@ clean:
 
 $(STAMP): pyproject.toml deployments/constraints.txt
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint deployments/constraints.txt --editable '.[dev]'
+	$(RUN)/python -m pip $(INSTALL) '.[dev]'
+	touch $@ $(PLAIN)
+
+$(PLAIN): pyproject.toml deployments/constraints.txt
+	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip $(INSTALL) .
 	touch $@
