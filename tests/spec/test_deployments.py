@@ -6,7 +6,7 @@ import httpx
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.operation.automations import zombie_automation
 from sfumato.flows.operation.deployments import document, prefect_yaml, read_lines
@@ -115,6 +115,27 @@ def test_a_login_in_the_address_is_said_to_nobody(lines, monkeypatch, capsys):
     assert run(["deploy", root, "--root", root]) == 1
     said = capsys.readouterr().err
     assert said == "sfumato: http://127.0.0.1:1/api: no answer from a server (ConnectError)\n"
+
+
+@pytest.mark.parametrize(("status", "failures", "code"), [(500, 2, 0), (500, 3, 1), (404, 1, 1)])
+def test_a_busy_server_is_asked_again(lines, monkeypatch, capsys, status, failures, code):
+    calls = []
+
+    def register(*_):
+        calls.append(status)
+        if len(calls) <= failures:
+            request = httpx.Request("POST", "http://127.0.0.1:1/api/automations/")
+            response = httpx.Response(status, request=request)
+            raise httpx.HTTPStatusError("none", request=request, response=response)
+
+    root = str(lines(one={}) / "one")
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    monkeypatch.setattr("sfumato.flows.operation.register.register", register)
+    monkeypatch.setattr("sfumato.flows.cli.steward.deploy.sleep", lambda _: None)
+    assert run(["deploy", root, "--root", root]) == code
+    assert len(calls) == min(failures + 1, 3) if status == 500 else 1
+    message = f"sfumato: http://127.0.0.1:1/api: the server refused (HTTP status {status})\n"
+    assert capsys.readouterr().err == (message if code else "")
 
 
 def test_the_command_writes_a_file(lines, tmp_path):

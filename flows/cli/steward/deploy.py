@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.show import echo_json
@@ -35,7 +36,7 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
 
     SPECS are specs, or directories of them. The server is that of PREFECT_API_URL.
     """
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.inputs.environment import quiet
     from sfumato.flows.operation.deployments import prefect_yaml, read_lines
     from sfumato.tasks.private.durable import write_atomically
 
@@ -70,19 +71,30 @@ def _documents(lines: list["DeployedLine"]) -> list[dict[str, object]]:
     return found
 
 
+_SERVER_ERROR = 500  # statuses from here on are faults of the server, which may pass
+_PAUSES = (1.0, 4.0)  # seconds before a busy server is asked again
+
+
 def _register(lines: list["DeployedLine"], root: Path) -> None:
     import httpx
 
-    from sfumato.flows.environment import without_login
+    from sfumato.flows.inputs.environment import without_login
     from sfumato.flows.operation.register import register
     from sfumato.tasks.private.workdir import work_directory
 
     environment = {"SFUMATO_WORK": str(work_directory(os.environ))}
-    try:
-        register(lines, root.resolve(), environment)
-    except httpx.HTTPError as error:
-        address = without_login(os.environ["PREFECT_API_URL"])
-        raise Fault(f"{address}: no answer from a server ({type(error).__name__})") from None
+    address = without_login(os.environ["PREFECT_API_URL"])
+    for pause in (*_PAUSES, None):  # registering again replaces what was registered
+        try:
+            register(lines, root.resolve(), environment)
+            break
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            if pause is None or status < _SERVER_ERROR:
+                raise Fault(f"{address}: the server refused (HTTP status {status})") from None
+            sleep(pause)
+        except httpx.HTTPError as error:
+            raise Fault(f"{address}: no answer from a server ({type(error).__name__})") from None
     for line in lines:
         times = line.spec.schedule
         when = f"{times.cron} {times.timezone}" if times else "by hand"
