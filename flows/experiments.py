@@ -12,7 +12,7 @@ from prefect.client.schemas import State
 from prefect.states import Completed
 from pydantic import Field
 
-from sfumato.flows.environment import quiet
+from sfumato.flows.inputs.environment import quiet
 from sfumato.tasks.experiments.registry import experiment_named
 from sfumato.tasks.experiments.run import run_experiments
 from sfumato.tasks.experiments.shared.experiment import Inputs, Size

@@ -13,13 +13,14 @@ from prefect.logging import get_logger
 from prefect.runtime import flow_run
 from pydantic import Field
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.flows.environment import imports_apart, quiet, tidy_up
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.flows.inputs.environment import imports_apart, quiet
+from sfumato.flows.inputs.passphrases import passphrases
+from sfumato.flows.inputs.resolved import resolve_run, with_references
+from sfumato.flows.inputs.spec import line_named
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.life.dossier import keep_dossier
-from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import resolve_run, with_references
-from sfumato.flows.spec import line_named
+from sfumato.flows.life.mending import tidy_up
 from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.policy import private_flow
 from sfumato.tasks.publish import publish_approved

@@ -10,15 +10,16 @@ from prefect.client.schemas import State
 from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
-from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import imports_apart, quiet, tidy_up
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.inputs.environment import imports_apart, quiet
+from sfumato.flows.inputs.hidden import whole
+from sfumato.flows.inputs.overrides import ShownOverrides
+from sfumato.flows.inputs.passphrases import passphrases, source_secrets
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run, with_references
+from sfumato.flows.inputs.spec import line_named
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.life.dossier import keep_dossier
-from sfumato.flows.operation.hidden import whole
-from sfumato.flows.overrides import ShownOverrides
-from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
-from sfumato.flows.spec import line_named
+from sfumato.flows.life.mending import tidy_up
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate
@@ -141,7 +142,7 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
     if can_be_attacked(terms):
-        attack(candidate, deidentified, spec.attacks.below(resolved.base), line, raw)
+        attack(candidate, deidentified, spec.attacks.with_local_registers(resolved.base), line, raw)
     return JudgedCandidate(candidate, deidentified)
 
 

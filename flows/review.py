@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
-from sfumato.flows.passphrases import passphrases
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
+from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.tasks.approval.decisions import (
     Decision,
     Verdict,
@@ -201,7 +201,7 @@ def _private_line(place: Path) -> Path:
     """The private directory of the line that a spec or such a directory means."""
     if not place.is_file():
         return place
-    from sfumato.flows.spec import read_spec
+    from sfumato.flows.inputs.spec import read_spec
 
     return private_work_directory(os.environ) / read_spec(place, None).name
 

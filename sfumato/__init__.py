@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.expectations.errors import (
+    from sfumato.expectations.shared.errors import (
         Fault,
         InputError,
         PromiseError,
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "sfumato.expectations.errors": (
+    "sfumato.expectations.shared.errors": (
         "Fault",
         "InputError",
         "PromiseError",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.tasks.candidates.continued import Continuing
+from sfumato.tasks.candidates.continued import LineContinuation
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
@@ -16,7 +16,7 @@ def anonymize(
     deidentified: Path,
     terms: Terms,
     run: Path,
-    continuing: Continuing | None,
+    continuing: LineContinuation | None,
     line: Line,
     *,
     intervals: bool = False,

@@ -12,7 +12,7 @@ from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.deidentify import (
     choose_terms,
     judge_texts,
-    said_of_texts,
+    warnings_of_texts,
     write_deidentified,
 )
 from sfumato.tasks.terms.people import Identifiers
@@ -38,7 +38,7 @@ def deidentify(
         ingested, terms, identifiers, line.private, run, remember, others=line.others
     )
     judge_texts(stage, columns, line)
-    for said in said_of_texts(stage):
+    for said in warnings_of_texts(stage):
         say_in_run(f"warning: {said}")
     return stage
 

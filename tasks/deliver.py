@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.destinations.deliver import Delivered, Secrets, remember
 from sfumato.tasks.destinations.deliver import deliver as deliver_line

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_markdown_artifact
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import load, operating_system
 from sfumato.tasks.outcomes import tell

@@ -9,8 +9,8 @@ import pyarrow as pa
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.verdicts import Finding
-from sfumato.tasks.candidates.continued import Continuing
+from sfumato.expectations.rules.verdicts import Finding
+from sfumato.tasks.candidates.continued import LineContinuation
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import operating_system
@@ -21,7 +21,7 @@ from sfumato.tasks.policy import private_task, say_in_run, watch_workers
 from sfumato.tasks.publication.parts import findings_of
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched import finding_rows
-from sfumato.tasks.stages.deidentify import identity, said_of_texts
+from sfumato.tasks.stages.deidentify import identity, warnings_of_texts
 from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.terms.assessment import Judge
 from sfumato.tasks.terms.terms import Terms
@@ -52,7 +52,7 @@ def divide(
 
     try:
         divided = write_divided(rows, terms, line, run, judge, keep_rows=keep_rows)
-        for said in said_of_texts(divided):
+        for said in warnings_of_texts(divided):
             say_in_run(f"warning: {said}")
         return divided
     finally:
@@ -76,7 +76,7 @@ def anonymize_parts(
     terms: Terms,
     run: Path,
     workers: Workers,
-    continuing: Continuing | None = None,
+    continuing: LineContinuation | None = None,
     keep_rows: bool = False,
 ) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import require
 from sfumato.tasks.microdata.table import count_rows
@@ -43,7 +43,7 @@ def ingest(
 
     What was found of all its rows is an artifact where that is to be shown.
     """
-    from sfumato.expectations import verdicts as judged
+    from sfumato.expectations.rules import verdicts as judged
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
     whole = write_source(source, columns, base, run)

@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.events import emit_event
 from prefect.events.worker import EventsWorker
 
-from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.expectations.shared.errors import Fault, SfumatoError
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.terms.opened import open_release
 

@@ -17,7 +17,7 @@ from prefect.client.schemas import State
 from prefect.exceptions import FailedRun, MissingContextError
 from prefect.logging import get_run_logger
 
-from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
+from sfumato.expectations.shared.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.outcomes import failed_state, tell
 from sfumato.tasks.private.failure import Counts, note_failure, sanitised, say, stage
 from sfumato.tasks.workers.workers import Workers

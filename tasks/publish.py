@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_link_artifact, create_table_artifact
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.decisions import read_text
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.publication import complete, find_approved, note_approvals

@@ -7,7 +7,7 @@ from pathlib import Path
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.owned import OwnedRule
-from sfumato.expectations.verdicts import Finding
+from sfumato.expectations.rules.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.lines.line import Line
@@ -109,11 +109,11 @@ def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequ
 
 def _tell_bars(judged: Sequence[JudgedBar], name: str) -> None:
     create_table_artifact(
-        [{"bar": one.words, "kept": one.kept, "refuses": one.refuses} for one in judged],
+        [{"bar": one.words, "kept": one.is_kept, "refuses": one.refuses} for one in judged],
         key=f"{name}-attacks",
         description="Bars on attacks, and whether they are kept",
     )
-    beyond = [one.words for one in judged if not one.kept]
+    beyond = [one.words for one in judged if not one.is_kept]
     for words in beyond:
         say_in_run(f"warning: beyond {words}")
     say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} bars are kept")

@@ -143,7 +143,7 @@ def serve(address: Path) -> None:
 
 
 def _import_everything() -> None:
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.inputs.environment import quiet
 
     quiet()
     import great_expectations  # noqa: F401 - imported to be there
@@ -211,7 +211,7 @@ def _settle() -> None:
     from prefect.context import refresh_global_settings_context
     from prefect.logging.configuration import setup_logging
 
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.inputs.environment import quiet
 
     quiet()
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")  # as the command sets it

@@ -38,7 +38,7 @@ def import_everything() -> None:
     if not os.environ.items() >= _THREADLESS.items():
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | _THREADLESS)
 
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.inputs.environment import quiet
 
     quiet()
     os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"

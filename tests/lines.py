@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.microdata.table import Randomness, load
 from sfumato.tasks.publication.publish import Published, existing_version, publish

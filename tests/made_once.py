@@ -9,7 +9,7 @@ from pathlib import Path
 def make_once() -> None:
     """Compile the templates of our pages and of Data Docs, and make the schema of specs."""
     from sfumato.expectations.suites.records import PageView
-    from sfumato.flows.spec import json_schema
+    from sfumato.flows.inputs.spec import json_schema
     from sfumato.tasks import report
     from sfumato.tasks.report.rendering import environment
 

@@ -21,7 +21,7 @@ from prefect.settings import (
 )
 from prefect.testing.utilities import prefect_test_harness
 
-from sfumato.flows.environment import quiet
+from sfumato.flows.inputs.environment import quiet
 from tests.fork_server import ROOT, ForkServer, Run
 
 # As our own deployments say it: else each run copies the whole repository.

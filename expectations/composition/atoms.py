@@ -18,7 +18,7 @@ from sfumato.expectations.composition.sparse import (
 from sfumato.expectations.composition.state import Atoms, Shown
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 
 MOST_CUTS = 1  # with two, a group does not tell what each part has
 _Entries = tuple[np.ndarray, np.ndarray, np.ndarray]

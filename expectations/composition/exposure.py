@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 
 _AT_ONCE = 1 << 22  # values compared
 _INFINITE = np.iinfo(np.int64).max

@@ -63,12 +63,12 @@ from sfumato.expectations.composition.state import (
     why_unreadable,
     with_room,
 )
-from sfumato.expectations.exact import largest
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import plain
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.exact import largest
+from sfumato.expectations.shared.numbers import plain
+from sfumato.expectations.shared.sorting import distinct
 
 Route = Literal["A", "S", "C"]
 

@@ -19,7 +19,7 @@ from sfumato.expectations.composition.atoms import Pairs
 from sfumato.expectations.composition.sparse import Columns, columns_of, evenly, same_rows
 from sfumato.expectations.composition.state import Atoms, Shown, with_room
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.sorting import distinct
 
 
 @dataclass(frozen=True, eq=False)

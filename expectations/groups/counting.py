@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import (
     Cover,
@@ -19,7 +18,8 @@ from sfumato.expectations.groups.groups import (
     Population,
     Subdomains,
 )
-from sfumato.expectations.sorting import number, stable_order, starts, tally
+from sfumato.expectations.shared.exact import INT64_MAX, Exact, exact, is_ordered
+from sfumato.expectations.shared.sorting import number, stable_order, starts, tally
 
 _NARROW = 2**31  # a key below it is made of 32 bits, in half the time
 

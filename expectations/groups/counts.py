@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import INT64_MAX, Exact
-from sfumato.expectations.sorting import sort, starts
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import INT64_MAX, Exact
+from sfumato.expectations.shared.sorting import sort, starts
 
 _BLOCK = 2**15  # entries
 

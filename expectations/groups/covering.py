@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.sorting import number, stable_order, starts
+from sfumato.expectations.shared.sorting import number, stable_order, starts
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.sorting import starts
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import starts
 
 _ALL = np.array([], dtype=np.int64)  # stands for the sizes themselves
 

@@ -12,10 +12,10 @@ from math import lcm
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import add_up
 from sfumato.expectations.groups.groups import Groups, HeldValues, People
-from sfumato.expectations.sorting import starts
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.sorting import starts
 
 _WHOLE = 2**53  # sums of whole numbers below it are exact as floats, too
 

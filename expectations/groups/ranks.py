@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_array, as_numpy
-from sfumato.expectations.exact import INT64_MAX, is_ordered
 from sfumato.expectations.groups.counting import Coded, count, numbers_of, pack
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.shared.arrow import as_array, as_numpy
+from sfumato.expectations.shared.exact import INT64_MAX, is_ordered
 
 _NEAR = 4  # numbers that a table has room for, for each that is ranked
 

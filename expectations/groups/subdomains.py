@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Subdomains, Target
+from sfumato.expectations.shared.errors import PromiseError
 
 Multiset = tuple[Sequence[int], Sequence[int]]
 """Nodes, and how many copies of each there are, at least one."""

@@ -22,10 +22,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Joint
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import INT64_MAX
 
 NEAR = 1e-9  # of a threshold: what floats leave open is decided in fractions
 

@@ -15,12 +15,12 @@ from math import lcm
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import merge_values
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Subdomains
 from sfumato.expectations.groups.subdomains import leaves, ratios
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import INT64_MAX
 
 _FEW = 64  # ranks that are taken one by one
 _DENSE = 4  # of them for each value that a group has: where there are more, runs are faster

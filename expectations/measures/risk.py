@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import below
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, Population
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.exact import below
 
 SMALL = (2, 3, 5, 10, 20)
 NEAR = Fraction(95, 100)

@@ -14,14 +14,14 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.covering import Covering, Presence, covering, single
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.arrow import Value
-from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.arrow import Value
+from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

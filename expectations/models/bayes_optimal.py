@@ -13,8 +13,6 @@ import numpy as np
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import above, below
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
 from sfumato.expectations.models.model import (
@@ -23,7 +21,9 @@ from sfumato.expectations.models.model import (
     Way,
     Worst,
 )
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import above, below
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 class _Surprise(NamedTuple):

@@ -20,12 +20,12 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.emd import declared_shares
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-9  # a quotient and a logarithm of floats are off by far less
 _DIGITS = 34  # of a logarithm, to begin with

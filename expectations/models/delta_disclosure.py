@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
 _STEPS = 10**9  # of a bound that is rounded downwards

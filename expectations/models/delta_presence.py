@@ -12,8 +12,6 @@ import numpy as np
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import above, below, largest, smallest
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import (
     PrivacyModel,
@@ -21,7 +19,9 @@ from sfumato.expectations.models.model import (
     Way,
     Worst,
 )
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import above, below, largest, smallest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,12 +25,12 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.groups import Groups, People
 from sfumato.expectations.groups.of_people import fewest_alike
 from sfumato.expectations.models.model import PrivacyModel, PromisedColumn, Reading, Way, Worst
-from sfumato.expectations.numbers import SINCE, Number
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.numbers import SINCE, Number
 
 _EXACT = 2**53  # whole numbers below it are floats
 

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, People
 from sfumato.expectations.groups.of_people import least_range
 from sfumato.expectations.models.model import (
@@ -22,7 +21,8 @@ from sfumato.expectations.models.model import (
     Worst,
     why_unordered,
 )
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,6 @@ import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.arrow import Value, ordinal
-from sfumato.expectations.exact import below, largest, smallest
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, People
 from sfumato.expectations.groups.of_people import surely_known
@@ -27,7 +25,9 @@ from sfumato.expectations.measures.diversity import (
     recursive_sides,
 )
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.arrow import Value, ordinal
+from sfumato.expectations.shared.exact import below, largest, smallest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _LENIENT = 1e-9  # in entropy: logarithms are not exact
 

@@ -11,11 +11,11 @@ import numpy as np
 from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.arrow import ORDERED
 from sfumato.expectations.groups.groups import Groups, People
 from sfumato.expectations.groups.of_people import any_of, weight_one
-from sfumato.expectations.numbers import Number
-from sfumato.expectations.registered import adapter_of
+from sfumato.expectations.shared.arrow import ORDERED
+from sfumato.expectations.shared.numbers import Number
+from sfumato.expectations.shared.registered import adapter_of
 
 Way = Literal["labels", "rows", "columns", "subdomains"]
 """How a form shows people: as rows under labels, or under their exact quasi-identifiers beside

@@ -13,13 +13,13 @@ import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.arrow import NUMBERS
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.groups.subdomains import Multiset, imbalances
 from sfumato.expectations.models.model import PrivacyModel, PromisedColumn, Verdict, Way, Worst
-from sfumato.expectations.numbers import ExactNumber, Number, plain
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.arrow import NUMBERS
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.sorting import stable_order
 
 _STRICT = ConfigDict(extra="forbid", defer_build=True)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.registered import Entries, Registered, classes
+from sfumato.expectations.shared.registered import Entries, Registered, classes
 
 L_DIVERSITY: Mapping[str, type[PrivacyModel]] = Entries(
     "sfumato.expectations.models",

@@ -15,8 +15,6 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import above, largest
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.measures.emd import (
@@ -36,7 +34,9 @@ from sfumato.expectations.models.model import (
     Worst,
     why_unordered,
 )
-from sfumato.expectations.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from sfumato.expectations.verdicts import Expectation
+from sfumato.expectations.rules.verdicts import Expectation
 
 _TEXT = frozenset({"string"})
 _NUMBER = frozenset({"integer", "decimal", "float"})

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_number
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import exact, is_ordered
 from sfumato.expectations.rules.rule import CountingRule, Rule
 from sfumato.expectations.rules.structure import ColumnTypes, NotEmpty, OrderedColumns
+from sfumato.expectations.shared.arrow import as_number
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import exact, is_ordered
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.rule import (
     CountingRule,
     ForbiddenColumns,
@@ -19,6 +18,7 @@ from sfumato.expectations.rules.rule import (
     Rule,
     Ruling,
 )
+from sfumato.expectations.shared.errors import PromiseError
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.numbers import exact, plain
 from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import exact, plain
 
 GROUPS = "groups"  # stands in the report where a table's name does: promises are judged on groups
 PEOPLE = "people"  # the same, where they are judged over the people in these groups

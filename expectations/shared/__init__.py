@@ -1,0 +1,1 @@
+"""Exact numbers, errors and registries, which every part of the product imports."""

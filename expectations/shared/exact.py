@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.errors import InputError
 
 INT64_MAX = 2**63 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from sfumato.expectations.errors import Fault, PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
 with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from sfumato.expectations.groups.ranks import groups_of_rows
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.verdicts import observation
+from sfumato.expectations.rules.verdicts import observation
 
 DATA: Final[Mapping[str, list[Any]]] = {
     "age": ["30-39", "30-39", "30-39", "30-39", "40-49", "40-49", "40-49", "40-49"],

@@ -20,17 +20,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.suites.engine import Described, discreet, get_expectation_impl, gx
-from sfumato.expectations.suites.groups import GroupsOfTable, to_frame
-from sfumato.expectations.suites.promises import promise_expectation
-from sfumato.expectations.suites.records import add_checkpoint, close_to_others, open_context
-from sfumato.expectations.suites.rules import (
-    frame_of_values,
-    frame_with,
-    rules_by_table,
-    tables_of_rows,
-)
-from sfumato.expectations.verdicts import (
+from sfumato.expectations.rules.verdicts import (
     GROUPS,
     Evaluated,
     Expectation,
@@ -40,6 +30,16 @@ from sfumato.expectations.verdicts import (
     expectation_of,
     judged_on,
     refuse_unexpected,
+)
+from sfumato.expectations.suites.engine import Described, discreet, get_expectation_impl, gx
+from sfumato.expectations.suites.groups import GroupsOfTable, to_frame
+from sfumato.expectations.suites.promises import promise_expectation
+from sfumato.expectations.suites.records import add_checkpoint, close_to_others, open_context
+from sfumato.expectations.suites.rules import (
+    frame_of_values,
+    frame_with,
+    rules_by_table,
+    tables_of_rows,
 )
 
 _STRICT = {

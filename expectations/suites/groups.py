@@ -12,10 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import sqlalchemy as sa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.ranks import groups_of_rows
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.rules.verdicts import GROUPS
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.expectations.suites.engine import (
     MetricConfiguration,
     PandasExecutionEngine,
@@ -26,7 +27,6 @@ from sfumato.expectations.suites.engine import (
     metric_value,
 )
 from sfumato.expectations.suites.in_database import column_names, count_groups
-from sfumato.expectations.verdicts import GROUPS
 
 _GROUPS = "sfumato-groups"  # where a frame carries them
 _ROWS = "\nrows"  # no column of a table: without its groups, a frame has none to be judged by

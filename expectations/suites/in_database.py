@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.ranks import groups_of_counts
+from sfumato.expectations.shared.errors import PromiseError
 
 Expression = sa.ColumnElement[Any]
 

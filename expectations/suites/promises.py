@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.models.promises import PROMISE, models
+from sfumato.expectations.rules.verdicts import expectation_type, observation
+from sfumato.expectations.shared.wording import readable
 from sfumato.expectations.suites.engine import (
     Described,
     MetricConfiguration,
@@ -21,8 +23,6 @@ from sfumato.expectations.suites.engine import (
 )
 from sfumato.expectations.suites.examples import example_tests, explanation, key_of
 from sfumato.expectations.suites.groups import GroupsOfTable
-from sfumato.expectations.verdicts import expectation_type, observation
-from sfumato.expectations.wording import readable
 
 GALLERY = "sfumato.expectations.gallery"  # where the classes are imported from
 

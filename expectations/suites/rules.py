@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.rule import Rule, Ruling
 from sfumato.expectations.rules.structure import RowCount
+from sfumato.expectations.rules.verdicts import Expectation, expectation_of
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites.engine import (
     Described,
     PandasExecutionEngine,
@@ -19,7 +20,6 @@ from sfumato.expectations.suites.engine import (
     get_expectation_impl,
     metric_value,
 )
-from sfumato.expectations.verdicts import Expectation, expectation_of
 
 _RULES = "sfumato-rules"  # where a frame carries the rules of its table
 _VALUES = "sfumato-values"  # and the values that the codes of its columns stand for

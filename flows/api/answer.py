@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
-from sfumato.tasks.query.bounds.bounds import Bounds, above, below, nearest
+from sfumato.tasks.query.bounds.bounds import Bounds, json_above, json_below, json_nearest
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         """
         import pyarrow as pa
 
-        from sfumato.tasks.query.inquiries.answer import by_name
+        from sfumato.tasks.query.inquiries.answer import flat_columns
 
-        return pa.table(by_name(self._arrow_columns()))
+        return pa.table(flat_columns(self._arrow_columns()))
 
     def to_pandas(self) -> "pd.DataFrame":
         """The same as a pandas data frame; integers that may be null are of the dtype Int64."""
@@ -155,15 +155,15 @@ def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.
 
     from sfumato.tasks.query.inquiries.answer import DOUBTS
 
-    lower = _rounded([one.lower for one in bounds], below)
-    estimate = _rounded([one.estimate for one in bounds], nearest)
+    lower = _rounded([one.lower for one in bounds], json_below)
+    estimate = _rounded([one.estimate for one in bounds], json_nearest)
     yield f"{name}_lower", lower
-    yield f"{name}_upper", _rounded([one.upper for one in bounds], above)
+    yield f"{name}_upper", _rounded([one.upper for one in bounds], json_above)
     yield f"{name}_estimate", estimate.cast(lower.type) if estimate.type == pa.null() else estimate
     if any(one.likely for one in bounds):
         ends = [one.likely.interval if one.likely else None for one in bounds]
-        yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], below)
-        yield f"{name}_likely_upper", _rounded([end and end[1] for end in ends], above)
+        yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], json_below)
+        yield f"{name}_likely_upper", _rounded([end and end[1] for end in ends], json_above)
     for doubt in DOUBTS:
         doubted = [getattr(one, doubt) for one in bounds]
         if any(doubted):

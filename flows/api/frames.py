@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 
 Place = str | os.PathLike[str]
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
@@ -93,7 +93,7 @@ def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
     """The content of a spec, and the directory that its paths are relative to."""
     if isinstance(spec, Mapping):
         return dict(spec), Path.cwd()
-    from sfumato.flows.documents import read_yaml
+    from sfumato.flows.inputs.documents import read_yaml
 
     path = Path(spec)
     document = read_yaml(path)

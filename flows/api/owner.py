@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.api.frames import Place, spec_file, table_file
 from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
 
@@ -89,7 +89,7 @@ def plan(
         PromiseError: where a release would be refused.
     """
     from sfumato.flows.choice.draft import draft
-    from sfumato.flows.overrides import read_overrides
+    from sfumato.flows.inputs.overrides import read_overrides
     from sfumato.tasks.report.utility import accuracy_lines
 
     with spec_file(table, spec) as path:
@@ -139,7 +139,7 @@ def compare(
         PromiseError: where a reference lacks people of the table.
     """
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
-    from sfumato.flows.overrides import read_overrides
+    from sfumato.flows.inputs.overrides import read_overrides
 
     asked = AskedComparison(dict(grid or {}), tuple(queries), processes)
     with spec_file(table, spec) as path:
@@ -180,7 +180,7 @@ def release(
         Fault: where this machine fails.
     """
     from sfumato.flows.cli.steward.release import publish_version
-    from sfumato.flows.overrides import read_overrides
+    from sfumato.flows.inputs.overrides import read_overrides
 
     changes = read_overrides(settings or {})
     if as_of is not None:
@@ -191,7 +191,7 @@ def release(
 
 def _take_spec(path: Path) -> dict[str, Any]:
     """The content of a recommended spec, which stood beside one that goes; without its source."""
-    from sfumato.flows.documents import read_yaml
+    from sfumato.flows.inputs.documents import read_yaml
 
     content = {key: value for key, value in read_yaml(path).items() if key != "source"}
     path.unlink()
@@ -219,7 +219,7 @@ def _promise(document: Mapping[str, Any]) -> Any:
     """A promise as a spec writes it."""
     import yaml
 
-    from sfumato.flows.spec import read_promise
+    from sfumato.flows.inputs.spec import read_promise
 
     return read_promise(yaml.safe_dump(dict(document)))
 

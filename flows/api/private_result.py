@@ -95,7 +95,7 @@ class ReleasedVersion(PrivateResult):
         Raises:
             InputError: where it waits for approval.
         """
-        from sfumato.expectations.errors import InputError
+        from sfumato.expectations.shared.errors import InputError
         from sfumato.flows.api.opening import open
 
         if not self.published:

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.choice.grids import usual_grids
 from sfumato.flows.choice.reader import AlternativeReader
-from sfumato.flows.documents import parse_yaml, read_yaml
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.documents import parse_yaml, read_yaml
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.choose.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS

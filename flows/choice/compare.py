@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.choice.alternatives import alternatives_of
-from sfumato.flows.documents import parse_yaml, read_yaml
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.documents import parse_yaml, read_yaml
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.passphrases import passphrases, source_secrets
+from sfumato.flows.inputs.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
@@ -29,7 +29,7 @@ from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.references import refer
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
 from sfumato.tasks.private.workdir import private_directory

@@ -15,12 +15,17 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations import verdicts
-from sfumato.expectations.errors import InputError
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run, with_references
-from sfumato.flows.source import divide_source
+from sfumato.expectations.rules import verdicts
+from sfumato.expectations.shared.errors import InputError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.passphrases import passphrases, source_secrets
+from sfumato.flows.inputs.resolved import (
+    ResolvedRun,
+    require_in_memory,
+    resolve_run,
+    with_references,
+)
+from sfumato.flows.inputs.source import divide_source
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
@@ -45,7 +50,7 @@ from sfumato.tasks.stages.deidentify import (
     choose_terms,
     identity,
     judge_texts,
-    said_of_texts,
+    warnings_of_texts,
     write_deidentified,
 )
 from sfumato.tasks.stages.evaluate import evaluate_candidate
@@ -113,13 +118,13 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
         release.declared,
         seen,
         measured,
-        spec.attacks.below(resolved.base),
+        spec.attacks.with_local_registers(resolved.base),
         refuses=spec.evaluate.refuses,
     )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     told = content.document()
-    told["warnings"] = [*said_of_texts(divided), *compared.notices, *told["warnings"]]
+    told["warnings"] = [*warnings_of_texts(divided), *compared.notices, *told["warnings"]]
     return page, {"stands": stands, **told}
 
 
@@ -230,11 +235,11 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    refuses, bars = spec.evaluate.refuses, spec.attacks.below(resolved.base).root
+    refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
     content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     told = content.document()
-    told["warnings"] = [*said_of_texts(kept), *compared.notices, *told["warnings"]]
+    told["warnings"] = [*warnings_of_texts(kept), *compared.notices, *told["warnings"]]
     return Draft(place, page, {"stands": stands, **told})
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError, SpecError
-from sfumato.expectations.wording import readable
-from sfumato.flows.documents import parse_yaml
-from sfumato.flows.passphrases import source_secrets
-from sfumato.flows.spec import ReleaseSpec, json_schema
+from sfumato.expectations.shared.errors import InputError, SpecError
+from sfumato.expectations.shared.wording import readable
+from sfumato.flows.inputs.documents import parse_yaml
+from sfumato.flows.inputs.passphrases import source_secrets
+from sfumato.flows.inputs.spec import ReleaseSpec, json_schema
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.durable import write_atomically
@@ -106,7 +106,7 @@ def write_first_spec(
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, _csv(rows), _PRIVATE_MODE)
     write_atomically(spec, text.encode(), _SPEC_MODE)
-    written = draft.found.source.csv
+    written = draft.table.source.csv
     guess = written.encoding if is_guess(written, options) else None
     return WrittenSpec(spec, tuple(files), profile, undecided, guess, _unnumbered(draft))
 

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import require_in_memory, resolve_run
-from sfumato.flows.source import coded_source, ingest_source
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.resolved import require_in_memory, resolve_run
+from sfumato.flows.inputs.source import coded_source, ingest_source
 from sfumato.tasks.microdata.hierarchies import hierarchies
 
 

@@ -9,10 +9,10 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import Overrides
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.spec import ReleaseSpec, read_alternative, read_spec
 from sfumato.flows.rules.candidates import aims_of_workloads
-from sfumato.flows.spec import ReleaseSpec, read_alternative, read_spec
 from sfumato.tasks.candidates.wished import AUTO
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS

@@ -67,9 +67,9 @@ def refusal_as(refused: RefusedQuery, format_: str) -> None:
 
 def _as_csv(answer: Mapping[str, Any]) -> None:
     """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
-    from sfumato.tasks.query.inquiries.answer import by_name
+    from sfumato.tasks.query.inquiries.answer import flat_columns
 
-    columns = by_name(_flat(answer))
+    columns = flat_columns(_flat(answer))
     shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(shown, columns))

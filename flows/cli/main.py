@@ -10,12 +10,12 @@ from contextlib import suppress
 
 import click
 
-from sfumato.expectations.errors import Fault, SfumatoError, SpecError
+from sfumato.expectations.shared.errors import Fault, SfumatoError, SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
 from sfumato.flows.cli.registry import MENDING, WITH_GREAT_EXPECTATIONS
 from sfumato.flows.cli.show import INTERRUPTED, echo
-from sfumato.flows.environment import lean, without_pandas
+from sfumato.flows.inputs.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.failure import path_fault

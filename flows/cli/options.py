@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
-    from sfumato.flows.overrides import Overrides
+    from sfumato.flows.inputs.overrides import Overrides
 
 as_document = click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 Command = Callable[..., Any]
@@ -82,7 +82,7 @@ def with_documents(key: str) -> Callable[[Command], Command]:
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":
     """The changes to a run's spec that its `--set` options ask for."""
-    from sfumato.flows.overrides import read_overrides
+    from sfumato.flows.inputs.overrides import read_overrides
 
     return read_overrides(pairs("--set", settings))
 

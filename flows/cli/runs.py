@@ -22,7 +22,7 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
     Raises:
         SfumatoError: as the run failed.
     """
-    from sfumato.flows.environment import open_home, quiet
+    from sfumato.flows.inputs.environment import open_home, quiet
 
     quiet()
     if warning := open_home(os.environ):

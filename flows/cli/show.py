@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import WAY_OUT, InputError
+from sfumato.expectations.shared.errors import WAY_OUT, InputError
 from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 
 if TYPE_CHECKING:

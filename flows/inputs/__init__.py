@@ -1,0 +1,1 @@
+"""Inputs of a run: its spec, overrides, source, passphrases and environment."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.expectations.numbers import LARGEST
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.numbers import LARGEST
 from sfumato.tasks.schema.files import NestingError, read_text, require_shallow, unreadable
 
 

@@ -7,13 +7,12 @@ import gc
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import Fault, SfumatoError
-from sfumato.tasks.private.scratch import sweep
+from sfumato.expectations.shared.errors import Fault
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -112,26 +111,3 @@ def open_home(environ: Mapping[str, str]) -> str | None:
         f"{home} is open to others (mode {mode:04o}), and has counts of rows that are not "
         "published: chmod 700 it"
     )
-
-
-def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
-    """Do what every command does when it starts, where a worker runs a flow without one.
-
-    What killed runs left is deleted as far as it can be; `warn` gets what is to be said.
-
-    Raises:
-        Fault: where Prefect's directory is missing and cannot be made.
-    """
-    if warning := open_home(environ):
-        warn(warning)
-    with suppress(SfumatoError, OSError):
-        sweep()
-        for said in _mended(environ):
-            warn(said)
-
-
-def _mended(environ: Mapping[str, str]) -> list[str]:
-    """Mend what stopped runs left in public directories of lines; return what could not be done."""
-    from sfumato.flows.life.mending import mend_lines
-
-    return mend_lines(environ)[1]

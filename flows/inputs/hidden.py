@@ -7,7 +7,12 @@ them in this process; a deployment has no such parameters, and has them changed 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sfumato.flows.overrides import Overrides, ShownOverrides, ShownSourceOverrides, SourceOverrides
+from sfumato.flows.inputs.overrides import (
+    Overrides,
+    ShownOverrides,
+    ShownSourceOverrides,
+    SourceOverrides,
+)
 
 _hidden: list[SourceOverrides] = []
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
-from sfumato.expectations.arrow import Value
-from sfumato.expectations.errors import SpecError
-from sfumato.expectations.wording import readable
-from sfumato.flows.documents import parse_yaml, yaml_fault
-from sfumato.flows.spec_parts import StrictPart
+from sfumato.expectations.shared.arrow import Value
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.wording import readable
+from sfumato.flows.inputs.documents import parse_yaml, yaml_fault
+from sfumato.flows.rules.spec_parts import StrictPart
 from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.files import NestingError

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.private.keys import PASSPHRASE as KEY_PASSPHRASE
 from sfumato.tasks.private.people.keys import FORMER_PASSPHRASE

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.spec import ReleaseSpec, read_spec
-from sfumato.tasks.candidates.continued import Continuing
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.spec import ReleaseSpec, read_spec
+from sfumato.tasks.candidates.continued import LineContinuation
 from sfumato.tasks.candidates.wished import frozen_terms
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.notation.address import local_path
-from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.backup import finish_restoring
 from sfumato.tasks.private.references import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.terms.opened import PAGE
@@ -37,12 +37,12 @@ class ResolvedRun:
     references: References = NO_REFERENCES
 
     @property
-    def continuing(self) -> Continuing | None:
+    def continuing(self) -> LineContinuation | None:
         """The line and how it goes on, where its versions are composed."""
         wish = self.spec.versions
         if not isinstance(wish, ContinuedVersions):
             return None
-        return Continuing(self.line.private, wish.with_others() if self.others else wish)
+        return LineContinuation(self.line.private, wish.with_others() if self.others else wish)
 
     @property
     def unit(self) -> str | None:
@@ -122,7 +122,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         same_as=_same_as(spec),
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
-        bars=spec.attacks.stated,
+        bars=spec.attacks.kept_bars,
         window=spec.attacks.window,
         words=spec.words,
         rows_apart=spec.rows_apart,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.verdicts import Finding, judge_rule
-from sfumato.flows.passphrases import source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory, with_references
+from sfumato.expectations.rules.verdicts import Finding, judge_rule
+from sfumato.flows.inputs.passphrases import source_secrets
+from sfumato.flows.inputs.resolved import ResolvedRun, require_in_memory, with_references
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
-from sfumato.tasks.private.coding import code_published
+from sfumato.tasks.private.people.coding import code_published
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.stages.ingest import FETCHED

@@ -11,17 +11,17 @@ from typing import Any, Self
 import yaml
 from pydantic import TypeAdapter, ValidationError, model_validator
 
-from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.wording import readable
-from sfumato.flows.documents import parse_yaml, read_yaml, require_storable, yaml_fault
-from sfumato.flows.overrides import Overrides
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.wording import readable
+from sfumato.flows.inputs.documents import parse_yaml, read_yaml, require_storable, yaml_fault
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.rules.candidates import find_candidates
 from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerms
 from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy

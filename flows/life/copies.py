@@ -1,7 +1,7 @@
 """Copies of a line in other places, brought up to it at the end of a run that has a spec."""
 
-from sfumato.flows.passphrases import destination_secrets
-from sfumato.flows.resolved import ResolvedRun
+from sfumato.flows.inputs.passphrases import destination_secrets
+from sfumato.flows.inputs.resolved import ResolvedRun
 from sfumato.tasks.lines.known_destinations import knows_destinations
 
 

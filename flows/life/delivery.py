@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, SfumatoError
+from sfumato.expectations.shared.errors import InputError, SfumatoError
+from sfumato.flows.inputs.passphrases import destination_secrets
 from sfumato.flows.life.releases import line_at, own_line
-from sfumato.flows.passphrases import destination_secrets
 from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
 from sfumato.tasks.lines.known_destinations import knows_destinations
 from sfumato.tasks.lines.line import Line, hold
@@ -62,6 +62,6 @@ def deliver_beside(public: Path) -> list[str]:
 
 
 def _remember(line: Line, spec: Path) -> list[str]:
-    from sfumato.flows.spec import read_spec
+    from sfumato.flows.inputs.spec import read_spec
 
     return remember(line, read_spec(spec).publish.copies)

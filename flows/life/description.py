@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import line_at
-from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.publication.amendments import DescribedLine, describe, description
 

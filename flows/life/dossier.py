@@ -5,13 +5,13 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import InputError, SfumatoError
-from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.expectations.shared.errors import InputError, SfumatoError
+from sfumato.flows.inputs.passphrases import passphrases
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.report.steward.dossier import (
     KnownOfVersion,
     dossier,

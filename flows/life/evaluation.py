@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.passphrases import passphrases
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
+from sfumato.flows.inputs.source import coded_source, divide_source, ingest_source
 from sfumato.flows.life.delivery import deliver_known
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.flows.source import coded_source, divide_source, ingest_source
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars, pool_limits, pool_scores
 from sfumato.tasks.attacks.linking.composition import compose
@@ -26,13 +26,13 @@ from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.private.failure import sanitised, say
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.stages.deidentify import identity, names_told, persons_counted
+from sfumato.tasks.stages.deidentify import identity, names_for_fingerprint, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
@@ -53,7 +53,7 @@ def ingest_again(resolved: ResolvedRun) -> Microdata:
 
 def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
     """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
-    return names_told(source, resolved.terms, resolved.identifiers, resolved.line.private)
+    return names_for_fingerprint(source, resolved.terms, resolved.identifiers, resolved.line.private)
 
 
 @passphrases(environ)
@@ -108,7 +108,7 @@ def attack_again(
             composed while its people are asked for.
     """
     resolved = _resolved_for(directory, spec, overrides)
-    bars = resolved.spec.attacks.below(resolved.base)
+    bars = resolved.spec.attacks.with_local_registers(resolved.base)
     with sanitised("attack"):
         if resolved.terms.parts is not None or resolved.terms.composed:
             asked = {"--register": register, "--also": others, "--runs": runs}
@@ -118,7 +118,7 @@ def attack_again(
         if resolved.terms.parts is not None:
             require_intact(open_release(directory.resolve()))
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
-            return pool_scores(parts), [measured.judged for measured in pool_limits(parts)]
+            return pool_scores(parts), [measured.judged_bar for measured in pool_limits(parts)]
         targets = [replace(one, runs=runs) for one in _targets(directory, resolved)]
         scores = attack_release(targets)
         if register is not None:

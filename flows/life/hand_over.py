@@ -3,14 +3,14 @@
 from os import environ
 from pathlib import Path
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.flows.source import coded_source, ingest_source
-from sfumato.tasks.private.coding import pseudonymous_table, pseudonyms_of, write_handed_over
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.passphrases import passphrases
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
+from sfumato.flows.inputs.source import coded_source, ingest_source
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.frozen import pseudonym_key
+from sfumato.tasks.private.people.coding import pseudonymous_table, pseudonyms_of, write_handed_over
+from sfumato.tasks.private.people.frozen import pseudonym_key
 from sfumato.tasks.schema.columns import Pseudonym
 
 

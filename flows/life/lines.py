@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.flows.evaluation import ingest_again, names_in_source
-from sfumato.flows.overrides import Overrides, SourceOverrides
-from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
-from sfumato.flows.resolved import resolve_run, with_references
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError, SpecError
+from sfumato.flows.inputs.overrides import Overrides, SourceOverrides
+from sfumato.flows.inputs.passphrases import NEW_PASSPHRASE, passphrases
+from sfumato.flows.inputs.resolved import resolve_run, with_references
+from sfumato.flows.life.evaluation import ingest_again, names_in_source
 from sfumato.tasks.approval.history import with_past
-from sfumato.tasks.attacks.refusals import Called, rekeyed_refusals, with_refusals
+from sfumato.tasks.attacks.refusals import KeyedIdentity, rekeyed_refusals, with_refusals
 from sfumato.tasks.lines.line import Line, hold, owner_mark, take_ownership
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.backup import (
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
+from sfumato.tasks.private.people.backup import (
     backup,
     finish_restoring,
     kept_files,
@@ -25,16 +28,13 @@ from sfumato.tasks.private.backup import (
     take_people_key,
     unpack,
 )
-from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.frozen import require_no_shift
-from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
-from sfumato.tasks.private.line import fingerprint, unit_hash, unit_hashes
 from sfumato.tasks.private.people.forget import (
     forget_units,
     rename_units,
     with_forgotten,
 )
+from sfumato.tasks.private.people.frozen import require_no_shift
+from sfumato.tasks.private.people.identity import fingerprint, unit_hash, unit_hashes
 from sfumato.tasks.private.people.keys import (
     PEOPLE,
     name_of,
@@ -68,8 +68,8 @@ class SourceReadAgain:
         units: whom it is about, hashed by the other key; None where rows are people.
     """
 
-    before: Called
-    after: Called
+    before: KeyedIdentity
+    after: KeyedIdentity
     units: bytes | None
 
 
@@ -80,7 +80,7 @@ def read_again(spec: Path, source: str, old: bytes, new: bytes) -> SourceReadAga
     shown = rows.keep(rows[name] for name in resolved.terms.columns)
     names = names_in_source(resolved, rows)
     before, after = (
-        Called(fingerprint(shown, key, names), with_references(resolved, key).terms.digest())
+        KeyedIdentity(fingerprint(shown, key, names), with_references(resolved, key).terms.digest())
         for key in (old, new)
     )
     units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None

@@ -1,17 +1,20 @@
 """Mending what stopped commands left in the public directories of lines."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.passphrases import passphrases
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.inputs.environment import open_home
+from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.line import LOCK, Line, hold
 from sfumato.tasks.lines.pages import public_place_of
 from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.scratch import sweep
 from sfumato.tasks.private.workdir import is_private, work_directory
 
 
@@ -60,6 +63,22 @@ def mend_lines(environ: Mapping[str, str] = os.environ) -> tuple[int, list[str]]
             said += undone
             mended += not undone
     return mended, said
+
+
+def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    """Do at the start of a worker's run what every command does when it starts.
+
+    Deletes what killed runs left as far as possible, and passes each warning to `warn`.
+
+    Raises:
+        Fault: where Prefect's directory is missing and cannot be made.
+    """
+    if warning := open_home(environ):
+        warn(warning)
+    with suppress(SfumatoError, OSError):
+        sweep()
+        for undone in mend_lines(environ)[1]:
+            warn(undone)
 
 
 def _mend(line: Line, environ: Mapping[str, str]) -> list[str]:

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.listing import ListedLine, listed_line
 from sfumato.tasks.lines.pages import public_place_of, rebuild_pages
 from sfumato.tasks.lines.public_record import lines_in
 from sfumato.tasks.lines.versions import RECORD
-from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.people.backup import finish_restoring
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import is_private, private_directory, private_work_directory
 from sfumato.tasks.schema.files import is_there
@@ -88,7 +88,7 @@ def _of_work(work: Path) -> Iterator[tuple[str, Path | None]]:
 
 
 def _of_spec(path: Path) -> Path:
-    from sfumato.flows.spec import read_spec
+    from sfumato.flows.inputs.spec import read_spec
     from sfumato.tasks.microdata.notation.address import local_path
 
     spec = read_spec(path, None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
 from sfumato.tasks.report.utility import accuracy_lines, share_in_words

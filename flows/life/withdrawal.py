@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.environment import quiet, without_login
+from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
+from sfumato.flows.inputs.environment import quiet, without_login
+from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import own_line
-from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitised

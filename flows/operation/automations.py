@@ -15,9 +15,9 @@ from prefect.events.schemas.automations import AutomationCore, EventTrigger, Pos
 from prefect.exceptions import ObjectNotFound
 from prefect.server.schemas.states import StateType
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.operation.deployments import FLOWS, HEARTBEAT, DeployedLine
-from sfumato.flows.spec_parts import WATCHED
+from sfumato.flows.rules.spec_parts import WATCHED
 from sfumato.tasks.outcomes import FAULTED, PENDING, PUBLISHED, REFUSED, STANDS, event_name
 
 SILENCE = 3 * HEARTBEAT  # seconds without a sign of life after which a run's process is gone

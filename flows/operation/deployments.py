@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import ReleaseSpec, read_spec
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.spec import ReleaseSpec, read_spec
 
 HEARTBEAT = 30  # seconds between a run's signs of life
 _ENVIRONMENT = {

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import open_home, without_login
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.inputs.environment import open_home, without_login
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
 from sfumato.flows.review import list_candidates

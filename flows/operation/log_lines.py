@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 
 VARIABLE = "SFUMATO_LOG"
 _FORMATS = ("text", "json")

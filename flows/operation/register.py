@@ -14,7 +14,7 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.operation.automations import (
     notifications,
     replace_automations,

@@ -26,7 +26,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import TERMINAL_STATES
 from prefect.exceptions import ObjectNotFound
 
-from sfumato.expectations.errors import TransientFault
+from sfumato.expectations.shared.errors import TransientFault
 from sfumato.flows.operation.deployments import FLOWS, LINE_TAG
 
 _PAGE = 100

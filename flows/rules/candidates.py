@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.candidates.wished import AutoParameters, Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS

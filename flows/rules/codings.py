@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 
 
 def _shifts(spec: SpecParts) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from sfumato.expectations.arrow import ORDERED, as_number
 from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.shared.arrow import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel
 from sfumato.tasks.terms.parts import PartsOfTable

@@ -1,6 +1,6 @@
 """Which hierarchies a spec uses, and which of their leaves its releases publish."""
 
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, HierarchyLevel, Ordered
 
 

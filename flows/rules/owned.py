@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from sfumato.expectations.rules.owned import OwnedRule
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 
 
 def _expectations(spec: SpecParts) -> None:

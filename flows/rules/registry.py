@@ -12,7 +12,7 @@ from sfumato.flows.rules import (
     source,
     versions,
 )
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     *columns.RULES,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.destinations.declared import LONGEST_SCHEMA
@@ -98,7 +98,7 @@ def _attacks(spec: SpecParts) -> None:
     for name in bars:
         if fault := _fault_of_columns(name, spec) or _fault_of_versions(name, spec):
             raise ValueError(f"attacks.{name}: {fault}")
-    if (asking := spec.attacks.reviewed) and spec.reviewed is None:
+    if (asking := spec.attacks.attacks_to_review) and spec.reviewed is None:
         raise ValueError(
             f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "
             "approval: required"

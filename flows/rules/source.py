@@ -3,11 +3,11 @@
 import os
 from collections.abc import Callable
 
-from sfumato.expectations.errors import QueryError, SpecError
-from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.microdata.input_error import nearest
+from sfumato.expectations.shared.errors import QueryError, SpecError
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import has_time
+from sfumato.tasks.microdata.places.input_error import nearest
 from sfumato.tasks.microdata.rows import columns_asked
 from sfumato.tasks.sql.parse import quote_name
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from sfumato.expectations.errors import QueryError
-from sfumato.flows.spec_parts import SpecParts
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.continued.parameters import (
     ContinuedVersions,
     fault_of_consolidation,

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.approval.request import Asked, Request
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory

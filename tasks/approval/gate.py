@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.decisions import Decision, decisions_at
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.request import Request

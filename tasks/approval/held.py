@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.approval.history import End, Past, read_history, write_history
 from sfumato.tasks.approval.request import Request, read_request
 from sfumato.tasks.private.durable import sync_directory

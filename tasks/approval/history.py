@@ -10,11 +10,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.request import Digest
-from sfumato.tasks.private.backup import REVIEWS
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.backup import REVIEWS
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document
 from sfumato.tasks.verification.signing_keys import Strict

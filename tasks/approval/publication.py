@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.approval.decisions import Decision
 from sfumato.tasks.approval.gate import approvals_by, require_approved
 from sfumato.tasks.approval.held import HeldCandidate, end, read_held

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field
 
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document
 from sfumato.tasks.terms.terms import LineName

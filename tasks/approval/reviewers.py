@@ -11,7 +11,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.verification.signing_keys import PublicKey
 from sfumato.tasks.verification.trust import Trust, read_trust_at, trust_file, write_trust_at
 

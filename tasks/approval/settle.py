@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.approval.decisions import Decision, decisions_at
 from sfumato.tasks.approval.held import (
     HeldCandidate,
@@ -16,7 +16,7 @@ from sfumato.tasks.approval.history import End, read_history
 from sfumato.tasks.approval.request import Request
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.private.state import LineState, read_state
 from sfumato.tasks.private.workdir import state_lock
 

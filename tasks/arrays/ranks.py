@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 
 
 def dense_ranks(keys: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
-"""What attackers get from a release, scored against the truth in private.
+"""Attacks on a release: what attackers learn from it, scored against the truth in private.
 
-One module per attack behind one protocol (`attack`). An attack sees the published tables and what
-it is said to know besides; who its guesses are about is known to the score alone. No score is
-shown without its references: what the same attacker would guess without the attack.
+Each attack is one module behind one protocol (`attack`). An attack sees the published tables and
+its stated extra knowledge; only the score knows whom the guesses are about. Every score is shown
+with its references: the share that the same attacker would guess without the attack.
 """

@@ -1,4 +1,4 @@
-"""The protocol of attacks: a release and what the attacker knows, and how well the guesses do."""
+"""Protocol of attacks: the attacked release, and the scores of the guesses."""
 
 import hashlib
 import math
@@ -20,7 +20,7 @@ from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.terms import Declared
 
 IDENTITIES = "identities"
-"""What is attacked where no column is sensitive, as `form.protects` calls it."""
+"""The subject of attacks if no column is sensitive, by its name in `form.protects`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +28,16 @@ class AttackedRelease:
     """A release under attack, and the people whom it is about.
 
     Attributes:
-        declared: what it declares.
-        tables: what it shows.
-        people: the represented rows as they are, for the score; nobody, where nothing is scored.
-        sensitive: the column that attackers want to know; empty where they want none, but people.
-        seen: the groups of the tables, where they were counted before.
-        whose: whose the rows are and where they stand, where people have several and it is known.
-        digest: of the release, by which samples are drawn.
-        counted: the values of the sensitive column in each group, in place of those that are shown.
-        learned: what attacks have learned, by their names, so that it is learned once.
-        runs: on so many drawn worlds the partition is run again, where that has to be.
+        declared: the release's declaration.
+        tables: its published tables.
+        people: the original represented rows, for the score; no rows if nothing is scored.
+        sensitive: the column that attackers want to know; empty if they want to find people.
+        seen: the groups of the tables, if they were counted before.
+        whose: the person and the group of each row, if people have several rows and both are known.
+        digest: the digest of the release, the seed of all samples.
+        counted: values of the sensitive column in each group that replace the published ones.
+        learned: results that attacks computed once, by the attack's name.
+        runs: the number of drawn worlds on which the partition is run again, if it has to be.
     """
 
     declared: Declared
@@ -52,26 +52,26 @@ class AttackedRelease:
     runs: int = 0
 
     @property
-    def called(self) -> str:
-        """What attackers want to know, as it is told: a column, or whose row is which."""
+    def subject(self) -> str:
+        """The subject of the attack in reports: the sensitive column, or *identities*."""
         return self.sensitive or IDENTITIES
 
     def drawing(self, attack: str) -> np.random.Generator:
-        """Chance for an attack of that name: always the same for one release, which nobody chose.
+        """Return the random generator of an attack, which depends only on its name and the release.
 
-        So figures are the same whenever they are computed, and no other sample can be tried.
+        So figures are the same whenever they are computed, and nobody can try another sample.
         """
         seed = hashlib.sha256(f"{attack} {self.digest}".encode()).digest()
         return np.random.default_rng(int.from_bytes(seed))
 
     def groups(self) -> Counts | None:
-        """The values of the sensitive column in each group; None where values are not shown."""
+        """Return the sensitive values of each group, or None if they are not shown."""
         return self._groups
 
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The vector of each row that is shown, and of each person, -1 where no row has it (int64).
+        """Return the vector of each published row and of each person (int64).
 
-        Of forms that show rows as they are.
+        The vector of a person is -1 if no row has it. Only for forms that show exact rows.
         """
         return self._vectors
 
@@ -91,15 +91,17 @@ class AttackedRelease:
 
 @dataclass(frozen=True)
 class Score:
-    """How an attack did; all figures are shares from 0 to 1, of the people where nothing is said.
+    """Result of an attack; figures are shares from 0 to 1.
+
+    They are shares of the people unless `measure` says otherwise.
 
     Attributes:
-        measure: what was counted, in words.
-        share: of the people, or of what the measure says.
-        references: the same share without the attack, by what is known instead.
-        margin: where the exact figure is, of one that comes from a sample.
-        exact: of which share of the people beliefs were counted exactly; the others' are near.
-        skipped: why an attack was not made; there is no share then.
+        measure: the thing that was counted, in words.
+        share: the share of the people, or of the things that `measure` names.
+        references: the same share without the attack, by the knowledge used instead, in words.
+        margin: the interval of the exact share, if the share comes from a sample.
+        exact: the share of people whose beliefs were counted exactly; others' are approximate.
+        skipped: the reason why the attack was not made; then there is no share.
     """
 
     measure: str
@@ -110,32 +112,32 @@ class Score:
     skipped: str = ""
 
     @property
-    def beside(self) -> str:
-        """What stands beside the share, in words: its margin, the references, how exact it is."""
+    def context(self) -> str:
+        """The margin, the references and the share that was counted exactly, in words."""
         margin = [] if self.margin is None else [self.margin.words]
         counted = [] if self.exact is None else [f"counted exactly: {self.exact:.1%}"]
         others = (f"{words}: {share:.1%}" for words, share in self.references.items())
         return "; ".join([*margin, *others, *counted])
 
     @property
-    def told(self) -> str:
-        """The score as a line of text: the share, of what, and what stands beside it."""
+    def text(self) -> str:
+        """The score as a line of text: the share, its measure and the context."""
         if self.skipped:
             return f"  skipped  {self.measure}: {self.skipped}"
-        beside = f" ({self.beside})" if self.beside else ""
+        beside = f" ({self.context})" if self.context else ""
         return f"  {self.share:>6.1%}  {self.measure}{beside}"
 
     def document(self) -> dict[str, Any]:
-        """The score for JSON and tables."""
+        """Return the score for JSON and tables."""
         if self.skipped:
             return {"measure": self.measure, "skipped": self.skipped}
-        told = {} if self.margin is None else self.margin.document()
-        told |= {} if self.exact is None else {"exact": self.exact}
-        return {"measure": self.measure, "share": self.share, **self.references, **told}
+        details = {} if self.margin is None else self.margin.document()
+        details |= {} if self.exact is None else {"exact": self.exact}
+        return {"measure": self.measure, "share": self.share, **self.references, **details}
 
 
 def skipped_attack(name: str, reason: str) -> tuple[Score]:
-    """What stands in place of the scores of an attack that was not made, so that it is missed.
+    """Return the score of an attack that was not made: its name and the reason, without a share.
 
     >>> skipped_attack("definetti", "too many pairs")[0].document()
     {'measure': 'definetti', 'skipped': 'too many pairs'}
@@ -144,38 +146,38 @@ def skipped_attack(name: str, reason: str) -> tuple[Score]:
 
 
 SURE = 0.8
-"""The belief from which on a value is as good as known, in words of scores."""
+"""The belief from which scores count a value as good as known."""
 
 
 class Attack(Protocol):
-    """One module per attack offers this."""
+    """Function that attacks a release; each module of an attack offers one."""
 
     def __call__(self, target: AttackedRelease) -> tuple[Score, ...]:
-        """Attack; no score where a release of this form does not show what the attack needs."""
+        """Attack the release; return no score if its form does not show what the attack needs."""
         ...
 
 
 def right_guesses(belief: np.ndarray, own: np.ndarray) -> float:
-    """The share of people whose own value is the top guess; between equal guesses a coin decides.
+    """Return the share of people whose own value is the top guess; ties are shared equally.
 
     Args:
-        belief: in each value, by class of people who are told apart (float64, classes x values).
-        own: how many people of each class have each value (int64, classes x values).
+        belief: the belief in each value, by class of people (float64, classes x values).
+        own: the number of people of each class with each value (int64, classes x values).
     """
     return float((own * top_guesses(belief)).sum() / own.sum())
 
 
 def top_guesses(belief: np.ndarray) -> np.ndarray:
-    """The chance that each value is guessed (float64, classes x values), from beliefs like it."""
+    """Return the chance that each value is guessed (float64, classes x values)."""
     top = belief == belief.max(axis=1, keepdims=True)
     return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def most_frequent(counts: Counts) -> float:
-    """The share of people who have the value that most have: the guess without any release."""
+    """Return the share of people with the most frequent value: the best guess without a release."""
     return float(counts.totals.max() / counts.totals.sum())
 
 
 def best_in_group(counts: Counts) -> float:
-    """The share of people who have the most frequent value of their group."""
+    """Return the share of people who have the most frequent value of their group."""
     return float(counts.largest.sum() / counts.sizes.sum())

@@ -1,9 +1,8 @@
-"""Whether a release keeps the bars on attacks that its spec sets, over all of its parts.
+"""Judgement of a release by the bars on attacks that its spec sets, over all of its parts.
 
-They are judged of all people whom a release represents; fewer than a hundred are not enough. An
-attack that would need more pairs of people and values than it looks at is not judged, and what is
-not judged is not kept. Attacks that make tries are judged by what the tries leave open: the
-one-sided limit of 95 %.
+Bars are judged on all people whom a release represents; fewer than a hundred are not enough. An
+attack that would need too many pairs of people and values is not judged, and a bar that is not
+judged is not kept. Attacks that make tries are judged by the one-sided limit of 95 %.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,59 +15,59 @@ from sfumato.tasks.attacks.registry import FIGURES
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.stated import KeptBar
 
-FEWEST = 100  # people of whom anything is judged
-_WHOLE = 1e-6  # from a whole number of people that is meant
+FEWEST = 100  # people, below which no figure is judged
+_WHOLE = 1e-6  # largest distance of a figure from the whole number of people that it means
 
 
 @dataclass(frozen=True)
 class JudgedBar:
-    """One limit, and whether a release keeps it.
+    """One limit, the figure observed, and the verdict.
 
     Attributes:
-        limited: the limit, as a release may state it.
+        limit: the limit, as a release may state it.
         column: the sensitive column that is attacked, or *identities*.
-        observed: what is; None where it was not judged.
-        refuses: whether a release that does not keep it is refused.
+        observed: the figure; None if it was not judged.
+        refuses: whether a release is refused if it does not keep the limit.
     """
 
-    limited: KeptBar
+    limit: KeptBar
     column: str
     observed: float | None
     refuses: bool
 
     @property
     def most(self) -> float:
-        """What is allowed."""
-        return self.limited.most
+        """The largest figure that the limit allows."""
+        return self.limit.most
 
     @property
-    def kept(self) -> bool:
-        """Whether it was judged, and nothing is beyond it."""
+    def is_kept(self) -> bool:
+        """True if the limit was judged and the figure is within it."""
         return self.observed is not None and self.observed <= self.most
 
     @property
     def words(self) -> str:
-        """The limit as a spec says it, and of which column; nothing that was observed."""
+        """The limit as a spec writes it, with its column and without the observed figure."""
         why = "" if self.observed is not None else " (could not be judged)"
-        of = self.limited
-        return f"attacks.{of.attack}.{of.limit}: {of.most:g} of {self.column!r}{why}"
+        limit = self.limit
+        return f"attacks.{limit.attack}.{limit.limit}: {limit.most:g} of {self.column!r}{why}"
 
     def document(self) -> dict[str, Any]:
-        """The limit and what was observed, for private reports."""
+        """Return the limit and the observed figure for private reports."""
         judged = {"column": self.column, "observed": self.observed, "refuses": self.refuses}
-        return {**self.limited.model_dump(mode="json"), **judged, "kept": self.kept}
+        return {**self.limit.model_dump(mode="json"), **judged, "kept": self.is_kept}
 
 
 @dataclass(frozen=True)
 class MeasuredLimit:
-    """What a limit is about, as it is of some people.
+    """A limit and the figure that some people give it.
 
     Attributes:
-        limit: as a release may state it.
+        limit: the limit, as a release may state it.
         column: the sensitive column that is attacked, or *identities*.
         refuses: whether a release beyond it is refused.
-        number: how many people there are.
-        share: what is found; None where nothing can be.
+        number: the number of people.
+        share: the figure; None if it cannot be measured.
     """
 
     limit: KeptBar
@@ -78,36 +77,36 @@ class MeasuredLimit:
     share: float | None
 
     @property
-    def judged(self) -> JudgedBar:
-        """Whether it is kept; of too few people nothing is judged."""
+    def judged_bar(self) -> JudgedBar:
+        """The limit with its verdict; a figure about fewer than 100 people is not judged."""
         observed = self.share if self.number >= FEWEST else None
         return JudgedBar(self.limit, self.column, observed, self.refuses)
 
 
 def judge_bars(bars: Mapping[str, Bar], targets: Sequence[AttackedRelease]) -> list[JudgedBar]:
-    """Judge a release by all limits, of each sensitive column that they are about.
+    """Judge a release by all limits, for each sensitive column that they are about.
 
     Args:
-        bars: of its spec.
+        bars: the bars of its spec.
         targets: the release, by its sensitive columns.
     """
-    return [measured.judged for measured in measure_limits(bars, targets)]
+    return [measured.judged_bar for measured in measure_limits(bars, targets)]
 
 
 def measure_limits(
     bars: Mapping[str, Bar], targets: Sequence[AttackedRelease]
 ) -> list[MeasuredLimit]:
-    """What all limits are about, of the people of a release, or of a part of one."""
+    """Measure the figures of all limits on the people of a release, or of one part of it."""
     return [
         measured
         for name, bar in bars.items()
-        for target in _attacked(name, targets)
-        for measured in _measured(name, bar, target)
+        for target in _targets_about(name, targets)
+        for measured in _measure(name, bar, target)
     ]
 
 
-def _attacked(name: str, targets: Sequence[AttackedRelease]) -> Sequence[AttackedRelease]:
-    """The columns that an attack is about; where it is about none, one that cannot be judged."""
+def _targets_about(name: str, targets: Sequence[AttackedRelease]) -> Sequence[AttackedRelease]:
+    """Return the targets that an attack is about, or the first, which then cannot be judged."""
     return [target for target in targets if _is_about(name, target)] or targets[:1]
 
 
@@ -119,23 +118,25 @@ def _is_about(name: str, target: AttackedRelease) -> bool:
     return column.type in ORDERED if about == "numbers" else column.hierarchy is not None
 
 
-def _measured(name: str, bar: Bar, target: AttackedRelease) -> Iterator[MeasuredLimit]:
+def _measure(name: str, bar: Bar, target: AttackedRelease) -> Iterator[MeasuredLimit]:
     limits = list(bar.limits(name))
-    found = FIGURES[name](target, bar) if limits else None
+    figures = FIGURES[name](target, bar) if limits else None
     for limit in limits:
-        number, share = (0, None) if found is None else (found.number, found.observed(limit))
+        number, share = (
+            (0, None) if figures is None else (figures.number, figures.figure_for(limit))
+        )
         refuses = bar.on_failure == "refuse"
-        yield MeasuredLimit(limit, target.called, refuses, number, share)
+        yield MeasuredLimit(limit, target.subject, refuses, number, share)
 
 
 @dataclass(frozen=True)
 class AttackedPart:
-    """What was found of one part.
+    """Results of all attacks on one part of a release.
 
     Attributes:
-        rows: that it shows.
-        scores: by sensitive column.
-        measured: what each limit is about.
+        rows: the number of its published rows.
+        scores: its scores, by sensitive column.
+        measured: each limit with the figure of this part.
         missing: the attacks that could not be scored, by column and name.
     """
 
@@ -146,43 +147,45 @@ class AttackedPart:
 
 
 def pool_scores(parts: Sequence[AttackedPart]) -> dict[str, list[Score]]:
-    """The scores of all parts together, by sensitive column; parts count by their rows."""
+    """Return the scores of all parts together, by sensitive column; parts count by their rows."""
     columns = dict.fromkeys(name for part in parts for name in part.scores)
-    return {name: _of_column(parts, name) for name in columns}
+    return {name: _pool_column(parts, name) for name in columns}
 
 
-def _of_column(parts: Sequence[AttackedPart], name: str) -> list[Score]:
-    found: dict[str, list[tuple[int, Score]]] = {}
+def _pool_column(parts: Sequence[AttackedPart], name: str) -> list[Score]:
+    scores_by_measure: dict[str, list[tuple[int, Score]]] = {}
     for part in parts:
         for score in part.scores.get(name, ()):
-            found.setdefault(score.measure, []).append((part.rows, score))
-    return [_mean(of) for of in found.values()]
+            scores_by_measure.setdefault(score.measure, []).append((part.rows, score))
+    return [_mean(weighted) for weighted in scores_by_measure.values()]
 
 
-def _mean(of: Sequence[tuple[int, Score]]) -> Score:
-    rows = sum(number for number, _ in of)
-    share = sum(number * score.share for number, score in of) / rows
+def _mean(weighted: Sequence[tuple[int, Score]]) -> Score:
+    rows = sum(number for number, _ in weighted)
+    share = sum(number * score.share for number, score in weighted) / rows
     beside = {
-        words: sum(number * score.references[words] for number, score in of) / rows
-        for words in of[0][1].references
+        words: sum(number * score.references[words] for number, score in weighted) / rows
+        for words in weighted[0][1].references
     }
-    return replace(of[0][1], share=share, references=beside)
+    return replace(weighted[0][1], share=share, references=beside)
 
 
 def pool_limits(parts: Sequence[AttackedPart]) -> list[MeasuredLimit]:
-    """What each limit is about, of the people of all parts; not known where it is not of one."""
-    return [_of_all(of) for of in zip(*(part.measured for part in parts), strict=True)]
+    """Return each limit with its figure over all parts; None if one part has no figure."""
+    return [
+        _pool_limit(measured) for measured in zip(*(part.measured for part in parts), strict=True)
+    ]
 
 
-def _of_all(of: Sequence[MeasuredLimit]) -> MeasuredLimit:
-    number = sum(one.number for one in of)
-    shares = [one.share for one in of if one.share is not None]
-    if len(shares) < len(of) or not number:
-        return replace(of[0], number=number, share=None)
-    people = [_people(one.number * share) for one, share in zip(of, shares, strict=True)]
-    return replace(of[0], number=number, share=sum(people) / number)
+def _pool_limit(measured: Sequence[MeasuredLimit]) -> MeasuredLimit:
+    number = sum(part.number for part in measured)
+    shares = [part.share for part in measured if part.share is not None]
+    if len(shares) < len(measured) or not number:
+        return replace(measured[0], number=number, share=None)
+    people = [_people(part.number * share) for part, share in zip(measured, shares, strict=True)]
+    return replace(measured[0], number=number, share=sum(people) / number)
 
 
 def _people(number: float) -> float:
-    """A number of people; whole where that is meant, so that shares of all are exact."""
+    """Round a number of people that is meant to be whole, so that shares of all are exact."""
     return round(number) if abs(number - round(number)) < _WHOLE else number

@@ -1,7 +1,7 @@
-"""What an attacker believes of people's own values, and what follows for a bar on it.
+"""Beliefs of an attacker in people's own values, and the figures that bars limit.
 
-People who are alike to the attacker, and have the same value, are counted together. Shares are of
-people; beliefs are floats of fractions, whose rounding keeps their order.
+People who look alike to the attacker and have the same value are counted together. Shares are
+shares of people; beliefs are floats of fractions, whose rounding keeps their order.
 """
 
 from collections.abc import Sequence
@@ -15,42 +15,42 @@ from sfumato.tasks.schema.stated import KeptBar
 
 
 class LimitedFigures(Protocol):
-    """What a bar on an attack is judged on."""
+    """Figures of an attack that a bar limits."""
 
     @property
     def number(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         ...
 
-    def observed(self, limit: KeptBar) -> float:
-        """The figure that a limit is about."""
+    def figure_for(self, limit: KeptBar) -> float:
+        """Return the figure that a limit is about."""
         ...
 
 
 @dataclass(frozen=True)
 class SuccessShare:
-    """How often an attack succeeds.
+    """Share of people, or of tries, with which an attack succeeds.
 
     Attributes:
-        number: how many people there are.
-        share: of people, or tries; of some tries, what it is of all, nearly surely, at most.
+        number: the number of people.
+        share: the share of people or tries; for a sample of tries, the upper limit for all tries.
     """
 
     number: int
     share: float
 
-    def observed(self, limit: KeptBar) -> float:  # noqa: ARG002 - there is one figure
+    def figure_for(self, limit: KeptBar) -> float:  # noqa: ARG002 - there is one figure
         """See `LimitedFigures`."""
         return self.share
 
 
 @dataclass(frozen=True, eq=False)
 class TrueBeliefs:
-    """Beliefs in what is true of people, by kinds of people who are alike.
+    """Beliefs in the truth about people, by kinds of people who look alike to the attacker.
 
     Attributes:
-        people: of each kind (int64).
-        belief: in what is true of them (float64).
+        people: the number of people of each kind (int64).
+        belief: the belief in the truth about them (float64).
     """
 
     people: np.ndarray
@@ -61,54 +61,54 @@ class TrueBeliefs:
         """See `LimitedFigures`."""
         return int(self.people.sum())
 
-    def believed(self, least: float) -> float:
-        """The share of people of whom what is true is believed at least so much."""
+    def share_above(self, least: float) -> float:
+        """Return the share of people whose truth is believed with at least `least`."""
         return int(self.people[self.belief >= least].sum()) / self.number
 
-    def observed(self, limit: KeptBar) -> float:
+    def figure_for(self, limit: KeptBar) -> float:
         """See `LimitedFigures`."""
         if limit.belief is None:
             raise ValueError("of beliefs there is a share above one")
-        return self.believed(limit.belief)
+        return self.share_above(limit.belief)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnValueBeliefs(TrueBeliefs):
-    """Beliefs in the own values of people, by kinds of people who are alike.
+    """Beliefs in people's own values, by kinds of people who look alike to the attacker.
 
     Attributes:
-        people: of each kind (int64).
-        belief: in their own value (float64).
-        guessed: the chance that it is the attacker's top guess; a coin decides between equal ones
-            (float64).
-        alone: the same for who knows the values of the group, and nothing else (float64).
+        people: the number of people of each kind (int64).
+        belief: the belief in their own value (float64).
+        guessed: the chance that their own value is the attacker's top guess; ties are shared
+            equally (float64).
+        alone: the same chance for an attacker who knows only the group's values (float64).
     """
 
     guessed: np.ndarray
     alone: np.ndarray
 
     def hits(self) -> float:
-        """The share of people whose own value is the top guess."""
+        """Return the share of people whose own value is the top guess."""
         return float((self.people * self.guessed).sum() / self.number)
 
     def lift(self) -> float:
-        """How many more of the people are guessed than from the group alone, as a share of all."""
+        """Return the share of all people guessed beyond those guessed from their group only."""
         return float((self.people * (self.guessed - self.alone)).sum() / self.number)
 
-    def observed(self, limit: KeptBar) -> float:
+    def figure_for(self, limit: KeptBar) -> float:
         """See `LimitedFigures`."""
-        return self.lift() if limit.belief is None else self.believed(limit.belief)
+        return self.lift() if limit.belief is None else self.share_above(limit.belief)
 
 
 def join_beliefs(parts: Sequence[OwnValueBeliefs]) -> OwnValueBeliefs:
-    """Beliefs about people who are told of in parts; at least one."""
+    """Join the beliefs about parts of the people; at least one part."""
     names = [field.name for field in fields(OwnValueBeliefs)]
     return OwnValueBeliefs(
-        **{name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     )
 
 
 def top_in_group(counts: Counts) -> np.ndarray:
-    """The chance that each value is the top guess in its group (float64, one per entry)."""
+    """Return the chance that each value is the top guess in its group (float64, one per entry)."""
     top = (counts.count == counts.largest[counts.group]).astype(np.int64)
     return np.asarray(top / np.add.reduceat(top, counts.starts)[counts.group])

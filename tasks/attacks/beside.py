@@ -1,7 +1,7 @@
-"""Order: whether the value that stands in a person's row is more often theirs than by chance.
+"""Order attack: is the value in a person's row theirs more often than by chance?
 
-Values are shuffled within groups. Where they were not, or sorted as the rows were, who reads the
-table line by line knows more than the groups tell.
+Values are shuffled within groups. If they were not shuffled, or were sorted as the rows were, a
+reader of single lines knows more than the groups show.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Take the value beside each person whose quasi-identifiers nobody else has for their own."""
+    """Guess that people whose quasi-identifiers are unique have the value in their row."""
     declared = target.declared
     if declared.form.shows != "rows" or declared.form.values_apart:
         return ()
     table = target.tables[relations(declared).rows]
-    row, person = _alone(*target.vectors())
+    row, person = _unique_rows(*target.vectors())
     counts = target.groups()
     if counts is None or counts.labels is None or not len(row):
         return ()
@@ -42,13 +42,14 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
 
 
-def _alone(vector: np.ndarray, of_people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that no other is like, and the people whom they are of (int64, int64)."""
-    known = of_people >= 0
+def _unique_rows(vector: np.ndarray, of_people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows with a unique vector, and the people whom they are about (int64, int64)."""
+    has_row = of_people >= 0
     number = int(max(vector.max(initial=-1), of_people.max(initial=-1))) + 1
     rows = np.bincount(vector, minlength=number)
-    people = np.bincount(of_people[known], minlength=number)
+    people = np.bincount(of_people[has_row], minlength=number)
     alone = (rows == 1) & (people == 1)
-    row, person = (np.flatnonzero(alone[of]) for of in (vector, np.where(known, of_people, 0)))
-    person = person[known[person]]
+    own_vector = np.where(has_row, of_people, 0)  # people without a row are dropped below
+    row, person = (np.flatnonzero(alone[vectors]) for vectors in (vector, own_vector))
+    person = person[has_row[person]]
     return row[np.argsort(vector[row])], person[np.argsort(of_people[person])]

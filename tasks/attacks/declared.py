@@ -1,4 +1,4 @@
-"""Bars on attacks, as a spec writes them, and what each of them has to say."""
+"""Bars on attacks as a spec writes them, and the keys that each of them needs."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, RootModel, model_validator
 
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.schema.names import Part
 from sfumato.tasks.schema.stated import KeptBar, KeptBars
@@ -27,19 +27,19 @@ _ROWS, _SHOWN = ("rows",), ("rows", "labels")
 
 @dataclass(frozen=True)
 class BarNeeds:
-    """What an attack learns from, so that there can be a bar on it.
+    """Conditions under which there can be a bar on an attack, by what the attack learns from.
 
     Attributes:
-        shows: the ways of showing people.
-        limits: what can be limited.
-        says: the keys that a bar on it has to have, beside limits.
-        may_say: those that it can have.
-        partitions: the methods of making groups; any, where none is named.
-        several_rows: whether people have to have several rows.
-        about: what the sensitive columns are that it is about; all, where nothing is said.
-        several_versions: whether people have to be allowed to be in several versions.
-        of_values: whether sensitive values are guessed; else who it is, or whose row is which.
-        by_groups: whether the groups of a part, or of a composed version, are all that it needs.
+        shows: the ways of showing people on which the attack works.
+        limits: the limits that a bar on it can have.
+        says: the keys that a bar on it must have, besides limits.
+        may_say: the optional keys of a bar on it.
+        partitions: the partitions whose groups it attacks; empty for all partitions.
+        several_rows: whether people must have several rows.
+        about: the sensitive columns that it attacks; None for all.
+        several_versions: whether people must be allowed in several versions.
+        of_values: whether it guesses sensitive values; otherwise it finds people or their rows.
+        by_groups: whether it needs only the groups of a part, or of a composed version.
     """
 
     shows: tuple[str, ...]
@@ -54,7 +54,7 @@ class BarNeeds:
     by_groups: bool = False
 
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
-        """Why a release is not judged by it, None where it is."""
+        """Return the reason why this attack cannot judge a release, or None if it can."""
         if self.partitions and partition not in self.partitions:
             return f"is judged of {' and '.join(self.partitions)} alone: leave it out"
         if shows not in self.shows:
@@ -64,7 +64,7 @@ class BarNeeds:
         return None
 
     def fault_of(self, limits: Sequence[str], keys: Sequence[str]) -> str | None:
-        """Why a bar has limits or keys that are none of this attack's, None where all are."""
+        """Return the reason why limits or keys do not suit this attack, or None if all do."""
         for limit in limits:
             if limit not in self.limits:
                 return f"{limit}: there is {' and '.join(self.limits)} of this attack"
@@ -140,18 +140,18 @@ class Bar(Part):
     ] = "refuse"
 
     def limits(self, attack: str) -> Iterator[KeptBar]:
-        """Its limits, for the attack of that name."""
-        said = {name: getattr(self, name) for name in _STATED}
+        """Yield the limits of this bar for the attack of that name."""
+        settings = {name: getattr(self, name) for name in _STATED}
         if self.max_lift is not None:
-            yield KeptBar(attack=attack, limit="max-lift", most=self.max_lift, **said)
+            yield KeptBar(attack=attack, limit="max-lift", most=self.max_lift, **settings)
         if (above := self.max_share_above) is not None:
-            told = {"most": above.share, "belief": above.belief, **said}
-            yield KeptBar(attack=attack, limit="max-share-above", **told)
+            above_share = {"most": above.share, "belief": above.belief, **settings}
+            yield KeptBar(attack=attack, limit="max-share-above", **above_share)
         if self.max_share is not None:
-            yield KeptBar(attack=attack, limit="max-share", most=self.max_share, **said)
+            yield KeptBar(attack=attack, limit="max-share", most=self.max_share, **settings)
 
     def fault_of(self, attack: str, needs: BarNeeds) -> str | None:
-        """Why it is no bar on the attack of that name, None where it is one."""
+        """Return the reason why this is no bar on the attack of that name, or None if it is one."""
         limits = [limit.limit for limit in self.limits(attack)]
         keys = [name for name in _STATED if getattr(self, name) is not None]
         if self.register_ is not None:
@@ -176,36 +176,38 @@ class AttackBars(RootModel[dict[str, Bar]]):
         return self
 
     @property
-    def reviewed(self) -> list[str]:
-        """The attacks whose bars are for reviewers to decide about."""
+    def attacks_to_review(self) -> list[str]:
+        """The attacks whose bars reviewers decide about."""
         return [name for name, bar in self.root.items() if bar.on_failure == "approve"]
 
     @property
-    def stated(self) -> KeptBars | None:
-        """What a release may tell of them: those beyond which it would not have appeared."""
+    def kept_bars(self) -> KeptBars | None:
+        """The bars that a release may state: those that would have refused it."""
         bars = [
-            kept
+            limit
             for name, bar in self.root.items()
             if bar.on_failure == "refuse"
-            for kept in bar.limits(name)
+            for limit in bar.limits(name)
         ]
         return KeptBars(bars=tuple(bars)) if bars else None
 
     @property
     def window(self) -> Decimal | None:
-        """The width of a small range, None where none is said."""
+        """The width of a small range, or None if no bar sets one."""
         bar = self.root.get("small-range")
         return None if bar is None else bar.width
 
-    def below(self, base: Path) -> "AttackBars":
-        """The same, whose registers are named by paths that do not depend on where one is."""
-        return AttackBars({name: _below(bar, base) for name, bar in self.root.items()})
+    def with_local_registers(self, base: Path) -> "AttackBars":
+        """Return these bars with registers as paths that do not depend on the working directory."""
+        return AttackBars(
+            {name: _with_local_register(bar, base) for name, bar in self.root.items()}
+        )
 
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
-        """Why one of the attacks has nothing to learn from, None where all can be judged.
+        """Return the reason why one of the attacks cannot judge a release, or None if all can.
 
         Args:
-            shows: how a form shows people.
+            shows: the way in which a form shows people.
             partition: the method of making groups.
             several_rows: whether people have several rows, or households several members.
         """
@@ -215,7 +217,7 @@ class AttackBars(RootModel[dict[str, Bar]]):
         return None
 
 
-def _below(bar: Bar, base: Path) -> Bar:
+def _with_local_register(bar: Bar, base: Path) -> Bar:
     if bar.register_ is None:
         return bar
     return bar.model_copy(update={"register_": str(local_path(bar.register_, base, os.environ))})

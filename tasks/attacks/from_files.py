@@ -1,9 +1,9 @@
-"""Attacks that only a release's tables score, beside values that are dealt at random.
+"""Attacks that need only a release's tables, compared with values dealt to groups at random.
 
-Groups are as large as they are, and the same values are in them together. It is the reference of
-all scores that count groups of some kind: some are of that kind by chance. One deal is made, which
-for many people is as good as all, and always the same one: pages tell of it, and must be checked by
-software to come.
+A deal keeps the sizes of groups and all values together. It is the reference of all scores that
+count groups of some kind, because some groups are of that kind by chance. Only one deal is made,
+which for many people is as good as all deals. It is always the same deal: pages show its scores,
+and later software must be able to check them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.sorting import starts
+from sfumato.expectations.shared.sorting import starts
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.group import (
     background,
@@ -37,29 +37,29 @@ FROM_FILES: Mapping[str, Attack] = {
     "similarity": similarity.attack,
     "skewness": skewness.attack,
 }
-"""The attacks that are scored by how often values occur in groups, which forms show."""
+"""The attacks that need only the counts of values in groups."""
 Guesses = Mapping[str, Mapping[str, Sequence[Score]]]
-"""What is guessed of each sensitive column, by the names of attacks that find something."""
+"""The scores on each sensitive column, by the names of attacks that give scores."""
 
 
 def beside_dealt(attack: Attack) -> Attack:
-    """An attack on groups whose scores stand beside those of values that are dealt at random."""
+    """Return an attack on groups whose scores have those on dealt values as a reference."""
 
-    def scored(target: AttackedRelease) -> tuple[Score, ...]:
-        found = attack(target)
-        if not found:
+    def attack_with_reference(target: AttackedRelease) -> tuple[Score, ...]:
+        scores = attack(target)
+        if not scores:
             return ()
-        dealt = {score.measure: score.share for score in attack(_dealt(target))}
+        dealt = {score.measure: score.share for score in attack(_with_dealt_values(target))}
         return tuple(
             replace(score, references={**score.references, DEALT: dealt[score.measure]})
-            for score in found
+            for score in scores
         )
 
-    return scored
+    return attack_with_reference
 
 
 def deal(counts: Counts) -> Counts:
-    """The same values in groups of the same sizes, each in any of them."""
+    """Deal the values to groups of the same sizes at random."""
     rows = counts.count.astype(np.int64)
     group = np.repeat(counts.group, rows)
     value = np.repeat(counts.value, rows)[shuffle_numbers(len(group))]
@@ -70,10 +70,10 @@ def deal(counts: Counts) -> Counts:
 
 
 def shuffle_numbers(number: int) -> np.ndarray:
-    """The numbers from 0 as they stand after one thorough shuffle (int64), the same everywhere.
+    """Return the numbers from 0 in one fixed shuffled order (int64), the same on all machines.
 
-    They are sorted by SplitMix64's mixing of each (Steele, Lea, Flood, Fast splittable pseudorandom
-    number generators, OOPSLA 2014), which no two share. Streams of NumPy may change.
+    Numbers are sorted by SplitMix64's mix of each (Steele, Lea, Flood, Fast splittable pseudorandom
+    number generators, OOPSLA 2014), which differs for each number. NumPy's streams may change.
     """
     mixed = np.arange(1, number + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in _MIXED:
@@ -81,7 +81,7 @@ def shuffle_numbers(number: int) -> np.ndarray:
     return np.argsort(mixed ^ (mixed >> np.uint64(31)))
 
 
-def _dealt(target: AttackedRelease) -> AttackedRelease:
+def _with_dealt_values(target: AttackedRelease) -> AttackedRelease:
     counts = target.groups()
     if _NAME not in target.learned and counts is not None:
         target.learned[_NAME] = deal(counts)
@@ -91,15 +91,15 @@ def _dealt(target: AttackedRelease) -> AttackedRelease:
 BESIDE_DEALT: Mapping[str, Attack] = {
     name: beside_dealt(attack) for name, attack in FROM_FILES.items()
 }
-"""The same, with the scores of values that are dealt to groups at random beside theirs."""
+"""The attacks of `FROM_FILES`, with scores on values dealt to groups at random as references."""
 
 
 def attacks_from_files(*, beside: bool, learns: bool) -> Mapping[str, Attack]:
-    """The attacks that a page tells of.
+    """Return the attacks that a page shows.
 
     Args:
-        beside: whether it tells, too, how they would do if groups told nothing.
-        learns: whether it tells what is expected to be guessed by who learns from all groups.
+        beside: whether each score has the score on dealt values as a reference.
+        learns: whether the expected guesses of an attacker who learns across groups are added.
     """
     of_groups = BESIDE_DEALT if beside else FROM_FILES
     return {**of_groups, **({"definetti": definetti.expect_hits} if learns else {})}
@@ -108,26 +108,26 @@ def attacks_from_files(*, beside: bool, learns: bool) -> Mapping[str, Attack]:
 def guess_from_files(
     declared: Declared, tables: Tables, seen: SeenGroups, attacks: Mapping[str, Attack]
 ) -> Guesses:
-    """What can be worked out of each sensitive column, by name, where values are shown.
+    """Return the scores of attacks on each sensitive column, by its name, if the form shows values.
 
-    Shares are of the published rows; none where some of these are nobody's.
+    Shares are shares of the published rows. There are no scores if some of these are made up.
 
     Args:
-        declared: what the release declares.
-        tables: what it shows.
+        declared: the release's declaration.
+        tables: its published tables.
         seen: the groups of the tables.
-        attacks: by which attacks, by their names.
+        attacks: the attacks to run, by their names.
     """
     if declared.composed or declared.parts is not None or declared.rows.fakes:
         return {}
     nobody, named = Microdata((), 0), declared.named("sensitive")
     targets = [AttackedRelease(declared, tables, nobody, name, seen) for name in named]
-    found = {one.sensitive: _what_is_found(one, attacks) for one in targets}
-    return {name: scores for name, scores in found.items() if scores}
+    guesses = {target.sensitive: _scores_by_attack(target, attacks) for target in targets}
+    return {name: scores for name, scores in guesses.items() if scores}
 
 
-def _what_is_found(
+def _scores_by_attack(
     target: AttackedRelease, attacks: Mapping[str, Attack]
 ) -> dict[str, tuple[Score, ...]]:
-    found = {name: attack(target) for name, attack in attacks.items()}
-    return {name: scores for name, scores in found.items() if scores}
+    results = {name: attack(target) for name, attack in attacks.items()}
+    return {name: scores for name, scores in results.items() if scores}

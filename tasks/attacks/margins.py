@@ -1,14 +1,14 @@
 """Margins of figures from samples of tries, of people, and of groups and their worlds.
 
 Source: Clopper, Pearson, The use of confidence or fiducial limits illustrated in the case of the
-binomial (Biometrika 1934); for people drawn without replacement the same by the hypergeometric
-distribution. Where successes are expected ones, which are no whole numbers, they are rounded away
-from the middle.
+binomial (Biometrika 1934); people drawn without replacement have limits of the same kind by the
+hypergeometric distribution. Expected successes, which are no whole numbers, are rounded away from
+the middle.
 
-Groups are drawn without replacement, and a ratio to their rows is told of (Cochran, Sampling
-techniques, 1977, chapter 6), with Student's limits. Where few of the groups tell anything, the
-spread says too little: then the limit is what it would be if so many more of the others did as
-Clopper and Pearson's limits leave open.
+Groups are drawn without replacement, and their figure is a ratio to their rows (Cochran, Sampling
+techniques, 1977, chapter 6), with Student's limits. If few of the groups have a count, their spread
+is too small an estimate. Then the limit assumes that as many more groups have a count as Clopper
+and Pearson's limits allow.
 """
 
 from dataclasses import dataclass
@@ -18,38 +18,38 @@ from typing import Any
 
 import numpy as np
 
-_EACH = 0.025  # outside of a margin, at either end
+_EACH = 0.025  # chance outside of a margin, at either end
 TRIES = "Clopper and Pearson's limits, {of:,} independent tries"
 PEOPLE = "limits of Clopper and Pearson's kind, {of:,} of {people:,} people without replacement"
-_EACH_OF_GROUPS = 0.02  # the same of groups; the rest is for beliefs that are farther off
+_EACH_OF_GROUPS = 0.02  # the same for groups; the rest of 0.025 is for errors of their beliefs
 
 
 @dataclass(frozen=True)
 class Margin:
-    """Between which shares the exact figure is, with 95 %.
+    """Interval that contains the exact share, with 95 %.
 
     Attributes:
-        low: the smaller one.
-        high: the larger one.
-        by: how it was found, and of how large a sample.
+        low: the lower end, as a share.
+        high: the upper end, as a share.
+        method: the method in words, and the size of the sample.
     """
 
     low: float
     high: float
-    by: str
+    method: str
 
     @property
     def words(self) -> str:
         """The margin in words."""
-        return f"{self.low:.1%} to {self.high:.1%} with 95 %, by {self.by}"
+        return f"{self.low:.1%} to {self.high:.1%} with 95 %, by {self.method}"
 
     def document(self) -> dict[str, Any]:
         """The margin for JSON and tables."""
-        return {"low": self.low, "high": self.high, "margin": self.by}
+        return {"low": self.low, "high": self.high, "margin": self.method}
 
 
-def margin_of_tries(found: int, of: int) -> Margin:
-    """The margin of a share of independent tries.
+def margin_of_tries(successes: int, tries: int) -> Margin:
+    """Return the margin of a share of independent tries.
 
     >>> margin = margin_of_tries(0, 500)
     >>> margin.low, round(margin.high, 4)
@@ -57,83 +57,87 @@ def margin_of_tries(found: int, of: int) -> Margin:
     """
     from scipy.stats import beta  # imported where it is used: it takes long
 
-    low = float(beta.ppf(_EACH, found, of - found + 1)) if found else 0.0
-    high = float(beta.ppf(1 - _EACH, found + 1, of - found)) if found < of else 1.0
-    return Margin(low, high, TRIES.format(of=of))
+    low = float(beta.ppf(_EACH, successes, tries - successes + 1)) if successes else 0.0
+    high = (
+        float(beta.ppf(1 - _EACH, successes + 1, tries - successes)) if successes < tries else 1.0
+    )
+    return Margin(low, high, TRIES.format(of=tries))
 
 
-def margin_of_people(found: Fraction | int, of: int, people: int) -> Margin | None:
-    """The margin of a share of people of whom some were tried; None where all were.
+def margin_of_people(successes: Fraction | int, tried: int, people: int) -> Margin | None:
+    """Return the margin of a share of people of whom some were tried; None if all were.
 
     Args:
-        found: how many of those tried succeed, or are expected to.
-        of: how many were tried.
-        people: how many there are.
+        successes: the number, or expected number, of successes among the people tried.
+        tried: the number of people tried.
+        people: the number of all people.
     """
-    if of == people:
+    if tried == people:
         return None
-    low = people - _most(of - floor(found), of, people)
-    high = _most(ceil(found), of, people)
-    return Margin(low / people, high / people, PEOPLE.format(of=of, people=people))
+    low = people - _most_successes(tried - floor(successes), tried, people)
+    high = _most_successes(ceil(successes), tried, people)
+    return Margin(low / people, high / people, PEOPLE.format(of=tried, people=people))
 
 
-def _most(found: int, of: int, people: int) -> int:
-    """The most of all people who may succeed where so few of those tried do, nearly surely."""
+def _most_successes(successes: int, tried: int, people: int) -> int:
+    """Return the most successes that all people may have, given those of the people tried."""
     from scipy.stats import hypergeom
 
-    least, most = found, people - (of - found)
+    least, most = successes, people - (tried - successes)
     while least < most:
         middle = (least + most + 1) // 2
-        if hypergeom.cdf(found, people, middle, of) > _EACH:
+        if hypergeom.cdf(successes, people, middle, tried) > _EACH:
             least = middle
         else:
             most = middle - 1
     return least
 
 
-_SOME, _FEW = 5, 30  # groups that tell something
+_SOME, _FEW = 5, 30  # groups with a count
 
 
 @dataclass(frozen=True, eq=False)
 class SampledGroups:
-    """Some groups of all.
+    """Groups that were sampled from all groups.
 
     Attributes:
-        sizes: the rows of each (int64).
-        of: the rows of each of all groups (int64).
+        sizes: the rows of each sampled group (int64).
+        all_sizes: the rows of each of all groups (int64).
     """
 
     sizes: np.ndarray
-    of: np.ndarray
+    all_sizes: np.ndarray
 
-    def ratio(self, found: np.ndarray) -> float:
-        """What is found in groups (float64, one each), as a share of their rows."""
-        return float(found.sum() / self.sizes.sum())
+    def ratio(self, counts: np.ndarray) -> float:
+        """Return counts of the sampled groups (float64, one each) as a share of their rows."""
+        return float(counts.sum() / self.sizes.sum())
 
-    def error(self, found: np.ndarray) -> float:
-        """How far the ratio is from that of all groups, with 96 %, at most."""
-        drawn, number = len(self.sizes), len(self.of)
-        if drawn == number:
+    def error(self, counts: np.ndarray) -> float:
+        """Return the largest difference, with 96 %, between this ratio and that of all groups."""
+        sampled, number = len(self.sizes), len(self.all_sizes)
+        if sampled == number:
             return 0.0
-        if drawn < 2:
+        if sampled < 2:
             return 1.0
-        is_few = np.count_nonzero(found) < _FEW
-        return max(self._spread(found), self._few(found) if is_few else 0.0)
+        is_few = np.count_nonzero(counts) < _FEW
+        return max(self._spread(counts), self._few(counts) if is_few else 0.0)
 
-    def _spread(self, found: np.ndarray) -> float:
+    def _spread(self, counts: np.ndarray) -> float:
         from scipy.stats import t  # imported where it is used: it takes long
 
-        drawn, number = len(self.sizes), len(self.of)
-        apart = found - self.ratio(found) * self.sizes
-        variance = (1 - drawn / number) * float((apart**2).sum()) / (drawn - 1) / drawn
+        sampled, number = len(self.sizes), len(self.all_sizes)
+        apart = counts - self.ratio(counts) * self.sizes
+        variance = (1 - sampled / number) * float((apart**2).sum()) / (sampled - 1) / sampled
         return (
-            float(t.ppf(1 - _EACH_OF_GROUPS, drawn - 1)) * sqrt(variance) / float(self.sizes.mean())
+            float(t.ppf(1 - _EACH_OF_GROUPS, sampled - 1))
+            * sqrt(variance)
+            / float(self.sizes.mean())
         )
 
-    def _few(self, found: np.ndarray) -> float:
-        """By how many more of all groups may tell something, as much as the one that tells most."""
-        telling, shares = int(np.count_nonzero(found)), np.abs(found) / self.sizes
-        most = margin_of_people(telling, len(self.sizes), len(self.of))
+    def _few(self, counts: np.ndarray) -> float:
+        """Return by how much the ratio may grow through groups not sampled, if few have a count."""
+        telling, shares = int(np.count_nonzero(counts)), np.abs(counts) / self.sizes
+        most = margin_of_people(telling, len(self.sizes), len(self.all_sizes))
         more = 0.0 if most is None else most.high - telling / len(self.sizes)
         each = float(shares.max()) if telling >= _SOME else 1.0
-        return more * each * float(self.of.max() / self.of.mean())
+        return more * each * float(self.all_sizes.max() / self.all_sizes.mean())

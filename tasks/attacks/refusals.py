@@ -1,8 +1,8 @@
-"""refusals.json: which candidates of a line were refused by bars on attacks, and by which limits.
+"""refusals.json: the candidates of a line that bars on attacks refused, and the limits that did.
 
-Whoever could have a candidate refused and drawn again, of the same rows under the same terms, could
-go on until a draw pleases. So each refusal stands for these rows and terms, whatever bars are asked
-of them next: for the same limit, and for any that is not looser. A looser one may be tried.
+If a refused candidate could be drawn again from the same rows under the same terms, a steward could
+go on until a draw pleases. So each refusal holds for these rows and terms, whatever bars the next
+candidate has: for the same limit, and for any limit that is not looser. A looser one may be tried.
 """
 
 import json
@@ -12,12 +12,12 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.private.backup import ATTACKED, REFUSED
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.backup import ATTACKED, REFUSED
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.schema.formats import read_document
@@ -30,8 +30,8 @@ class _Remembered(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Called(NamedTuple):
-    """What a source and terms are called by a key: a keyed fingerprint, and a digest."""
+class KeyedIdentity(NamedTuple):
+    """Keyed fingerprint of a source and digest of its terms, both under one key."""
 
     rows: str
     spec: str
@@ -52,140 +52,145 @@ class RefusedCandidate(_Remembered):
     column: str
     by: KeptBar
 
-    def stands_for(self, whose: Identity, asked: KeptBar) -> bool:
-        """Decide whether it refuses another candidate that is held to the limit `asked`."""
-        same = (self.rows, self.spec) == (whose.rows, whose.spec)
-        figure = (self.by.attack, self.by.limit) == (asked.attack, asked.limit)
-        return same and figure and not is_looser(asked, self.by)
+    def refuses(self, identity: Identity, limit: KeptBar) -> bool:
+        """Decide whether this refusal also refuses another candidate with the limit `limit`."""
+        same = (self.rows, self.spec) == (identity.rows, identity.spec)
+        figure = (self.by.attack, self.by.limit) == (limit.attack, limit.limit)
+        return same and figure and not is_looser(limit, self.by)
 
 
 class Refusals(_Remembered):
-    """All refusals of a line's candidates by bars, the latest last."""
+    """All refusals of a line's candidates by bars, newest last."""
 
     format: Literal[1] = 1
     refused: tuple[RefusedCandidate, ...] = ()
 
     def with_more(self, refused: Sequence[RefusedCandidate]) -> Self:
-        """With some more, each told once."""
+        """Return these refusals and some more, each once."""
         every = dict.fromkeys((*self.refused, *refused))
         return self.model_copy(update={"refused": tuple(every)})
 
-    def require_none(self, whose: Identity, bars: AttackBars) -> None:
-        """Refuse to draw again what was refused.
+    def require_none(self, identity: Identity, bars: AttackBars) -> None:
+        """Refuse to draw a refused candidate again.
 
         Raises:
-            PromiseError: where a candidate of the same rows and terms was, by a limit than which
-                one of these bars is not looser.
+            PromiseError: a candidate of the same rows and terms was refused by a limit, and one of
+                these bars is not looser than that limit.
         """
-        asked = () if bars.stated is None else bars.stated.bars
+        limits = () if bars.kept_bars is None else bars.kept_bars.bars
         standing = [
-            f"attacks.{one.by.attack}.{one.by.limit}: {one.by.most:g} of {one.column!r}"
-            for one in self.refused
-            if any(one.stands_for(whose, limit) for limit in asked)
+            f"attacks.{past.by.attack}.{past.by.limit}: {past.by.most:g} of {past.column!r}"
+            for past in self.refused
+            if any(past.refuses(identity, limit) for limit in limits)
         ]
         if standing:
             raise refusal(standing)
 
 
 def is_looser(limit: KeptBar, than: KeptBar) -> bool:
-    """Decide whether whatever keeps a limit of an attack keeps another one, which differs.
+    """Decide whether a limit is looser: whatever keeps `than` also keeps `limit`, which differs.
 
-    Shares grow with what the attacker knows or is content with, and shrink with the belief, or the
-    odds, that count. A width that is said is not compared with one that is not.
+    Shares grow with the attacker's knowledge and tolerance, and shrink with the belief or the odds
+    that count. A set width is not compared with one that is not set.
     """
     if limit == than or (limit.width is None) != (than.width is None):
         return False
     with_it = (limit.most, than.most), (limit.belief, than.belief), (limit.times, than.times)
     against = (than.known, limit.known), (than.width, limit.width), (than.level, limit.level)
     pairs = [*with_it, *against]
-    return all(one >= other for one, other in pairs if one is not None and other is not None)
+    return all(value >= other for value, other in pairs if value is not None and other is not None)
 
 
-def refusals_by(judged: Sequence[JudgedBar], whose: Identity) -> list[RefusedCandidate]:
-    """What is to be remembered of a candidate's bars: those that refuse it, and are not kept."""
+def refusals_by(judged: Sequence[JudgedBar], identity: Identity) -> list[RefusedCandidate]:
+    """Return the refusals to remember for a candidate: its refusing bars that are not kept."""
     return [
-        RefusedCandidate(rows=whose.rows, spec=whose.spec, column=one.column, by=one.limited)
-        for one in judged
-        if one.refuses and not one.kept
+        RefusedCandidate(rows=identity.rows, spec=identity.spec, column=bar.column, by=bar.limit)
+        for bar in judged
+        if bar.refuses and not bar.is_kept
     ]
 
 
 def refusal(broken: Sequence[str]) -> PromiseError:
-    """The refusal of a candidate that does not keep some bars, given in words."""
-    told = "; ".join(broken) or "attacks"
+    """Return the error that refuses a candidate, given in words the bars that it does not keep."""
+    reasons = "; ".join(broken) or "attacks"
     return PromiseError(
-        f"{told}: is not kept, and nothing is published: the refusal stands until the source or "
+        f"{reasons}: is not kept, and nothing is published: the refusal stands until the source or "
         "the spec changes (figures: attacks.json in the line's private directory)"
     )
 
 
 def read_refusals(line: Path) -> Refusals:
-    """What was refused of a line, by earlier software too, which remembered the last one alone.
+    """Read the refusals of a line, also those by earlier software, which remembered only the last.
 
     Raises:
-        InputError: where newer software wrote it.
-        PromiseError: where it cannot be read.
+        InputError: newer software wrote the file.
+        PromiseError: the file cannot be read.
     """
-    found = read_document(line / REFUSED, Refusals, _FORMAT, "a line's refusals") or Refusals()
-    return found.with_more(_of_last(line / ATTACKED))
+    refusals = read_document(line / REFUSED, Refusals, _FORMAT, "a line's refusals") or Refusals()
+    return refusals.with_more(_read_last(line / ATTACKED))
 
 
 def keep_refusals(line: Path, refused: Sequence[RefusedCandidate]) -> None:
-    """Remember some more refusals."""
+    """Add refusals to those that a line remembers."""
     with state_lock(line):
         every = read_refusals(line).with_more(refused)
         if every.refused:
-            write_atomically(line / REFUSED, _written(every))
+            write_atomically(line / REFUSED, _encode(every))
 
 
-def rekeyed_refusals(line: Path, called: Sequence[tuple[Called, Called]]) -> dict[str, bytes]:
-    """The files of a line's refusals, where its rows and terms are called otherwise by another key.
+def rekeyed_refusals(
+    line: Path, identities: Sequence[tuple[KeyedIdentity, KeyedIdentity]]
+) -> dict[str, bytes]:
+    """Return the files of a line's refusals, with sources and terms identified under another key.
 
     Args:
         line: its private directory.
-        called: sources and their terms, by the one key and by the other.
+        identities: sources and their terms, under the old key and under the new key.
 
     Raises:
-        InputError: where some of them are called nothing: their refusals would be lost.
+        InputError: some refused sources are not in `identities`: their refusals would be lost.
     """
-    rows = {old.rows: new.rows for old, new in called}
-    terms = {(old.rows, old.spec): new.spec for old, new in called}
+    rows = {old.rows: new.rows for old, new in identities}
+    terms = {(old.rows, old.spec): new.spec for old, new in identities}
     every = read_refusals(line).refused
-    if lost := {one.rows for one in every} - rows.keys():
+    if lost := {candidate.rows for candidate in every} - rows.keys():
         raise InputError(
             f"candidates of {len(lost)} other sources were refused by bars on attacks: give these, "
             "too (--source refused=URI, --source refused-2=URI), or it would be forgotten"
         )
     moved = [
-        one.model_copy(
-            update={"rows": rows[one.rows], "spec": terms.get((one.rows, one.spec), one.spec)}
+        candidate.model_copy(
+            update={
+                "rows": rows[candidate.rows],
+                "spec": terms.get((candidate.rows, candidate.spec), candidate.spec),
+            }
         )
-        for one in every
+        for candidate in every
     ]
     if not moved:
         return {}
-    told = {ATTACKED: _without_bars(line / ATTACKED)} if (line / ATTACKED).exists() else {}
-    return {REFUSED: _written(Refusals(refused=tuple(moved))), **told}
+    record = {ATTACKED: _without_bars(line / ATTACKED)} if (line / ATTACKED).exists() else {}
+    return {REFUSED: _encode(Refusals(refused=tuple(moved))), **record}
 
 
 def _without_bars(place: Path) -> bytes:
-    """The record of a refused candidate, whose refusal is remembered elsewhere."""
+    """Return the record of a refused candidate without its refusal, remembered elsewhere."""
     return json.dumps({**read_json(place, None), "bars": []}, indent=1).encode()
 
 
 def with_refusals(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:
-    """A backup's files, with what was refused since: a backup forgets no refusal."""
+    """Return a backup's files with all refusals since then, so that a backup forgets none."""
     saved = Refusals.model_validate_json(files[REFUSED]) if REFUSED in files else Refusals()
     every = saved.with_more(read_refusals(line).refused)
-    return {**files, REFUSED: _written(every)} if every.refused else dict(files)
+    return {**files, REFUSED: _encode(every)} if every.refused else dict(files)
 
 
-def _written(refusals: Refusals) -> bytes:
+def _encode(refusals: Refusals) -> bytes:
     return canonical_json(refusals.model_dump(mode="json"))
 
 
-def _of_last(place: Path) -> list[RefusedCandidate]:
-    """What the record of a candidate that was attacked says of its refusal."""
+def _read_last(place: Path) -> list[RefusedCandidate]:
+    """Read the refusal of the last attacked candidate from its record."""
     if not place.exists():
         return []
     try:
@@ -197,18 +202,18 @@ def _of_last(place: Path) -> list[RefusedCandidate]:
 
 
 def _refused_in(record: Mapping[str, Any]) -> list[RefusedCandidate]:
-    broken = [one for one in record["bars"] if one["refuses"] and not one["kept"]]
+    broken = [bar for bar in record["bars"] if bar["refuses"] and not bar["kept"]]
     if not broken:
         return []
-    of = record["of"]
-    stated = AttackBars.model_validate(of["bars"]).stated
-    limits = {(one.attack, one.limit): one for one in (stated.bars if stated else ())}
+    origin = record["of"]
+    stated = AttackBars.model_validate(origin["bars"]).kept_bars
+    limits = {(limit.attack, limit.limit): limit for limit in (stated.bars if stated else ())}
     return [
         RefusedCandidate(
-            rows=of["rows"],
-            spec=of["spec"],
-            column=one["column"],
-            by=limits[one["attack"], one["limit"]],
+            rows=origin["rows"],
+            spec=origin["spec"],
+            column=bar["column"],
+            by=limits[bar["attack"], bar["limit"]],
         )
-        for one in broken
+        for bar in broken
     ]

@@ -42,18 +42,18 @@ ATTACKS: Mapping[str, Attack] = {
     "inference": nearest.infer,
     "subdomains": subdomains.attack,
 }
-"""What measures how well each attack does."""
+"""The attacks, each of which scores itself against the truth."""
 
 _OF_GROUPS = (*FROM_FILES, "known-people")
 _OF_RECORDS = ("matches", "singling-out", "linkability")
 
 
 def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
-    """The attacks that a release is scored by.
+    """Return the attacks that score a release.
 
-    Composed versions show values of people who left, and of parts nobody's rows are at hand when
-    they are judged: both are attacked by who finds groups, and the shares are of all values there.
-    Where there is no value to guess, records are compared alone.
+    Composed versions show values of people who left, and the rows of parts are not at hand when
+    parts are judged. So both are attacked only by groups, with shares of all values there. Without
+    a value to guess only records are compared.
     """
     whole = target.people.rows and not target.declared.composed
     if not target.sensitive:
@@ -62,25 +62,25 @@ def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
 
 
 FIGURES: Mapping[str, Callable[[AttackedRelease, Bar], LimitedFigures | None]] = {
-    "homogeneity": lambda of, _: homogeneity.beliefs(of),
-    "background": lambda of, bar: background.beliefs(of, bar.known or 0),
-    "known-people": lambda of, bar: known_people.beliefs(of, bar.known or 0),
-    "several-rows": lambda of, _: several_rows.beliefs(of),
-    "small-range": lambda of, bar: small_range.beliefs(of, bar.width),
-    "similarity": lambda of, bar: similarity.beliefs(of, bar.level or 1),
-    "skewness": lambda of, bar: skewness.successes(of, bar.times or 1),
-    "minimality": lambda of, _: minimality.beliefs(of),
-    "definetti": lambda of, _: definetti.beliefs(of),
-    "subdomains": lambda of, _: subdomains.beliefs(of),
-    "linkage": lambda of, bar: linkage.own_rows(of, Path(bar.register_ or "")),
-    "presence": lambda of, bar: linkage.presence(of, Path(bar.register_ or "")),
-    "composition": lambda of, _: composition.successes(of),
-    "matches": lambda of, _: matches.successes(of),
-    "singling-out": lambda of, _: singling_out.successes(of),
-    "linkability": lambda of, _: nearest.successes_of_halves(of),
-    "inference": lambda of, _: nearest.successes_of_inference(of),
+    "homogeneity": lambda target, _: homogeneity.beliefs(target),
+    "background": lambda target, bar: background.beliefs(target, bar.known or 0),
+    "known-people": lambda target, bar: known_people.beliefs(target, bar.known or 0),
+    "several-rows": lambda target, _: several_rows.beliefs(target),
+    "small-range": lambda target, bar: small_range.beliefs(target, bar.width),
+    "similarity": lambda target, bar: similarity.beliefs(target, bar.level or 1),
+    "skewness": lambda target, bar: skewness.successes(target, bar.times or 1),
+    "minimality": lambda target, _: minimality.beliefs(target),
+    "definetti": lambda target, _: definetti.beliefs(target),
+    "subdomains": lambda target, _: subdomains.beliefs(target),
+    "linkage": lambda target, bar: linkage.own_rows(target, Path(bar.register_ or "")),
+    "presence": lambda target, bar: linkage.presence(target, Path(bar.register_ or "")),
+    "composition": lambda target, _: composition.successes(target),
+    "matches": lambda target, _: matches.successes(target),
+    "singling-out": lambda target, _: singling_out.successes(target),
+    "linkability": lambda target, _: nearest.successes_of_halves(target),
+    "inference": lambda target, _: nearest.successes_of_inference(target),
 }
-"""What bars are judged on; None where it cannot be had of a release."""
+"""The figures that bars limit, by attack; None if they cannot be computed for a release."""
 
 
 def targets_of(
@@ -90,14 +90,14 @@ def targets_of(
     whose: WhoseRows | None = None,
     digest: str = "",
 ) -> tuple[AttackedRelease, ...]:
-    """A release as a target, once for each of its sensitive columns; once where it has none.
+    """Return a release as targets, one per sensitive column, or one if it has none.
 
     Args:
-        declared: what the release declares.
-        tables: what it shows.
-        people: the rows that it represents, as they are, for the scores.
-        whose: whose they are and where they stand, where people have several and it is known.
-        digest: of the release, by which samples of its people are drawn.
+        declared: the release's declaration.
+        tables: its published tables.
+        people: the original rows that it represents, for the scores.
+        whose: the person and the group of each row, if people have several rows and both are known.
+        digest: the digest of the release, the seed of all samples.
     """
     named = declared.named("sensitive") or [""]
     return tuple(
@@ -107,8 +107,10 @@ def targets_of(
 
 
 def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:
-    """What attackers guess of each sensitive column, or of whose row is which, by all attacks."""
+    """Run all attacks; return their scores by sensitive column, or by *identities*."""
     return {
-        target.called: [score for attack in attacks_on(target).values() for score in attack(target)]
+        target.subject: [
+            score for attack in attacks_on(target).values() for score in attack(target)
+        ]
         for target in targets
     }

@@ -1,4 +1,4 @@
-"""What a partition and a form made of a table: all that a candidate is written from."""
+"""The result of a partition and a form on a table, from which a candidate is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)
-class Anonymized:
-    """What a partition and a form made of a table.
+class AnonymizedTable:
+    """The result of a partition and a form on a table.
 
     Attributes:
         microdata: the rows that were grouped.
@@ -34,13 +34,13 @@ class Anonymized:
         tables: what is shown of them.
         shown: which rows of the source are represented (bool).
         suppressed: how many of the others the partition left out.
-        slots: what the line's map is to know, None where nobody is remembered.
+        slots: what the line's map is to know, None if nobody is remembered.
         counts: of people and groups that go on, for the private report.
         predecessor: the digest of the version that this one continues, None for none.
         made_after: the digest of the line's last version when its map was read.
         whose: whose the rows are that are shown, where people have several.
         absences: why each of the others is not shown (see `Absence`; int8, one per row of the
-            source), None where that is the partition, or the line whose groups are shown.
+            source), None if that is the partition, or the line whose groups are shown.
     """
 
     microdata: Microdata
@@ -77,24 +77,24 @@ def anonymize_alone(
     randomness: Randomness,
     followed: FollowedLine | None = None,
     partitioner: Partitioner | None = None,
-) -> Anonymized:
-    """Group the rows of a version that continues none.
+) -> AnonymizedTable:
+    """Group the rows of a version that continues none, and make its tables.
 
     Args:
         microdata: the table, with its hierarchies.
-        names: of each row's person (S16), None where nobody is remembered.
+        names: of each row's person (S16), None if nobody is remembered.
         terms: what is declared.
         randomness: what is drawn from.
-        followed: the line whose groups are shown, None where the partition makes them.
+        followed: the line whose groups are shown, None if the partition makes them.
         partitioner: in place of the one that is declared, where that has chosen for more rows.
 
     Raises:
-        PromiseError: where the partition cannot keep the promises.
+        PromiseError: if the partition cannot keep the promises.
     """
     if followed is None or names is None:
-        wanted = terms.form.grouped_by(terms.promises, terms.partition)
+        promises = terms.form.grouped_by(terms.promises, terms.partition)
         partition = (partitioner or PARTITIONS[terms.partition.method])(
-            *with_strata(microdata, terms.strata), wanted, terms.partition, randomness
+            *with_strata(microdata, terms.strata), promises, terms.partition, randomness
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
@@ -112,6 +112,8 @@ def anonymize_alone(
         tables = form.publish(microdata, partition, terms.form, randomness)
     slots = None if names is None else slots_of(names, microdata, class_)
     whose = whose_rows(microdata, class_) if terms.over_people else None
-    shown = partition.group >= 0
+    represented = partition.group >= 0
     suppressed = partition.suppressed if followed is None else 0
-    return Anonymized(microdata, partition, tables, shown, suppressed, slots, whose=whose)
+    return AnonymizedTable(
+        microdata, partition, tables, represented, suppressed, slots, whose=whose
+    )

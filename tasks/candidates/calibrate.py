@@ -1,13 +1,13 @@
-"""Calibrate: by how much intervals are widened, found before a release is sealed.
+"""Calibrate: find, before a release is sealed, by how much intervals must be widened.
 
 Queries are drawn at random, from what will be published; the steward's own are never among them.
-What was found is private but for one factor of each family, rounded up to a fixed grid.
+The results are private, except for one factor of each family, rounded up to a fixed grid.
 """
 
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata, Randomness
-from sfumato.tasks.private.frozen import read_factors
+from sfumato.tasks.private.people.frozen import read_factors
 from sfumato.tasks.query.engines.published_columns import NotDirectError
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
@@ -23,7 +23,7 @@ from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
 _NONE = CalibratedIntervals(grid="fine", families=())
-"""What is stated where no law is known: every answer says that it has no interval."""
+"""The statement if no law is known: every answer says that it has no interval."""
 
 
 def with_calibrated_intervals(
@@ -33,7 +33,7 @@ def with_calibrated_intervals(
     line: Line | None,
     randomness: Randomness,
 ) -> Declared:
-    """A declaration that states by how much intervals are widened.
+    """Return a declaration that states by how much intervals are widened.
 
     Args:
         declared: what a candidate would declare.
@@ -42,12 +42,12 @@ def with_calibrated_intervals(
         line: whose factors may only rise.
         randomness: what queries are drawn from.
     """
-    known = {**tables, **build_help_tables(tables, declared)}
+    published = {**tables, **build_help_tables(tables, declared)}
     frozen = None if line is None else read_factors(line.private).stated
     shows = declared.form.shows
     if shows not in LIKELY:
         return declared.model_copy(update={"intervals": _NONE})
-    with ENGINES[shows](known, declared, "weighted") as engine, session({}) as values:
+    with ENGINES[shows](published, declared, "weighted") as engine, session({}) as values:
         try:
             likely = LIKELY[shows](engine, DrawnConditions(values))
         except NotDirectError:

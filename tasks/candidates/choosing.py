@@ -1,9 +1,8 @@
-"""The partition with the least expected width, over tables with values dealt anew.
+"""The choice of the partition with the least expected width, over tables with values dealt anew.
 
-Bands are about equal in rows. Levels are those of a hierarchy between its values and its root.
-
-Holds what tries, scores and chooses. What is chosen depends on quasi-identifiers and on the
-multiset of sensitive values, and not on who has which: whoever knows how it is chosen learns no
+Candidates may be cut within bands, which are about equal in rows, and within levels of a hierarchy
+between its values and its root. The choice depends on quasi-identifiers and on the multiset of
+sensitive values, but not on who has which value. So somebody who knows how it was made learns no
 more from it than from the same partition named in the spec.
 """
 
@@ -14,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
-from sfumato.expectations.exact import is_number
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.tasks.candidates.scores import SCORES, Query, drawn_queries
+from sfumato.expectations.shared.errors import PromiseError, SfumatoError
+from sfumato.expectations.shared.exact import is_number
+from sfumato.tasks.candidates.scores import SCORES, Query, draw_queries
 from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
@@ -41,25 +40,25 @@ _WORLDS = ((100_000, 4),)  # of tables of at most so many rows; of larger ones, 
 
 
 def with_cuts(microdata: Microdata, choosing: Choosing) -> list[Choice]:
-    """All candidates, and those that cut nothing by themselves within bands and levels, too."""
-    found = list(choosing.candidates)
+    """Return all candidates, and those without cuts of their own also within bands and levels."""
+    choices = list(choosing.candidates)
     over = dict.fromkeys(aim.over for aim in choosing.aims if isinstance(aim, WindowsAim))
     plain = [
-        one
-        for one in choosing.candidates
-        if one.partition.method in ("ke", "anatomy") and one.form.rows_table is not None
+        choice
+        for choice in choosing.candidates
+        if choice.partition.method in ("ke", "anatomy") and choice.form.rows_table is not None
     ]
     for cut in (cut for name in over for cut in _cuts(microdata, name)):
-        found += [
-            one.model_copy(update={"strata": (*one.strata, cut)})
-            for one in plain
-            if cut not in one.strata
+        choices += [
+            choice.model_copy(update={"strata": (*choice.strata, cut)})
+            for choice in plain
+            if cut not in choice.strata
         ]
-    return found
+    return choices
 
 
 def _cuts(microdata: Microdata, name: str) -> Iterator[Bands | HierarchyLevel]:
-    """The bands and levels of a column that tell rows apart."""
+    """Yield the bands and levels of a column that separate rows."""
     column = microdata[name]
     for number in _NUMBERS:
         bands = _bands(column, number)
@@ -70,12 +69,14 @@ def _cuts(microdata: Microdata, name: str) -> Iterator[Bands | HierarchyLevel]:
 
 
 def _bands(column: Column, number: int) -> Bands | None:
-    """So many bands of a column's numbers; None where it has too few, or no numbers."""
+    """Return so many bands of a column's numbers; None if it has too few, or no numbers."""
     if not is_number(column.values.type):
         return None
-    known = np.sort(column.codes[column.codes >= 0])
-    at = [known[len(known) * place // number] for place in range(1, number)] if len(known) else []
-    starts = sorted({_number(column.values[int(code)].as_py()) for code in at})
+    codes = np.sort(column.codes[column.codes >= 0])
+    start_codes = (
+        [codes[len(codes) * place // number] for place in range(1, number)] if len(codes) else []
+    )
+    starts = sorted({_number(column.values[int(code)].as_py()) for code in start_codes})
     least = _number(column.values[0].as_py()) if len(column.values) else Decimal(0)
     starts = [start for start in starts if start > least]
     return Bands(column=column.name, bands=tuple(starts)) if starts else None
@@ -85,39 +86,39 @@ def _number(value: Any) -> Decimal:
     return Decimal(str(value))
 
 
-def dealt_anew(
+def deal_anew(
     microdata: Microdata,
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
     randomness: Randomness,
 ) -> Microdata:
-    """A table with other sensitive values in each stratum.
+    """Return a table with other sensitive values in each stratum.
 
-    They are those of its own rows, dealt at random, each row's together. Where p-privacy lets a
-    reader learn another distribution than the source's, they are drawn from that: what may be
-    chosen then depends on nothing else.
+    The values are those of the stratum's own rows, dealt at random, with each row's values
+    together. If p-privacy lets a reader learn another distribution than the source's, values are
+    drawn from that distribution; the choice then depends on nothing else.
 
     Args:
         microdata: the table.
-        strata: the columns that tell strata apart.
+        strata: the columns that identify strata.
         promises: of the release.
         randomness: what is drawn from.
     """
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
     spread = next((p for p in promises if isinstance(p, PPrivacy) and p.target != "source"), None)
     if spread is not None:
-        column = _drawn(microdata, strata, stratum, number, spread, randomness)
+        column = _draw_column(microdata, strata, stratum, number, spread, randomness)
         return microdata.keep(column if c.name == column.name else c for c in microdata.columns)
     owners = np.lexsort((randomness(microdata.rows), stratum))
     codes = [column.codes for column in microdata.with_roles("sensitive")]
     source = np.empty(microdata.rows, dtype=np.int64)
-    source[owners] = np.lexsort((*codes, stratum))  # in an order that does not tell whose they are
+    source[owners] = np.lexsort((*codes, stratum))  # in an order that hides whose they are
     return microdata.keep(
         replace(c, codes=c.codes[source]) if c.role == "sensitive" else c for c in microdata.columns
     )
 
 
-def _drawn(
+def _draw_column(
     microdata: Microdata,
     strata: Sequence[str],
     stratum: np.ndarray,
@@ -125,25 +126,25 @@ def _drawn(
     promise: PPrivacy,
     randomness: Randomness,
 ) -> Column:
-    """The sensitive column with values drawn from the target of each row's stratum."""
+    """Return the sensitive column with values drawn from the target of each row's stratum."""
     column = microdata[str(promise.sensitive)]
-    targets, of = target_distributions(promise, microdata, strata, stratum, number)
-    drawn, chance = np.empty(microdata.rows, dtype=np.int32), randomness(microdata.rows) / _KEYS
-    for at, weights in enumerate(targets):
-        rows = of[stratum] == at
+    targets, target_of_stratum = target_distributions(promise, microdata, strata, stratum, number)
+    codes, chance = np.empty(microdata.rows, dtype=np.int32), randomness(microdata.rows) / _KEYS
+    for index, weights in enumerate(targets):
+        rows = target_of_stratum[stratum] == index
         upper = np.cumsum(np.array(weights, dtype=np.float64))
-        drawn[rows] = np.searchsorted(upper, chance[rows] * upper[-1], side="right")
-    return replace(column, codes=np.minimum(drawn, len(column.values) - 1).astype(np.int32))
+        codes[rows] = np.searchsorted(upper, chance[rows] * upper[-1], side="right")
+    return replace(column, codes=np.minimum(codes, len(column.values) - 1).astype(np.int32))
 
 
 _CUT, _BLIND = 1.02, 1.1
-"""How many times as narrow cuts must be to be worth it. Those that are all made at once, before the
-values of a side are known, are not corrected where values go with quasi-identifiers."""
+"""Factors by which cuts must narrow answers to be worth it. Cuts that are all made at once, before
+the values of a side are known, are not corrected if values depend on quasi-identifiers."""
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A candidate and its score, which stays private; None where it kept not all promises."""
+class TriedChoice:
+    """A candidate and its private score; None if it did not keep all promises."""
 
     choice: Choice
     score: float | None
@@ -151,10 +152,10 @@ class Tried:
 
 def choose(
     microdata: Microdata, terms: WishedTerms, choosing: Choosing, randomness: Randomness
-) -> tuple[Choice, list[Tried]]:
-    """The candidate with the least expected width, and what became of all.
+) -> tuple[Choice, list[TriedChoice]]:
+    """Return the candidate with the least expected width, and the scores of all.
 
-    Each is tried on the same tables, and asked the same queries, which are drawn here and asked
+    All are tried on the same tables and answer the same queries, which are drawn here and used
     nowhere else.
 
     Args:
@@ -164,28 +165,28 @@ def choose(
         randomness: what is drawn from.
 
     Raises:
-        PromiseError: where no candidate keeps the promises.
+        PromiseError: if no candidate keeps the promises.
     """
     candidates = with_cuts(microdata, choosing)
     queries = queries_of(microdata, choosing.aims)
     totals, broken = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=bool)
     strata = with_strata(microdata, terms.strata)
     for _ in range(_number_of_worlds(microdata.rows)):
-        world = dealt_anew(*strata, terms.promises, randomness)
-        asked = drawn_queries(queries, randomness)
-        for at, candidate in enumerate(candidates):
-            score = None if broken[at] else _score(world, terms, candidate, asked, randomness)
-            broken[at] |= score is None
-            totals[at] += score or 0.0
+        world = deal_anew(*strata, terms.promises, randomness)
+        sample = draw_queries(queries, randomness)
+        for index, candidate in enumerate(candidates):
+            score = None if broken[index] else _score(world, terms, candidate, sample, randomness)
+            broken[index] |= score is None
+            totals[index] += score or 0.0
     if broken.all():
         raise PromiseError(
             "partition: auto: no partition keeps the promises even of values dealt at random"
         )
-    handicaps = np.array([_handicap(one, terms) for one in candidates])
+    handicaps = np.array([_handicap(candidate, terms) for candidate in candidates])
     best = int(np.argmin(np.where(broken, np.inf, totals * handicaps)))
     tried = [
-        Tried(one, None if lost else float(total))
-        for one, lost, total in zip(candidates, broken, totals, strict=True)
+        TriedChoice(candidate, None if lost else float(total))
+        for candidate, lost, total in zip(candidates, broken, totals, strict=True)
     ]
     return candidates[best], tried
 
@@ -204,10 +205,10 @@ def _score(
     world: Microdata,
     terms: WishedTerms,
     choice: Choice,
-    asked: Sequence[Query],
+    queries: Sequence[Query],
     randomness: Randomness,
 ) -> float | None:
-    """The score of a candidate on one table, None where it keeps not all promises there."""
+    """Return the score of a candidate on one table, None if it does not keep all promises there."""
     table, strata = with_strata(world, choice.strata)
     try:
         made = PARTITIONS[choice.partition.method](
@@ -220,4 +221,4 @@ def _score(
     except SfumatoError:
         return None
     sensitive = terms.named("sensitive")[0]
-    return SCORES[form.shows](world, made, tables, sensitive, list(asked))
+    return SCORES[form.shows](world, made, tables, sensitive, list(queries))

@@ -1,8 +1,8 @@
-"""The next version of a composed line: who was shown stays, and who came since is a cohort.
+"""The next version of a composed line: people shown before stay, newcomers form a cohort.
 
-What all groups ever published tell together is shared out: of the presence that (α,β)-privacy still
-allows each cohort takes a share. Distributions that values are made to follow are those of the
-line's first version, and so are the values that they speak of.
+The presence of people in all groups ever published adds up. Of the presence that (α,β)-privacy
+still allows, each cohort takes a share. The distributions that values must follow are those of the
+line's first version, over the values of that version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.candidates.anonymized import Anonymized
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.candidates.anonymized import AnonymizedTable
 from sfumato.tasks.candidates.followed import (
     counts_as_followed,
     lasting_columns,
@@ -56,44 +56,44 @@ _GROUP = "/group"
 def partition_of_newcomers(
     terms: Terms, strata: Sequence[str], slots: SlotMap, randomness: Randomness
 ) -> Grouping:
-    """The partition of newcomers, beside the slots that the line has.
+    """Return the function that groups newcomers, beside the slots that the line has.
 
-    Where groups are another line's there is none: newcomers wait for that line.
+    If groups are another line's, newcomers wait for that line.
     """
     if line_of(terms.partition) is not None:
-        return _everybody_waits
+        return _everyone_waits
     partition = PARTITIONS[terms.partition.method]
 
     def group(cohort: Microdata) -> Partition:
         if len(slots):
             _require_known_values(terms, slots, cohort)
-        promises = [_left_of(promise, terms, slots) for promise in terms.promises]
+        promises = [_with_what_remains(promise, terms, slots) for promise in terms.promises]
         return partition(cohort, strata, promises, terms.partition, randomness)
 
     return group
 
 
-def _everybody_waits(_newcomers: Microdata) -> Partition:
+def _everyone_waits(_newcomers: Microdata) -> Partition:
     raise PromiseError("groups: who is in no group of the other line waits")
 
 
-def _left_of(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> PrivacyModel:
-    """A promise across groups with what earlier versions left of it, and of that a cohort's share.
+def _with_what_remains(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> PrivacyModel:
+    """Return a promise across groups, with a cohort's share of what earlier versions left.
 
     Raises:
-        PromiseError: where nothing is left.
+        PromiseError: if nothing is left.
     """
     most, wish = promise.most_present, terms.versions
     if most is None or not promise.judged_jointly or not isinstance(wish, ComposedVersions):
         return promise
-    left = most - presence_so_far(promise, slots)
-    if left <= 0:
+    remaining = most - presence_so_far(promise, slots)
+    if remaining <= 0:
         raise PromiseError(f"{promise.name}: earlier versions have used all of α")
-    return replace(promise, alpha=_rounded_down(wish.share * left))  # type: ignore[call-arg]
+    return replace(promise, alpha=_rounded_down(wish.share * remaining))  # type: ignore[call-arg]
 
 
 def presence_so_far(promise: PrivacyModel, slots: SlotMap) -> Fraction:
-    """The largest presence of anybody by all groups that a line ever published."""
+    """Return the largest presence of anybody by all groups that a line ever published."""
     if not len(slots):
         return Fraction(0)
     ever = groups_ever(slots, [str(promise.sensitive)], promise.quasi_identifiers or ())
@@ -107,46 +107,46 @@ def _rounded_down(share: Fraction) -> Decimal:
 
 
 def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> None:
-    """Refuse values that no distribution of the first version speaks of.
+    """Refuse values that no distribution of the first version has.
 
     Raises:
-        PromiseError: whoever else came since waits with them.
+        PromiseError: then all newcomers wait together.
     """
     if not terms.partition.gives_targets:
         return
     for name in terms.named("sensitive"):
-        known = slots.rows[name].values
-        found = cohort[name].values
-        if not pc.all(pc.is_in(found.cast(known.type), value_set=known)).as_py():
+        domain = slots.rows[name].values
+        values = cohort[name].values
+        if not pc.all(pc.is_in(values.cast(domain.type), value_set=domain)).as_py():
             raise PromiseError(f"{name}: a value is outside the domain of the first version")
 
 
 _STRATA, _GROUPS, _DISTRIBUTIONS = "of_stratum", "of_group", "distributions"
 
 
-def with_frozen_targets(drawn: Drawn, line: LineSoFar, strata: Sequence[str]) -> Drawn:
-    """Groups that follow the distributions of the first version, over the values it had.
+def with_frozen_targets(version: Drawn, line: LineSoFar, strata: Sequence[str]) -> Drawn:
+    """Return groups that follow the distributions of the first version, over its values.
 
-    Nothing changes where the partition gives no distributions.
+    Nothing changes if the partition gives no distributions.
     """
-    if drawn.aims is None and not line.slots.targets:
-        return drawn
-    told = line.slots.targets or _first(drawn, line, strata)
-    name = str(told["name"])
-    places = _first_rows(drawn)
-    of_stratum = {tuple(key): index for key, index in told[_STRATA]}
-    before: list[int] = list(told[_GROUPS])
-    new = range(len(before), int(drawn.line_group.max()) + 1)
+    if version.aims is None and not line.slots.targets:
+        return version
+    targets = line.slots.targets or _first_distributions(version, line, strata)
+    name = str(targets["name"])
+    places = _first_rows(version)
+    of_stratum = {tuple(key): index for key, index in targets[_STRATA]}
+    before: list[int] = list(targets[_GROUPS])
+    new = range(len(before), int(version.line_group.max()) + 1)
     of_group = before + [of_stratum[_stratum(line, strata, places[group])] for group in new]
-    distributions = tuple(tuple(map(Fraction, of)) for of in told[_DISTRIBUTIONS])
-    target = np.array(of_group, dtype=np.int64)[drawn.line_group]
+    distributions = tuple(tuple(map(Fraction, chances)) for chances in targets[_DISTRIBUTIONS])
+    target = np.array(of_group, dtype=np.int64)[version.line_group]
     used, target = np.unique(target, return_inverse=True)
-    aims = TargetDistributions(name, target, tuple(distributions[at] for at in used))
+    aims = TargetDistributions(name, target, tuple(distributions[index] for index in used))
     return replace(
-        drawn,
-        microdata=_with_domain(drawn.microdata, name, drawn.slots.rows[name].values),
-        partition=replace(drawn.partition, target_distributions=aims),
-        slots=replace(drawn.slots, targets={**told, _GROUPS: of_group}),
+        version,
+        microdata=_with_domain(version.microdata, name, version.slots.rows[name].values),
+        partition=replace(version.partition, target_distributions=aims),
+        slots=replace(version.slots, targets={**targets, _GROUPS: of_group}),
     )
 
 
@@ -154,32 +154,36 @@ def has_strata(line: LineSoFar, strata: Sequence[str], rows: np.ndarray) -> bool
     """Decide whether the first version had the strata of these rows (int64)."""
     if not line.slots.targets:
         return True
-    known = {tuple(key) for key, _ in line.slots.targets[_STRATA]}
-    return all(_stratum(line, strata, row) in known for row in rows.tolist())
+    first_strata = {tuple(key) for key, _ in line.slots.targets[_STRATA]}
+    return all(_stratum(line, strata, row) in first_strata for row in rows.tolist())
 
 
-def _first(drawn: Drawn, line: LineSoFar, strata: Sequence[str]) -> Mapping[str, Any]:
-    """The distributions of the first version, for all that come."""
-    assert drawn.aims is not None  # noqa: S101 - seen by the caller
-    places, target = _first_rows(drawn), drawn.aims.target.tolist()
+def _first_distributions(
+    version: Drawn, line: LineSoFar, strata: Sequence[str]
+) -> Mapping[str, Any]:
+    """Return the distributions of the first version, for all later versions."""
+    assert version.aims is not None  # noqa: S101 - seen by the caller
+    places, target = _first_rows(version), version.aims.target.tolist()
     of_stratum = {_stratum(line, strata, places[g]): target[g] for g in range(len(target))}
     return {
-        "name": drawn.aims.name,
+        "name": version.aims.name,
         _STRATA: [[list(key), index] for key, index in of_stratum.items()],
         _GROUPS: target,
-        _DISTRIBUTIONS: [[str(chance) for chance in of] for of in drawn.aims.distributions],
+        _DISTRIBUTIONS: [
+            [str(chance) for chance in chances] for chances in version.aims.distributions
+        ],
     }
 
 
-def _first_rows(drawn: Drawn) -> dict[int, int]:
-    """By each new group of the line, a row of the source that is in it."""
-    new = np.flatnonzero(drawn.line_group[drawn.partition.group] >= drawn.first_new)
-    groups, first = np.unique(drawn.line_group[drawn.partition.group[new]], return_index=True)
-    return dict(zip(groups.tolist(), drawn.source[new[first]].tolist(), strict=True))
+def _first_rows(version: Drawn) -> dict[int, int]:
+    """Return, for each new group of the line, a row of the source that is in it."""
+    new = np.flatnonzero(version.line_group[version.partition.group] >= version.first_new)
+    groups, first = np.unique(version.line_group[version.partition.group[new]], return_index=True)
+    return dict(zip(groups.tolist(), version.source[new[first]].tolist(), strict=True))
 
 
 def _stratum(line: LineSoFar, strata: Sequence[str], row: int) -> tuple[str, ...]:
-    """The stratum of a row, as texts."""
+    """Return the stratum of a row, as texts."""
     return tuple(_text(line.table[name], row) for name in strata)
 
 
@@ -189,7 +193,10 @@ def _text(column: Column, row: int) -> str:
 
 
 def _with_domain(microdata: Microdata, name: str, values: pa.Array) -> Microdata:
-    """The table with a column over all these values, ascending, whether or not a row has them."""
+    """Return the table with a column over all these values, ascending.
+
+    Values that no row has are included.
+    """
     column = microdata[name]
     place = pc.index_in(column.values, value_set=values).to_numpy(zero_copy_only=False)
     whole = replace(
@@ -199,8 +206,8 @@ def _with_domain(microdata: Microdata, name: str, values: pa.Array) -> Microdata
 
 
 @dataclass(frozen=True)
-class Continuing:
-    """What a composed line is continued from, and how.
+class LineContinuation:
+    """A composed line to be continued, and the rule for it.
 
     Attributes:
         line: its private directory.
@@ -213,10 +220,10 @@ class Continuing:
 
 @dataclass(frozen=True, eq=False)
 class SlotsBefore:
-    """What a version, or a part of one, goes on from.
+    """The slots that a version, or a part of one, continues.
 
     Attributes:
-        slots: that were made so far, None where there are none yet.
+        slots: that were made so far, None if there are none yet.
         out: the names of people who stay out (S16, sorted).
         predecessor: the digest of the release that is continued, None for none.
         made_after: the digest of the line's last version.
@@ -233,9 +240,9 @@ def anonymize_continued(
     names: np.ndarray,
     terms: Terms,
     randomness: Randomness,
-    continuing: Continuing,
+    continuing: LineContinuation,
     followed: FollowedLine | None = None,
-) -> Anonymized:
+) -> AnonymizedTable:
     """Continue a line's groups with the rows of a table.
 
     Args:
@@ -244,10 +251,10 @@ def anonymize_continued(
         terms: what is declared.
         randomness: what is drawn from.
         continuing: the line, and how it goes on.
-        followed: the line whose groups it shows, None where it makes its own.
+        followed: the line whose groups it shows, None if it makes its own.
 
     Raises:
-        PromiseError: where groups cannot go on, or what they were made of is not known here.
+        PromiseError: if groups cannot go on, or what they were made of is not known here.
     """
     state, erased = read_state(continuing.line), erased_names(continuing.line)
     require_one_table(continuing.line, state)
@@ -255,8 +262,8 @@ def anonymize_continued(
     if followed is not None:
         slots = slots_as_followed(table, names, before, followed, lasting_columns(terms), erased)
         require_promises_kept(slots, before, terms.promises, followed.name)
-    known = SlotsBefore(slots, erased, last_composed(state), last_digest(state))
-    evolved, made = continue_slots(table, names, terms, randomness, continuing.wish, known)
+    slots_before = SlotsBefore(slots, erased, last_composed(state), last_digest(state))
+    evolved, made = continue_slots(table, names, terms, randomness, continuing.wish, slots_before)
     if followed is None:
         return made
     return replace(made, counts=counts_as_followed(evolved, names, before))
@@ -269,7 +276,7 @@ def continue_slots(
     randomness: Randomness,
     wish: ContinuedVersions,
     before: SlotsBefore,
-) -> tuple[Evolved, Anonymized]:
+) -> tuple[Evolved, AnonymizedTable]:
     """Continue the groups that slots are in with the rows of a table.
 
     Args:
@@ -281,7 +288,7 @@ def continue_slots(
         before: the slots, and who stays out.
 
     Raises:
-        PromiseError: where groups cannot go on.
+        PromiseError: if groups cannot go on.
     """
     line, strata = _line(table, names, terms, before.slots, before.out)
     evolved = evolve(
@@ -293,16 +300,16 @@ def continue_slots(
         _judge(terms, _shape(terms)),
         randomness,
     )
-    drawn = with_frozen_targets(evolved.drawn, line, strata)
+    version = with_frozen_targets(evolved.drawn, line, strata)
     form = composed_form(terms.form.method)
-    tables, ids = form.compose(drawn.microdata, drawn.partition, terms.form, randomness)
-    return evolved, Anonymized(
-        microdata=drawn.microdata,
-        partition=drawn.partition,
+    tables, ids = form.compose(version.microdata, version.partition, terms.form, randomness)
+    return evolved, AnonymizedTable(
+        microdata=version.microdata,
+        partition=version.partition,
         tables=tables,
         shown=evolved.shown,
         suppressed=int(evolved.suppressed.sum()),
-        slots=_with_ids(drawn, ids),
+        slots=_with_ids(version, ids),
         counts=evolved.counts,
         predecessor=before.predecessor,
         made_after=before.made_after,
@@ -311,7 +318,7 @@ def continue_slots(
 
 
 def last_composed(state: LineState) -> str | None:
-    """The digest of a line's last version, where it was made to be combined."""
+    """Return the digest of a line's last version, if it was made to be combined."""
     last = max(state.versions, default=None)
     return last_digest(state) if last is not None and state.versions[last].composed else None
 
@@ -335,7 +342,7 @@ def _no_slots(table: Microdata) -> SlotMap:
 
 
 def _shape(terms: Terms) -> Shape:
-    """Values stay as they were; so does whatever stands beside them in a row, where they do."""
+    """Return which columns stay as they were: values, and columns beside them, if those stay."""
     vacancies = VACANCIES[terms.form.method]
     compared = terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
     frozen = terms.columns if vacancies.as_at_entry else compared
@@ -344,57 +351,60 @@ def _shape(terms: Terms) -> Shape:
 
 
 def _judge(terms: Terms, shape: Shape) -> Judge:
-    """Which groups break a promise, vacant values counted, and k counted of people alone.
+    """Return a function that marks the groups that break a promise.
 
-    Groups that show distributions or covers are as they were; the gate judges them.
+    Vacant values count, but k counts only people. Groups that show distributions or covers are as
+    they were; the gate judges them.
     """
     judged = [p for p in terms.promises if not (terms.form.declares or p.needs_covers)]
 
-    def judge(drawn: Drawn) -> np.ndarray:
-        broken = _of_unknown_likelihood(shape, drawn)
+    def judge(version: Drawn) -> np.ndarray:
+        broken = _of_unknown_likelihood(shape, version)
         for promise in judged:
-            broken |= _breaks(promise, drawn)
+            broken |= _breaks(promise, version)
         return broken
 
     return judge
 
 
-def _of_unknown_likelihood(shape: Shape, drawn: Drawn) -> np.ndarray:
-    """Which groups were held by others, too, and show values unequally often (bool, one per group).
+def _of_unknown_likelihood(shape: Shape, version: Drawn) -> np.ndarray:
+    """Mark groups that others held, too, and that show values unequally often (bool).
 
-    Of such groups nothing is known of how likely each value is, where that is promised.
+    If the likelihood of values is promised, nothing is known of it for such groups.
     """
-    changed = np.isin(drawn.line_group, drawn.slots.past.group)
+    changed = np.isin(version.line_group, version.slots.past.group)
     if shape.by_likelihood and changed.any():
-        changed &= ~are_even(drawn.slots, shape.compared)[drawn.line_group]
+        changed &= ~are_even(version.slots, shape.compared)[version.line_group]
         return changed
-    return np.zeros(drawn.groups, dtype=bool)
+    return np.zeros(version.groups, dtype=bool)
 
 
-def _breaks(promise: PrivacyModel, drawn: Drawn) -> np.ndarray:
-    """Which groups break a promise (bool, one per group)."""
-    kept = np.flatnonzero(drawn.kind != WITNESS)
-    group, live = drawn.partition.group[kept], drawn.kind[kept] == LIVE
-    told = [promise.sensitive] if promise.sensitive else []
-    read = {*told, *promise.known_columns}
-    shown = drawn.microdata.keep(c for c in drawn.microdata.columns if c.name in read).take(kept)
-    ids = pa.array(np.arange(drawn.groups))
+def _breaks(promise: PrivacyModel, version: Drawn) -> np.ndarray:
+    """Mark the groups that break a promise (bool, one per group)."""
+    visible = np.flatnonzero(version.kind != WITNESS)
+    group, live = version.partition.group[visible], version.kind[visible] == LIVE
+    sensitive = [promise.sensitive] if promise.sensitive else []
+    read = {*sensitive, *promise.known_columns}
+    columns_read = version.microdata.keep(
+        c for c in version.microdata.columns if c.name in read
+    ).take(visible)
+    ids = pa.array(np.arange(version.groups))
     numbers = Column(_GROUP, "insensitive", ids, group.astype(np.int32))
-    rows = replace(shown, columns=(*shown.columns, numbers))
-    by = [_GROUP, *promise.known_columns]
-    seen = groups_of(rows, by, told)
-    place, number = dense(key([rows[name] for name in by], rows.rows)[0])
+    rows = replace(columns_read, columns=(*columns_read.columns, numbers))
+    columns = [_GROUP, *promise.known_columns]
+    seen = groups_of(rows, columns, sensitive)
+    place, number = dense(key([rows[name] for name in columns], rows.rows)[0])
     first = np.empty(number, dtype=np.int64)
     first[place] = np.arange(len(place))
     people = np.bincount(place[live], minlength=number).astype(np.int64)
     failing = promise.failing(replace(seen, live=people))
-    broken = np.zeros(drawn.groups, dtype=bool)
+    broken = np.zeros(version.groups, dtype=bool)
     broken[group[first[failing]]] = True
     return broken
 
 
-def _with_ids(drawn: Drawn, ids: np.ndarray) -> SlotMap:
-    """The slots with the ids that their groups have in this version (int64, one per group)."""
-    published = np.full(len(drawn.slots), -1, dtype=np.int64)
-    published[: len(drawn.partition.group)] = ids[drawn.partition.group]
-    return replace(drawn.slots, published=published)
+def _with_ids(version: Drawn, ids: np.ndarray) -> SlotMap:
+    """Return the slots with their groups' ids in this version (int64, one per group)."""
+    published = np.full(len(version.slots), -1, dtype=np.int64)
+    published[: len(version.partition.group)] = ids[version.partition.group]
+    return replace(version.slots, published=published)

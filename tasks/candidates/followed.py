@@ -1,8 +1,9 @@
 """A version in the groups of another line about the same people: in another form, or beside others.
 
-Whoever holds a slot there in a group that is shown holds it here. A group is shown whole: with the
-values of everybody who ever was in it, or, where the two lines have no value in common that stays
-with a group, of those who are here when it is first shown. Whoever is in no such group waits.
+A person who holds a slot of a shown group there holds it here. A group is shown whole, with the
+values of everybody who ever was in it. If the two lines have no common column whose values stay
+with a group, it has the values of those who are here when it is first shown. People in no such
+group wait.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.continued.evolve import Evolved
 from sfumato.tasks.continued.survivors import stack
 from sfumato.tasks.lines.line import Line
@@ -30,18 +31,18 @@ from sfumato.tasks.terms.terms import Terms
 
 
 def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
-    """The line whose groups a line shows, None where it makes its own.
+    """Return the line whose groups a line shows, None if the line makes its own.
 
     Raises:
-        InputError: where that line is not known here, or cannot be followed.
-        PromiseError: where a composed line goes on in other groups than that line's.
+        InputError: if that line is not known here, or cannot be followed.
+        PromiseError: if a composed line goes on in other groups than that line's.
     """
     name = line_of(terms.partition)
     if name is None:
         return None
-    known, state = read_line(line.work, line.name), read_state(line.private)
+    own_line, state = read_line(line.work, line.name), read_state(line.private)
     composed = any(version.composed for version in state.versions.values())
-    if composed and (known is None or known.groups != name):
+    if composed and (own_line is None or own_line.groups != name):
         raise PromiseError(
             f"groups: versions of this line are in other groups than line {name}'s, in which it "
             "cannot go on: start a line of another name about the same people"
@@ -51,14 +52,17 @@ def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
 
 
 def lasting_columns(terms: Terms) -> list[str]:
-    """The columns whose values stay with a group: in recoded forms all but quasi-identifiers."""
+    """Return the columns whose values stay with a group.
+
+    In recoded forms these are all but quasi-identifiers.
+    """
     return terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
 
 
 def partition_as_followed(
     table: Microdata, names: np.ndarray, followed: FollowedLine, lasting: Sequence[str]
 ) -> Partition:
-    """The groups of a version that continues none: those all of whose people are here.
+    """Return the groups of a version that continues none: those all of whose people are here.
 
     Args:
         table: the de-identified rows.
@@ -67,15 +71,15 @@ def partition_as_followed(
         lasting: the columns whose values stay with a group.
 
     Raises:
-        PromiseError: where no group can be shown.
+        PromiseError: if no group can be shown.
     """
     row = _rows_of_slots(names, followed.slots)
-    shown = followed.shown
+    visible = followed.shown
     if _share_values(followed, lasting):
-        shown = _whole(followed.slots, shown, _same_values(table, row, followed.slots, lasting))
-    slots = np.flatnonzero(shown & (row >= 0))
+        visible = _whole(followed.slots, visible, _same_values(table, row, followed.slots, lasting))
+    slots = np.flatnonzero(visible & (row >= 0))
     if not len(slots):
-        raise _nobody(followed)
+        raise _error_of_nobody(followed)
     group = np.full(table.rows, -1, dtype=np.int64)
     group[row[slots]] = dense(followed.slots.group[slots])[0]
     return Partition(group)
@@ -89,7 +93,7 @@ def slots_as_followed(
     lasting: Sequence[str],
     erased: np.ndarray,
 ) -> SlotMap:
-    """The slots of a composed line that follows another: its own, and those of groups new to it.
+    """Return the slots of a composed line that follows another: its own and those of new groups.
 
     Args:
         table: the de-identified rows.
@@ -100,29 +104,29 @@ def slots_as_followed(
         erased: the names of people whose slots were forgotten here (S16, sorted).
 
     Raises:
-        PromiseError: where no group can be shown.
+        PromiseError: if no group can be shown.
     """
     there = followed.slots
     row = _rows_of_slots(names, there)
     new = followed.shown
     if before is not None:
         new &= ~np.isin(there.group, _known_here(there, before))
-    known = all(_has(there, column.name, column.role) for column in table.columns)
-    if not known and _share_values(followed, lasting):
+    complete = all(_has(there, column.name, column.role) for column in table.columns)
+    if not complete and _share_values(followed, lasting):
         new = _whole(there, new, _same_values(table, row, there, lasting))
-    taken = np.flatnonzero(new if known else new & (row >= 0))
+    taken = np.flatnonzero(new if complete else new & (row >= 0))
     entering = _entering(table, there, taken, row[taken], erased)
     if before is None:
         if not (row[taken] >= 0).any():
-            raise _nobody(followed)
+            raise _error_of_nobody(followed)
         return entering
-    return _added(before, entering, followed)
+    return _add_slots(before, entering, followed)
 
 
 def require_promises_kept(
     slots: SlotMap, before: SlotMap | None, promises: Sequence[PrivacyModel], name: str
 ) -> None:
-    """Refuse groups that are new to a line and break what it promises, nobody having left them.
+    """Refuse groups that are new to a line and break a promise while all their people are in them.
 
     Raises:
         PromiseError: with counts of groups.
@@ -133,8 +137,8 @@ def require_promises_kept(
         return
     entering = replace(take_slots(slots, new), levels={})
     for promise in promises:
-        told = [promise.sensitive] if promise.sensitive else []
-        groups = groups_ever(entering, told)
+        sensitive = [promise.sensitive] if promise.sensitive else []
+        groups = groups_ever(entering, sensitive)
         if broken := int(promise.failing(groups).sum()):
             raise PromiseError(
                 f"groups: {broken} of {len(groups)} groups of line {name} break {promise.title}: "
@@ -145,24 +149,24 @@ def require_promises_kept(
 def counts_as_followed(
     evolved: Evolved, names: np.ndarray, before: SlotMap | None
 ) -> Mapping[str, int]:
-    """The counts of a version in which some groups, and people, are new to the line alone."""
-    known = np.zeros(len(names), dtype=bool)
+    """Return the counts of a version with groups, and people, that are new only to this line."""
+    was_here = np.zeros(len(names), dtype=bool)
     if before is not None:
-        known = np.isin(names, before.key[before.held])
+        was_here = np.isin(names, before.key[before.held])
     continued = evolved.drawn.partition.continued
     assert continued is not None  # noqa: S101 - every evolved version has it
     goes_on = continued.previous >= 0
     return {
         **evolved.counts,
-        "continued": int((evolved.shown & known).sum()),
-        "new": int((evolved.shown & ~known).sum()),
+        "continued": int((evolved.shown & was_here).sum()),
+        "new": int((evolved.shown & ~was_here).sum()),
         "groups_continued": int(goes_on.sum()),
         "groups_new": int((~goes_on).sum()),
     }
 
 
 def _rows_of_slots(names: np.ndarray, slots: SlotMap) -> np.ndarray:
-    """The row of each slot's holder (int64, one per slot), -1 where nobody of the table is."""
+    """Return the row of each slot's holder (int64, one per slot), -1 if it is not in the table."""
     of_rows, of_slots = numbers = person_numbers(names, slots.key)
     row = np.full(count_of(numbers), -1, dtype=np.int64)
     row[of_rows] = np.arange(len(names))
@@ -181,12 +185,12 @@ def _share_values(followed: FollowedLine, lasting: Sequence[str]) -> bool:
 def _same_values(
     table: Microdata, row: np.ndarray, slots: SlotMap, names: Sequence[str]
 ) -> np.ndarray:
-    """Which slots somebody of the table holds who has their values still (bool).
+    """Mark the slots whose holder is in the table and has the same values still (bool).
 
-    Columns that are otherwise in the other line have no values to be compared.
+    A column that has another role in the other line has no values to be compared.
     """
     names = [name for name in names if _has(slots, name, table[name].role)]
-    ours, theirs = ([of[name] for name in names] for of in (table, slots.rows))
+    ours, theirs = ([source[name] for name in names] for source in (table, slots.rows))
     both = stack(table.keep(ours), slots.rows.keep(theirs))
     same = row >= 0
     for name in names:
@@ -195,13 +199,13 @@ def _same_values(
     return same
 
 
-def _whole(slots: SlotMap, shown: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Those of the shown slots (bool) in whose groups all slots are `here` (bool)."""
-    return shown & ~np.isin(slots.group, slots.group[shown & ~here])
+def _whole(slots: SlotMap, visible: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """Return the visible slots (bool) in whose groups all visible slots are `here` (bool)."""
+    return visible & ~np.isin(slots.group, slots.group[visible & ~here])
 
 
 def _known_here(there: SlotMap, before: SlotMap) -> np.ndarray:
-    """The groups that the line has shown, or of which somebody has another place in it."""
+    """Return the groups that the line has shown, or whose people have another place in it."""
     elsewhere = there.held & np.isin(there.key, before.key[before.held])
     return np.concatenate([before.group, there.group[elsewhere]])
 
@@ -209,7 +213,7 @@ def _known_here(there: SlotMap, before: SlotMap) -> np.ndarray:
 def _entering(
     table: Microdata, there: SlotMap, taken: np.ndarray, row: np.ndarray, erased: np.ndarray
 ) -> SlotMap:
-    """Slots of the other line as this one makes them: values that it lacks are the table's."""
+    """Return slots of the other line as slots of this one: values that it lacks are the table's."""
     columns = [
         there.rows[column.name].take(taken)
         if _has(there, column.name, column.role)
@@ -230,8 +234,8 @@ def _entering(
     )
 
 
-def _added(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> SlotMap:
-    """The line's slots and entering ones; what the other line shows no more is retired."""
+def _add_slots(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> SlotMap:
+    """Return the line's slots and entering ones; retire those that the other line shows no more."""
     there = followed.slots
     gone = ~np.isin(before.group, there.group[followed.shown])
     none = np.zeros(len(entering), dtype=np.int64)
@@ -245,11 +249,11 @@ def _added(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> SlotMa
         kind=np.concatenate([entering.kind, before.kind]).astype(np.int8),
         retired=np.concatenate([entering.retired, before.retired | gone]),
         rows=stack(entering.rows, before.rows),
-        levels={name: np.append(none, of) for name, of in before.levels.items()},
+        levels={name: np.append(none, level) for name, level in before.levels.items()},
     )
 
 
-def _nobody(followed: FollowedLine) -> PromiseError:
+def _error_of_nobody(followed: FollowedLine) -> PromiseError:
     return PromiseError(
         f"groups: no group of line {followed.name} can be shown: those of its people who are here "
         "are in none that is whole"

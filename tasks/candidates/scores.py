@@ -1,7 +1,7 @@
-"""The expected width of answers from a partition, on queries that all candidates are asked.
+"""The expected width of answers from a partition, on queries that all candidates answer.
 
 A score is the mean over levels of queries of the expected width of a sum per selected row, in the
-units of the sensitive column; of counts of its values, where it has no order.
+units of the sensitive column, or of counts of its values if it has no order.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.targets import LOWER, QIT, UPPER
@@ -24,16 +24,16 @@ _WINDOWS, _SETS = 64, 4  # of a column; of a level
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A query that all candidates are asked.
+    """A query that all candidates answer.
 
     Attributes:
         selected: the positions of its rows (int64).
         weight: what the width of its sum adds to the score.
-        over: the column that it is a window of, None where rows are drawn.
+        over: the column that it is a window of, None if rows are drawn.
         first: the first value in the window, from 1.
         end: the first value behind it.
         conditions: by which its rows are counted, the codes of the least and the greatest sensitive
-            value of each (int64, n x 2); None where values are summed.
+            value of each (int64, n x 2); None if values are summed.
     """
 
     selected: np.ndarray
@@ -44,8 +44,8 @@ class Query:
     conditions: np.ndarray | None = None
 
 
-def drawn_queries(queries: AimedQueries, randomness: Randomness) -> list[Query]:
-    """Some queries of the declared families, drawn at random."""
+def draw_queries(queries: AimedQueries, randomness: Randomness) -> list[Query]:
+    """Return some queries of the declared families, drawn at random."""
     windows = (q for name in queries.windows for q in _some(queries, name, randomness))
     return [*windows, *_sets(queries, randomness)]
 
@@ -54,18 +54,20 @@ def _some(queries: AimedQueries, name: str, randomness: Randomness) -> Iterator[
     windows = queries.windows[name]
     order = np.argsort(randomness(len(windows.first)), kind="stable")[:_WINDOWS]
     scale = len(windows.first) / max(len(order), 1)
-    for at in order.tolist():
-        first, end = int(windows.first[at]), int(windows.end[at])
+    for index in order.tolist():
+        first, end = int(windows.first[index]), int(windows.end[index])
         rows = np.flatnonzero((windows.place >= first) & (windows.place < end))
-        conditions = queries.conditions.get(str(windows.condition[at]))
-        yield Query(rows, float(windows.weight[at]) * scale, name, first, end, conditions)
+        conditions = queries.conditions.get(str(windows.condition[index]))
+        yield Query(rows, float(windows.weight[index]) * scale, name, first, end, conditions)
 
 
 def _sets(queries: AimedQueries, randomness: Randomness) -> Iterator[Query]:
-    of = queries.selections
-    for selected, weight in zip(of.selected.tolist(), of.weight.tolist(), strict=True):
+    selections = queries.selections
+    for selected, weight in zip(
+        selections.selected.tolist(), selections.weight.tolist(), strict=True
+    ):
         for _ in range(_SETS):
-            rows = np.argsort(randomness(of.rows), kind="stable")[:selected]
+            rows = np.argsort(randomness(selections.rows), kind="stable")[:selected]
             yield Query(rows, weight / _SETS)
 
 
@@ -73,66 +75,79 @@ Score = Callable[[Microdata, Partition, Tables, str, list[Query]], float]
 
 
 def score_rows(
-    microdata: Microdata, partition: Partition, _tables: Tables, sensitive: str, asked: list[Query]
+    microdata: Microdata,
+    partition: Partition,
+    _tables: Tables,
+    sensitive: str,
+    queries: list[Query],
 ) -> float:
-    """The score of exact rows beside grouped values; a suppressed row is in no answer."""
-    column, kept = microdata[sensitive], partition.group >= 0
-    group, codes = partition.group[kept], column.codes[kept]
-    score = _score_conditions(group, codes, partition.group, asked)
-    asked = [one for one in asked if one.conditions is None]
+    """Return the score of exact rows beside grouped values; a suppressed row is in no answer."""
+    column, grouped = microdata[sensitive], partition.group >= 0
+    group, codes = partition.group[grouped], column.codes[grouped]
+    score = _score_conditions(group, codes, partition.group, queries)
+    queries = [query for query in queries if query.conditions is None]
     if not is_ordered(column.values.type) or column.has_null:
-        return score + _score_counts(group, codes, partition.group, asked)
+        return score + _score_counts(group, codes, partition.group, queries)
     units = exact(column.values, column.name).units.astype(np.float64)[codes]
-    ends = _Ends.of(group, units, units)
-    widths = (ends.width(_hits(partition.group, one, ends.groups)) for one in asked)
-    return score + sum(one.weight * width for one, width in zip(asked, widths, strict=True))
+    ends = _Ends.from_values(group, units, units)
+    widths = (ends.width(_hits(partition.group, query, ends.groups)) for query in queries)
+    return score + sum(query.weight * width for query, width in zip(queries, widths, strict=True))
 
 
 def score_subdomains(
-    microdata: Microdata, _partition: Partition, tables: Tables, sensitive: str, asked: list[Query]
+    microdata: Microdata,
+    _partition: Partition,
+    tables: Tables,
+    sensitive: str,
+    queries: list[Query],
 ) -> float:
-    """The score of exact rows beside subdomains of values."""
-    shown, column = tables[st.ST], microdata[sensitive]
-    count = shown[COUNT].to_numpy()
-    ends = _Ends.of(
-        np.repeat(shown[GROUP_ID].to_numpy(), count),
-        np.repeat(_units(shown[LOWER], column), count),
-        np.repeat(_units(shown[UPPER], column), count),
+    """Return the score of exact rows beside subdomains of values."""
+    subdomains, column = tables[st.ST], microdata[sensitive]
+    count = subdomains[COUNT].to_numpy()
+    ends = _Ends.from_values(
+        np.repeat(subdomains[GROUP_ID].to_numpy(), count),
+        np.repeat(_units(subdomains[LOWER], column), count),
+        np.repeat(_units(subdomains[UPPER], column), count),
     )
     rows, score = tables[QIT], 0.0
     group = rows[GROUP_ID].to_numpy()
     places = {
-        name: encode_like(microdata[name], rows[name]) for name in {o.over for o in asked if o.over}
+        name: encode_like(microdata[name], rows[name])
+        for name in {o.over for o in queries if o.over}
     }
-    for one in asked:
-        if one.over is None:  # rows of tables have another order: those at any places do as well
-            selected = group[one.selected]
+    for query in queries:
+        if query.over is None:  # rows of tables have another order: those at any places do as well
+            selected = group[query.selected]
         else:
-            place = places[one.over]
-            selected = group[(place >= one.first) & (place < one.end)]
-        score += one.weight * ends.width(np.bincount(selected, minlength=ends.groups))
+            place = places[query.over]
+            selected = group[(place >= query.first) & (place < query.end)]
+        score += query.weight * ends.width(np.bincount(selected, minlength=ends.groups))
     return score
 
 
 def score_labels(
-    microdata: Microdata, partition: Partition, _tables: Tables, sensitive: str, asked: list[Query]
+    microdata: Microdata,
+    partition: Partition,
+    _tables: Tables,
+    sensitive: str,
+    queries: list[Query],
 ) -> float:
-    """The score of sums where a group is in a window wholly, in part, or not at all.
+    """Return the score of sums if a group is in a window wholly, in part, or not at all.
 
-    Where it is there in part, any of its rows may be meant, and none.
+    If a group is in a window in part, any number of its rows may be selected.
     """
-    groups, kept = int(partition.group.max(initial=-1)) + 1, partition.group >= 0
-    meant = _sizes_of(microdata[sensitive])[kept]
-    sums = np.bincount(partition.group[kept], meant, minlength=groups)
-    over = {one.over for one in asked if one.over}
+    groups, grouped = int(partition.group.max(initial=-1)) + 1, partition.group >= 0
+    sizes = _sizes_of(microdata[sensitive])[grouped]
+    sums = np.bincount(partition.group[grouped], sizes, minlength=groups)
+    over = {query.over for query in queries if query.over}
     labels = {name: _labels(microdata[name], partition, groups) for name in over}
     score = 0.0
-    for one in asked:
-        if one.over is not None:
-            low, high = labels[one.over]
-            meets = (low < one.end) & (high >= one.first)
-            inside = (low >= one.first) & (high < one.end)
-            score += one.weight * float(sums[meets & ~inside].sum())
+    for query in queries:
+        if query.over is not None:
+            low, high = labels[query.over]
+            meets = (low < query.end) & (high >= query.first)
+            inside = (low >= query.first) & (high < query.end)
+            score += query.weight * float(sums[meets & ~inside].sum())
     return score
 
 
@@ -141,20 +156,20 @@ SCORES: Mapping[str, Score] = {
     "subdomains": score_subdomains,
     "labels": score_labels,
 }
-"""By the way in which a form shows people; what it lacks cannot be chosen by width."""
+"""Scores by the way in which a form shows people; other forms cannot be chosen by width."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """The ends of the values shown for groups, each sorted and summed up within its group."""
+    """The ends of the values shown for groups, each sorted and added up within its group."""
 
     starts: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
 
     @classmethod
-    def of(cls, group: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> "_Ends":
-        """Those of some values (float64), each of a group (int64)."""
+    def from_values(cls, group: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> "_Ends":
+        """Return the ends of some values (float64), each of a group (int64)."""
         starts = np.append(0, np.cumsum(np.bincount(group)))
         sums = (
             np.append(0.0, np.cumsum(ends[np.lexsort((ends, group))])) for ends in (lower, upper)
@@ -163,57 +178,65 @@ class _Ends:
 
     @property
     def groups(self) -> int:
-        """How many there are."""
+        """The number of groups."""
         return len(self.starts) - 1
 
     def width(self, hits: np.ndarray) -> float:
-        """The width of the sum of so many rows of each group (int64)."""
+        """Return the width of the sum of so many rows of each group (int64)."""
         first, end = self.starts[:-1], self.starts[1:]
         highest = self.upper[end] - self.upper[end - hits]
         return float((highest - (self.lower[first + hits] - self.lower[first])).sum())
 
 
 def _score_counts(
-    group: np.ndarray, codes: np.ndarray, of_rows: np.ndarray, asked: list[Query]
+    group: np.ndarray, codes: np.ndarray, of_rows: np.ndarray, queries: list[Query]
 ) -> float:
-    """The score of counts of one value, that of a row drawn at random."""
+    """Return the score of counts of one value, that of a row drawn at random."""
     values = int(codes.max(initial=-1)) + 2
     pairs, times = np.unique(group * values + codes + 1, return_counts=True)
-    of, sizes = pairs // values, np.bincount(group)
+    pair_group, sizes = pairs // values, np.bincount(group)
     score = 0.0
-    for one in asked:
-        hits = _hits(of_rows, one, len(sizes))[of]
-        least = np.minimum(np.minimum(hits, times), np.minimum(sizes[of] - hits, sizes[of] - times))
-        score += one.weight * float(least.sum())
+    for query in queries:
+        hits = _hits(of_rows, query, len(sizes))[pair_group]
+        least = np.minimum(
+            np.minimum(hits, times), np.minimum(sizes[pair_group] - hits, sizes[pair_group] - times)
+        )
+        score += query.weight * float(least.sum())
     return score
 
 
 def _score_conditions(
-    group: np.ndarray, codes: np.ndarray, of_rows: np.ndarray, asked: list[Query]
+    group: np.ndarray, codes: np.ndarray, of_rows: np.ndarray, queries: list[Query]
 ) -> float:
-    """The score of counts of rows on whose values there are conditions.
+    """Return the score of counts of rows with conditions on sensitive values.
 
-    Of h rows of a group of N, c of whose values are meant, min(h, c, N - h, N - c) are open.
+    If h of a group's N rows are selected, and c of its values satisfy the condition, min(h, c, N -
+    h, N - c) rows are uncertain.
     """
     sizes, score = np.bincount(group), 0.0
-    known: dict[int, np.ndarray] = {}
-    for one in asked:
-        if one.conditions is None:
+    counts_by_id: dict[int, np.ndarray] = {}
+    for query in queries:
+        if query.conditions is None:
             continue
-        if id(one.conditions) not in known:
-            meant = [
+        if id(query.conditions) not in counts_by_id:
+            matches = [
                 np.bincount(group[(codes >= low) & (codes <= high)], minlength=len(sizes))
-                for low, high in one.conditions
+                for low, high in query.conditions
             ]
-            known[id(one.conditions)] = np.array([np.minimum(c, sizes - c) for c in meant])
-        hits = _hits(of_rows, one, len(sizes))
-        least = np.minimum(known[id(one.conditions)], np.minimum(hits, sizes - hits))
-        score += one.weight * float(least.sum()) / max(len(one.conditions), 1)
+            counts_by_id[id(query.conditions)] = np.array(
+                [np.minimum(c, sizes - c) for c in matches]
+            )
+        hits = _hits(of_rows, query, len(sizes))
+        least = np.minimum(counts_by_id[id(query.conditions)], np.minimum(hits, sizes - hits))
+        score += query.weight * float(least.sum()) / max(len(query.conditions), 1)
     return score
 
 
 def _sizes_of(column: Column) -> np.ndarray:
-    """What leaving a row out changes: by its number, or by one (float64, one per row)."""
+    """Return how much a sum changes if a row is left out (float64, one per row).
+
+    It is the size of its number, or 1 for counts.
+    """
     if not is_ordered(column.values.type) or column.has_null:
         return np.ones(len(column.codes))
     units = exact(column.values, column.name).units.astype(np.float64)
@@ -227,37 +250,37 @@ def _hits(group: np.ndarray, query: Query, groups: int) -> np.ndarray:
 
 
 def _labels(column: Column, partition: Partition, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest value that each group's label has (int64), from 1."""
+    """Return the least and the greatest value that each group's label has (int64), from 1."""
     codes = column.codes.astype(np.int64)
-    kept = partition.group >= 0
+    grouped = partition.group >= 0
     low, high = np.full(groups, len(column.values) + 1), np.zeros(groups, dtype=np.int64)
     if column.name not in partition.recoding:
-        np.minimum.at(low, partition.group[kept], codes[kept] + 1)
-        np.maximum.at(high, partition.group[kept], codes[kept] + 1)
+        np.minimum.at(low, partition.group[grouped], codes[grouped] + 1)
+        np.maximum.at(high, partition.group[grouped], codes[grouped] + 1)
         return low, high
     levels = column.levels()[:, -len(column.values) :]
-    first_row = np.unique(partition.group[kept], return_index=True)[1]
+    first_row = np.unique(partition.group[grouped], return_index=True)[1]
     for level in np.unique(partition.recoding[column.name]).tolist():
-        of = np.flatnonzero(partition.recoding[column.name] == level)
-        node = levels[level][codes[kept][first_row[of]]]
+        at_level = np.flatnonzero(partition.recoding[column.name] == level)
+        node = levels[level][codes[grouped][first_row[at_level]]]
         least = np.full(int(levels[level].max()) + 1, len(column.values))
         np.minimum.at(least, levels[level], np.arange(len(column.values)))
         most = np.zeros_like(least)
         np.maximum.at(most, levels[level], np.arange(len(column.values)))
-        low[of], high[of] = least[node] + 1, most[node] + 1
+        low[at_level], high[at_level] = least[node] + 1, most[node] + 1
     return low, high
 
 
-def encode_like(column: Column, shown: pa.ChunkedArray) -> np.ndarray:
-    """The number of each value in a column, from 1; 0 for none (int64)."""
-    encoded = encode(column.name, column.role, pa.chunked_array([column.values, *shown.chunks]))
+def encode_like(column: Column, values: pa.ChunkedArray) -> np.ndarray:
+    """Return the number of each value in a column, from 1; 0 for none (int64)."""
+    encoded = encode(column.name, column.role, pa.chunked_array([column.values, *values.chunks]))
     places: np.ndarray = encoded.codes[len(column.values) :].astype(np.int64) + 1
     return places
 
 
-def _units(shown: pa.ChunkedArray, column: Column) -> np.ndarray:
-    """The bounds of subdomains as numbers; of values without order, as their positions."""
-    place = encode_like(column, shown) - 1
+def _units(bounds: pa.ChunkedArray, column: Column) -> np.ndarray:
+    """Return the bounds of subdomains as numbers; of values without order, as their positions."""
+    place = encode_like(column, bounds) - 1
     if not is_ordered(column.values.type):
         return place.astype(np.float64)
     units: np.ndarray = exact(column.values, column.name).units.astype(np.float64)[place]

@@ -1,4 +1,4 @@
-"""Terms of which a part is to be chosen, what may be chosen, and what a line chose once."""
+"""Terms of which a part is yet to be chosen, the candidates, and the choice that a line keeps."""
 
 import hashlib
 from collections import ChainMap
@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sfumato.expectations.registered import Registered
+from sfumato.expectations.shared.registered import Registered
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.private.frozen import read_choice
+from sfumato.tasks.private.people.frozen import read_choice
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel, HierarchyRule, Stratum
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -22,7 +22,7 @@ from sfumato.tasks.terms.terms import Terms
 
 AUTO = "auto"
 _SAID = {"name", "title", "formats", "csv"}
-"""What is said in a release's terms, and decides nothing of its groups."""
+"""Terms that describe a release and decide nothing of its groups."""
 
 
 class AutoParameters(PartitionParameters):
@@ -42,7 +42,7 @@ class AutoParameters(PartitionParameters):
 
     @property
     def not_in_parts(self) -> str | None:
-        """Why parts of a table cannot be grouped one after another."""
+        """The reason why a table cannot be grouped part by part."""
         return "auto looks at the whole table: name a partition"
 
 
@@ -77,15 +77,17 @@ class WishedTerms(Terms):
 
     @property
     def all_hierarchies(self) -> dict[str, HierarchyRule]:
-        """The hierarchies that are declared, and those of which strata may be levels."""
-        known = {name: one.hierarchy for name, one in self.by_level.items() if one.hierarchy}
-        return {**known, **self.hierarchies}
+        """The declared hierarchies, and those whose levels strata may be."""
+        hierarchies = {
+            name: column.hierarchy for name, column in self.by_level.items() if column.hierarchy
+        }
+        return {**hierarchies, **self.hierarchies}
 
     @property
     def wish(self) -> str:
-        """The SHA-256 of what decides, which tells the wish from others.
+        """The SHA-256 of what decides, which distinguishes the wish from others.
 
-        Words, and how tables are written, choose nothing.
+        Words, and the way tables are written, choose nothing.
         """
         columns = {
             name: column.model_copy(update={"unprotected": None})
@@ -97,17 +99,19 @@ class WishedTerms(Terms):
         return hashlib.sha256(canonical_json(terms)).hexdigest()
 
     def as_chosen(self, choice: Choice | Mapping[str, Any]) -> Terms:
-        """The terms that a release declares."""
+        """Return the terms that a release declares."""
         chosen = Choice.model_validate(choice)
-        kept = {name: getattr(self, name) for name in Terms.model_fields}
+        own = {name: getattr(self, name) for name in Terms.model_fields}
         made = {name: getattr(chosen, name) for name in Choice.model_fields}
-        levels = {one.column for one in chosen.strata if isinstance(one, HierarchyLevel)}
+        levels = {
+            stratum.column for stratum in chosen.strata if isinstance(stratum, HierarchyLevel)
+        }
         more = {name: column for name, column in self.by_level.items() if name in levels}
-        return Terms(**{**kept, **made, "columns": {**self.columns, **more}})
+        return Terms(**{**own, **made, "columns": {**self.columns, **more}})
 
 
 class Choosing(BaseModel):
-    """What may be chosen, and by which queries.
+    """The candidates that may be chosen, and the queries that decide.
 
     Attributes:
         candidates: what goes with the rest of the spec, the plainest first.
@@ -121,7 +125,9 @@ class Choosing(BaseModel):
 
 
 def frozen_terms(terms: Terms, line: Path) -> Terms:
-    """The terms as the line's state has them chosen; as they are where nothing is to be chosen.
+    """Return the terms with the choice that the line's state has.
+
+    Terms are returned as they are if nothing is to be chosen.
 
     Args:
         terms: of a spec.
@@ -129,14 +135,14 @@ def frozen_terms(terms: Terms, line: Path) -> Terms:
     """
     if not isinstance(terms, WishedTerms):
         return terms
-    known = frozen_choice(terms, line)
-    return terms if known is None else terms.as_chosen(known)
+    choice = frozen_choice(terms, line)
+    return terms if choice is None else terms.as_chosen(choice)
 
 
 def frozen_choice(terms: WishedTerms, line: Path) -> Mapping[str, Any] | None:
-    """What the line's state has chosen for a wish, None where nothing was.
+    """Return the choice for a wish in the line's state, None if there is none.
 
     Earlier software kept it by the digest of all terms, their title among them.
     """
-    known = read_choice(line, terms.wish)
-    return read_choice(line, terms.digest()) if known is None else known
+    choice = read_choice(line, terms.wish)
+    return read_choice(line, terms.digest()) if choice is None else choice

@@ -1,7 +1,7 @@
-"""One alternative of a comparison: a candidate made of the table, asked and attacked.
+"""One alternative of a comparison: a candidate made from the table, queried and attacked.
 
-Candidates of a comparison are made as any other and never published: what is recommended is drawn
-anew. Keep out whatever decides by the truth: a recommendation rests on the candidates' tables.
+Candidates of a comparison are made as any other and never published; the recommended one is drawn
+again. Keep out decisions by the truth: a recommendation rests on the candidates' tables.
 """
 
 import time
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
@@ -44,9 +44,9 @@ Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]
 def mean_of(
     pairs: Sequence[Pair], score: Callable[[Bounds | None, Bounds], float | None]
 ) -> float | None:
-    """The mean over the cells that have a score, None where none has."""
-    found = [one for one in (score(*pair) for pair in pairs) if one is not None]
-    return sum(found) / len(found) if found else None
+    """Return the mean over the cells that have a score; None if no cell has one."""
+    scores = [value for value in (score(*pair) for pair in pairs) if value is not None]
+    return sum(scores) / len(scores) if scores else None
 
 
 def _ends(bounds: Bounds | None) -> tuple[Fraction, Fraction] | None:
@@ -57,13 +57,13 @@ def _ends(bounds: Bounds | None) -> tuple[Fraction, Fraction] | None:
 
 
 def width_of(bounds: Bounds | None, _truth: Bounds) -> float | None:
-    """How far apart bounds are, None where one is missing."""
+    """Return the width of bounds; None if a bound is missing."""
     ends = _ends(bounds)
     return None if ends is None else float(ends[1] - ends[0])
 
 
 def relative_of(bounds: Bounds | None, _truth: Bounds) -> float | None:
-    """The same by the middle of the bounds, None where that is 0."""
+    """Return the width of bounds relative to their middle; None if that is 0."""
     ends = _ends(bounds)
     if ends is None or not ends[0] + ends[1]:
         return None
@@ -71,25 +71,25 @@ def relative_of(bounds: Bounds | None, _truth: Bounds) -> float | None:
 
 
 def error_of(bounds: Bounds | None, truth: Bounds) -> float | None:
-    """The distance of the estimate, or of the middle without one, from the truth, by the truth."""
-    ends, known = _ends(bounds), _ends(truth)
-    if bounds is None or ends is None or known is None or not known[0]:
+    """Return the distance of the estimate, or the middle, from the truth, relative to the truth."""
+    ends, truth_ends = _ends(bounds), _ends(truth)
+    if bounds is None or ends is None or truth_ends is None or not truth_ends[0]:
         return None
     guess = as_fraction(bounds.estimate)
     guess = (ends[0] + ends[1]) / 2 if guess is None else guess
-    return float(abs(guess - known[0]) / abs(known[0]))
+    return float(abs(guess - truth_ends[0]) / abs(truth_ends[0]))
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """What is tried.
+    """The terms of a candidate to be tried.
 
     Attributes:
-        name: of it.
-        terms: that a candidate would declare.
-        other_promise: whether they promise something else than the spec does.
-        choosing: what a partition is chosen from, None where it is named.
-        references: what promises about a population speak of.
+        name: the name of the alternative.
+        terms: the terms that its candidate would declare.
+        other_promise: whether its promises differ from those of the spec.
+        choosing: the options that a partition is chosen from; None if the terms name one.
+        references: the population tables that promises about a population need.
     """
 
     name: str
@@ -101,20 +101,21 @@ class Alternative:
 
 @dataclass(frozen=True)
 class TriedOutcome:
-    """What became of an alternative.
+    """The outcome of an alternative.
 
     Attributes:
-        name: of it.
-        refused: why there is no candidate, in one line; empty where there is one.
-        groups: of the candidate.
-        published: rows.
-        suppressed: rows.
-        widths: of each query the mean width of its answers, None where it cannot be answered.
-        relative: the same by the middle of the bounds.
-        errors: of each query the mean distance of its estimates from the truth, by the truth.
+        name: the name of the alternative.
+        refused: the reason why there is no candidate, in one line; empty if there is one.
+        groups: the number of groups of the candidate.
+        published: the number of published rows.
+        suppressed: the number of suppressed rows.
+        widths: for each query the mean width of its answers; None if it cannot be answered.
+        relative: for each query the mean width relative to the middle of the bounds.
+        errors: for each query the mean distance of its estimates from the truth, relative to the
+            truth.
         attacks: scores by sensitive column.
-        seconds: of processor time.
-        chose: the partition, form and strata that `auto` chose, in words; empty where it did not.
+        seconds: processor time.
+        chose: the partition, form and strata that `auto` chose, in words; empty without `auto`.
     """
 
     name: str
@@ -130,20 +131,20 @@ class TriedOutcome:
     chose: str = ""
 
     def document(self) -> dict[str, Any]:
-        """The outcome for JSON."""
+        """Return the outcome for JSON."""
         return asdict(self)
 
 
-class _Captured:
-    """A partition that remembers the groups which it made."""
+class _RememberingPartition:
+    """A partition that remembers the groups that it made."""
 
     def __init__(self, method: str) -> None:
         self._make, self.groups = PARTITIONS[method], np.empty(0, dtype=np.int64)
 
     def __call__(self, *arguments: Any) -> Partition:
-        found = self._make(*arguments)
-        self.groups = found.group
-        return found
+        partition = self._make(*arguments)
+        self.groups = partition.group
+        return partition
 
 
 def try_alternative(
@@ -157,26 +158,26 @@ def try_alternative(
     """Make a candidate, ask it all queries, and attack it.
 
     Args:
-        alternative: what is tried.
+        alternative: the alternative to try.
         table: the rows.
-        queries: drawn of them.
+        queries: drawn from the rows.
         truths: their answers over all rows.
-        place: private, for this candidate alone.
-        randomness: what is drawn from.
+        place: a private directory for this candidate only.
+        randomness: the source of random numbers.
     """
     begun = time.process_time()
     try:
-        terms, chose = _chosen(alternative, table, randomness)
-        partition = _Captured(terms.partition.method)
+        terms, chose = _choose_terms(alternative, table, randomness)
+        partition = _RememberingPartition(terms.partition.method)
         references = alternative.references
         trial = run_trial(table, terms, place, randomness, partition, references).require_kept()
-    except SfumatoError as error:  # others are tried all the same
+    except SfumatoError as error:  # the other alternatives are still tried
         return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
     declared = trial.release.declared
     files = files_of_tables(trial.release, declared.named("sensitive"))
     with engine(files, declared) as opened:
-        asked = _AskedCandidate(opened, declared, files, table, partition.groups)
-        scored = list(_scores(asked, queries, truths))
+        candidate = _AskedCandidate(opened, declared, files, table, partition.groups)
+        scored = list(_scores(candidate, queries, truths))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
     return TriedOutcome(
@@ -193,10 +194,10 @@ def try_alternative(
     )
 
 
-def _chosen(
+def _choose_terms(
     alternative: Alternative, table: Microdata, randomness: Randomness
 ) -> tuple[Terms, str]:
-    """The terms with a partition, and in words what was chosen where that was left open."""
+    """Return the terms with a partition, and in words the choices that were left open."""
     terms, choosing = alternative.terms, alternative.choosing
     if choosing is None or not isinstance(terms, WishedTerms):
         return terms, ""
@@ -204,37 +205,39 @@ def _chosen(
     best, _ = choose(microdata, terms, choosing, randomness)
     keys = best.partition.model_dump(mode="json", exclude_defaults=True, exclude={"aims"})
     words = [f"{key} {value}" for key, value in keys.items() if key != "method"]
-    said = f"{best.partition.method} ({', '.join(words)})" if words else best.partition.method
+    text = f"{best.partition.method} ({', '.join(words)})" if words else best.partition.method
     strata = [f"strata {', '.join(map(str, best.strata))}"] if best.strata else []
-    return terms.as_chosen(best), " · ".join([said, best.form.method, *strata])
+    return terms.as_chosen(best), " · ".join([text, best.form.method, *strata])
 
 
 def answers_over_all(
     table: Microdata, terms: Terms, queries: Sequence[PairedQuery], draw: Randomness
 ) -> list[Cells]:
-    """The true answers: those of a release in which everybody is a group.
+    """Return the true answers: those of a release in which every row is a group.
 
-    Such a release is the source as it is, so it is made in memory and written nowhere.
+    Such a release equals the source, so it is made in memory and not written to disk.
 
     Args:
         table: the rows.
-        terms: whose columns are asked.
-        queries: drawn of the rows.
-        draw: what is drawn from; nothing depends on it.
+        terms: declare the columns.
+        queries: drawn from the rows.
+        draw: a source of random numbers; the answers do not depend on it.
     """
-    alone = np.arange(table.rows)
-    shown = {
+    single_groups = np.arange(table.rows)
+    parameters = {
         "form": PermutedParameters(method="permuted"),
         "partition": StratumParameters(method="stratum"),
         "promises": (),
         "strata": (),
     }
-    plain = terms.model_copy(update=shown)
-    declared, tables = make_candidate_of_part(table, plain, draw, lambda *_: Partition(alone))
+    plain = terms.model_copy(update=parameters)
+    declared, tables = make_candidate_of_part(
+        table, plain, draw, lambda *_: Partition(single_groups)
+    )
     files = {**tables, **build_help_tables(tables, declared)}
     with engine(files, declared) as opened:
-        asked = _AskedCandidate(opened, declared, files, table, alone)
-        return [asked.cells(query) for query in queries]
+        candidate = _AskedCandidate(opened, declared, files, table, single_groups)
+        return [candidate.cells(query) for query in queries]
 
 
 class _AskedCandidate:
@@ -244,10 +247,10 @@ class _AskedCandidate:
         self, opened: Engine, declared: Declared, files: Files, table: Microdata, groups: np.ndarray
     ) -> None:
         self._engine, self._declared, self._files = opened, declared, files
-        self._pick = cache(lambda one: pick_from(declared, files, table, groups, one))
+        self._pick = cache(lambda aggregate: pick_from(declared, files, table, groups, aggregate))
 
     def cells(self, query: PairedQuery) -> Cells:
-        """The answer: bounds of each aggregate by the values of its group columns."""
+        """Return the answer: bounds of each aggregate by the values of its group columns."""
         if query.selected is not None:
             aggregate = Aggregate(query.aggregate, query.of, "picked")
             return {(): (Bounds(*self._pick(aggregate)(query.selected), None),)}
@@ -262,26 +265,28 @@ class _AskedCandidate:
 
 
 def _scores(
-    asked: _AskedCandidate, queries: Sequence[PairedQuery], truths: Sequence[Cells]
+    candidate: _AskedCandidate, queries: Sequence[PairedQuery], truths: Sequence[Cells]
 ) -> Iterator[tuple[float | None, float | None, float | None]]:
-    """Of each query the width, the width by the middle, and the error of the estimate."""
+    """Yield each query's width, width relative to the middle, and error of the estimate."""
     for query, truth in zip(queries, truths, strict=True):
         try:
-            found = asked.cells(query)
+            cells = candidate.cells(query)
         except SfumatoError:
             yield None, None, None
             continue
         pairs = [
             pair
-            for place, known in truth.items()
-            for pair in zip(found.get(place, (None,) * len(known)), known, strict=True)
+            for place, true_bounds in truth.items()
+            for pair in zip(cells.get(place, (None,) * len(true_bounds)), true_bounds, strict=True)
         ]
         yield mean_of(pairs, width_of), mean_of(pairs, relative_of), mean_of(pairs, error_of)
 
 
 def _scores_of_attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
     assessed = trial.assessment
-    found = attack_release(
+    scores_by_column = attack_release(
         targets_of(trial.release.declared, assessed.tables, trial.represented, assessed.whose)
     )
-    return {name: [score.document() for score in scores] for name, scores in found.items()}
+    return {
+        name: [score.document() for score in scores] for name, scores in scores_by_column.items()
+    }

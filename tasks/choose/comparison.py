@@ -1,4 +1,4 @@
-"""All alternatives of a comparison, one after the other or several at once, each kept when made."""
+"""All alternatives of a comparison, tried one after the other or several at once."""
 
 import hashlib
 import json
@@ -41,11 +41,11 @@ class KeptComparison:
     """A comparison on disk.
 
     Attributes:
-        place: its private directory, in which queries and outcomes are kept.
+        place: its private directory, in which queries and outcomes are saved.
         table: the stage with the rows.
-        scratch: the private directory in which candidates are made: unlike the comparison, it is
-            kept by nobody, whatever ends the process.
-        more: queries of the steward's own, as SQL.
+        scratch: the private directory in which candidates are made. Unlike the comparison it is
+            always removed, however the process ends.
+        more: the steward's own queries, as SQL.
     """
 
     place: Path
@@ -54,12 +54,12 @@ class KeptComparison:
     more: tuple[str, ...] = ()
 
     def queries(self, workloads: Sequence[Workload]) -> list[PairedQuery]:
-        """The queries: those that were drawn before, or drawn now and kept."""
+        """Return the queries, which are drawn and saved at the first call."""
         place = self.place / _QUERIES
         if not has_queries(place):
-            drawn = draw_queries(load(self.table), workloads, operating_system)
+            queries = draw_queries(load(self.table), workloads, operating_system)
             own = [PairedQuery("the steward's own queries", sql) for sql in self.more]
-            save_queries([*drawn, *own], private_directory(place))
+            save_queries([*queries, *own], private_directory(place))
         return load_queries(place)
 
 
@@ -70,32 +70,35 @@ def compare(
     processes: int,
     progress: Callable[[TriedOutcome, int, int], None],
 ) -> list[TriedOutcome]:
-    """Try all alternatives on the same queries, and keep what became of each.
+    """Try all alternatives on the same queries, and save the outcome of each.
 
-    What was tried before is not tried again: an alternative is known by its terms, and by the
-    software.
+    Alternatives that were tried before are not tried again: an alternative is identified by its
+    terms, and by the software.
 
     Args:
-        comparison: where it is.
-        alternatives: what is tried.
-        workloads: by which queries are drawn.
-        processes: how many are tried at once.
-        progress: hears of each outcome, how many there are, and of how many.
+        comparison: the comparison on disk.
+        alternatives: the alternatives to try.
+        workloads: the workloads that queries are drawn from.
+        processes: the number of alternatives that are tried at once.
+        progress: called with each outcome, the number done, and the total.
 
     Returns:
         The outcomes, in the order of the alternatives.
     """
     comparison.queries(workloads)
-    kept = private_directory(comparison.place / _OUTCOMES)
-    places = [kept / f"{_digest(one)}.json" for one in alternatives]
+    directory = private_directory(comparison.place / _OUTCOMES)
+    places = [directory / f"{_digest(alternative)}.json" for alternative in alternatives]
     missing = [pair for pair in zip(alternatives, places, strict=True) if not pair[1].exists()]
     done = len(alternatives) - len(missing)
-    for number, found in enumerate(_tried(comparison, missing, processes), start=done + 1):
-        progress(found, number, len(alternatives))
-    return [_read(place, one.name) for one, place in zip(alternatives, places, strict=True)]
+    for number, outcome in enumerate(_try_all(comparison, missing, processes), start=done + 1):
+        progress(outcome, number, len(alternatives))
+    return [
+        _read(place, alternative.name)
+        for alternative, place in zip(alternatives, places, strict=True)
+    ]
 
 
-def _tried(
+def _try_all(
     comparison: KeptComparison, missing: Sequence[tuple[Alternative, Path]], processes: int
 ) -> Iterable[TriedOutcome]:
     if processes <= 1 or len(missing) <= 1:
@@ -110,36 +113,38 @@ def _tried(
 
 
 def _try(comparison: KeptComparison, alternative: Alternative, place: Path) -> TriedOutcome:
-    """Try an alternative, and keep what became of it; its tables go."""
+    """Try an alternative, save its outcome, and remove its tables."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
     truths = _truths(table, alternative, queries, comparison.place)
     own = private_directory(comparison.scratch / token_hex(8))
     try:
-        found = try_alternative(alternative, table, queries, truths, own, operating_system)
+        outcome = try_alternative(alternative, table, queries, truths, own, operating_system)
     finally:
         rmtree(own)
-    write_atomically(place, json.dumps(found.document(), default=_plain).encode())
-    return found
+    write_atomically(place, json.dumps(outcome.document(), default=_plain).encode())
+    return outcome
 
 
-_known: dict[bytes, list[Cells]] = {}
+_truths_by_digest: dict[bytes, list[Cells]] = {}
 
 
 def _truths(
     table: Microdata, alternative: Alternative, queries: Sequence[PairedQuery], place: Path
 ) -> list[Cells]:
-    """The true answers, found once in each process."""
-    drawn = hashlib.sha256("\n".join(query.sql for query in queries).encode())
-    drawn.update(str(place).encode())
-    at = drawn.digest()
-    if at not in _known:
-        _known[at] = answers_over_all(table, alternative.terms, queries, operating_system)
-    return _known[at]
+    """Return the true answers, computed once in each process."""
+    digest = hashlib.sha256("\n".join(query.sql for query in queries).encode())
+    digest.update(str(place).encode())
+    key = digest.digest()
+    if key not in _truths_by_digest:
+        _truths_by_digest[key] = answers_over_all(
+            table, alternative.terms, queries, operating_system
+        )
+    return _truths_by_digest[key]
 
 
 def _digest(alternative: Alternative) -> str:
-    known = json.dumps([alternative.terms.digest(), sorted(software().items())])
-    return hashlib.sha256(known.encode()).hexdigest()
+    content = json.dumps([alternative.terms.digest(), sorted(software().items())])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _read(place: Path, name: str) -> TriedOutcome:

@@ -1,6 +1,6 @@
-"""What a release would be: the line copied, the draft's content, and risk before and after.
+"""Drafts of a release: a copy of the line, the draft's content, and risk before and after.
 
-What a draft is made of belongs here; whatever could reach the line or the public place does not.
+The making of drafts belongs here; anything that could reach the line or the public place does not.
 """
 
 import shutil
@@ -22,7 +22,7 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.partitions.of_line import line_of
-from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.private.people.identity import without_suppressed
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import private_directory, state_lock
@@ -37,10 +37,10 @@ _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", 
 
 
 def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict[str, Any]]:
-    """How many rows stand alone or nearly so, by what an attacker knows of people.
+    """Return the shares of rows in small groups, by the quasi-identifiers that an attacker knows.
 
-    Where quasi-identifiers are published as they are, nothing of this changes: who is in the table
-    can be told as before, and what is hidden is which value is whose.
+    If quasi-identifiers are published unchanged, the risk does not change: a person can still be
+    recognized in the table, and only the link to the sensitive value is hidden.
 
     Args:
         table: the rows that were to be published.
@@ -53,7 +53,7 @@ def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict
 
 
 def compare_risks(before: Risk | None, after: Risk | None) -> list[dict[str, Any]]:
-    """Measures of risk side by side; none where there are no rows."""
+    """Return measures of risk side by side; an empty list if there are no rows."""
     if before is None or after is None:
         return []
     now = _shares(after)
@@ -63,19 +63,21 @@ def compare_risks(before: Risk | None, after: Risk | None) -> list[dict[str, Any
     ]
 
 
-def _shares(found: Risk) -> dict[str, float]:
-    """The measures by their names, as shares of the rows."""
-    small = {f"in groups of fewer than {size}": n / found.rows for size, n in found.smaller.items()}
+def _shares(measures: Risk) -> dict[str, float]:
+    """Return the measures by their names, as shares of the rows."""
+    small = {
+        f"in groups of fewer than {size}": n / measures.rows for size, n in measures.smaller.items()
+    }
     return {
-        "alone with its quasi-identifiers": found.alone / found.rows,
+        "alone with its quasi-identifiers": measures.alone / measures.rows,
         **small,
-        "prosecutor risk, highest": float(found.highest),
-        "prosecutor risk, average": float(found.average),
+        "prosecutor risk, highest": float(measures.highest),
+        "prosecutor risk, average": float(measures.average),
     }
 
 
 def draft_content(
-    kept: Path,
+    stage: Path,
     candidate: Path,
     assessment: Assessment,
     removed: RemovedRows,
@@ -84,21 +86,21 @@ def draft_content(
     *,
     refuses: bool = False,
 ) -> DraftContent:
-    """What is told of a draft.
+    """Return the content of a draft's report.
 
     Args:
-        kept: the stage of the de-identified rows.
-        candidate: that of the candidate.
+        stage: the stage of the de-identified rows.
+        candidate: the stage of the candidate.
         assessment: of the candidate's files.
         removed: the rows that were removed before.
-        measured: how accurate its answers are.
-        bars: on attacks, of the spec.
+        measured: the accuracy of its answers.
+        bars: the limits of the spec for attacks.
         refuses: whether a release that misses its goal is refused.
     """
-    shown, follows = load(kept), line_of(assessment.declared.partition) is not None
+    table, follows = load(stage), line_of(assessment.declared.partition) is not None
     absences = _absences(candidate, follows=follows)
-    gone = rows_left_out(removed, shown, absences, follows=follows)
-    people = shown if absences is None else without_suppressed(shown, absences > 0)
+    gone = rows_left_out(removed, table, absences, follows=follows)
+    people = table if absences is None else without_suppressed(table, absences > 0)
     counts = assessment.declared.rows.model_dump(mode="json")
     declared = assessment.declared
     targets = targets_of(declared, assessment.tables, people, assessment.whose)
@@ -106,46 +108,51 @@ def draft_content(
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
         promises=assessment.observed(),
-        risk=risk_before_and_after(shown, assessment),
+        risk=risk_before_and_after(table, assessment),
         attacks={
             name: [score.document() for score in scores]
             for name, scores in attack_release(targets).items()
         },
-        lost=_lost(candidate, assessment),
+        lost=_information_loss(candidate, assessment),
         accuracy=measured.public,
         why=gone.counts(),
-        who=absent_shares(shown, absences),
+        who=absent_shares(table, absences),
         left_out=gone.csv(),
         warnings=[*measured.useful.warnings, *missed, *missed_bars(judge_bars(bars, targets))],
     )
 
 
 def missed_goal(goal: str, *, refuses: bool) -> list[str]:
-    """What is said of a goal that is missed."""
+    """Return the warning about a goal that is missed."""
     follows = "a release would be refused" if refuses else "a release would be below-goal"
     return [f"{goal}: {follows} (evaluate.require)"] if goal else []
 
 
 def missed_bars(judged: Sequence[JudgedBar]) -> list[str]:
-    """What is said of bars that are not kept."""
+    """Return the warnings about bars that are not kept."""
     follows = {True: "a release would be refused", False: "a release would warn"}
-    return [f"beyond {one.words}: {follows[one.refuses]}" for one in judged if not one.kept]
+    return [f"beyond {bar.words}: {follows[bar.refuses]}" for bar in judged if not bar.is_kept]
 
 
-def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:
-    """The measures of what is lost: of labels, and what the owner alone knows."""
+def _information_loss(candidate: Path, assessment: Assessment) -> dict[str, Any]:
+    """Return the measures of lost information: of labels, and those that only the owner may see."""
     facts = read_note(candidate, "facts")
-    known = {name: value for name, value in facts.items() if isinstance(value, int | float)}
+    owner_measures = {
+        name: value for name, value in facts.items() if isinstance(value, int | float)
+    }
     sizes = assessment.groups.of_all().live
-    found = utility(assessment.tables, assessment.declared, sizes)
-    if found is None:
-        return known
-    told = {name: value for name, value in vars(found).items() if value}
-    return {**{n: v if isinstance(v, int) else float(v) for n, v in told.items()}, **known}
+    losses = utility(assessment.tables, assessment.declared, sizes)
+    if losses is None:
+        return owner_measures
+    nonzero = {name: value for name, value in vars(losses).items() if value}
+    return {
+        **{n: v if isinstance(v, int) else float(v) for n, v in nonzero.items()},
+        **owner_measures,
+    }
 
 
 def _absences(candidate: Path, *, follows: bool) -> np.ndarray | None:
-    """Why rows are absent (int8, in canonical order), None where none is."""
+    """Return the reason why each row is absent (int8, in canonical order); None if no row is."""
     suppressed, why = candidate / SUPPRESSED, candidate / ABSENCES
     if why.exists():
         return np.asarray(np.load(why))
@@ -157,14 +164,14 @@ def _absences(candidate: Path, *, follows: bool) -> np.ndarray | None:
 
 @contextmanager
 def line_apart(line: Line, place: Path) -> Iterator[Line]:
-    """A line whose private state is a copy in a private directory, for as long as it is needed.
+    """Copy the private state of a line into a private directory, and remove the copy at the end.
 
-    What draws keys, where a line has none yet, draws them there. The other lines that have a
-    version are copied, too: who is in both is refused here as it is by a release.
+    If a line has no keys yet, they are drawn in the copy. The other lines that have a version are
+    copied as well, so that people who are in both are refused here as by a release.
 
     Args:
-        line: whose state is copied.
-        place: the directory in which the copy is.
+        line: the line to copy.
+        place: the directory for the copy.
     """
     work = private_directory(place / "work")
     copied = private_directory(work / line.name)

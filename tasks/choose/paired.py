@@ -1,9 +1,9 @@
-"""Paired queries: drawn once of a table, stored as SQL, and asked of every candidate alike.
+"""Paired queries: drawn once from a table, stored as SQL, and asked of every candidate alike.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-Where quasi-identifiers are shown as they are, it is known how many rows of each group are picked;
-where labels are shown, or the values of columns apart, a group is surely meant only where all its
-rows are, and of one of which some are any number may count.
+If quasi-identifiers are published unchanged, the number of picked rows in each group is known. If
+labels are shown, or columns apart, a group surely counts only if all its rows are picked; if some
+are, any number of its rows may count.
 """
 
 import json
@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.query.accuracy.arbitrary import some_in_random_order
 from sfumato.tasks.query.accuracy.drawing import (
-    among,
-    between,
     column_named,
     draw_share,
     end_of_window,
-    equals,
+    value_condition,
+    values_condition,
+    window_condition,
 )
 from sfumato.tasks.query.accuracy.parameters import (
     ArbitraryWorkload,
@@ -62,9 +62,9 @@ class PairedQuery:
     """A query that all candidates are asked.
 
     Attributes:
-        workload: its name, and its level, in words.
-        sql: of it.
-        selected: the rows that it picks one by one (bool), None where the SQL tells by columns.
+        workload: the name of its workload and its level, in words.
+        sql: the query in SQL.
+        selected: the rows that it picks one by one (bool); None if the SQL selects by columns.
         aggregate: the aggregate of picked rows.
         of: the sensitive column, None for COUNT(*).
     """
@@ -79,42 +79,48 @@ class PairedQuery:
 def draw_queries(
     table: Microdata, workloads: Sequence[Workload], randomness: Randomness
 ) -> list[PairedQuery]:
-    """Draw the queries of all workloads, and one by each column of few values for each aggregate.
+    """Draw the queries of all workloads, and for each aggregate one by each short column.
 
     Args:
         table: the rows that are to be published.
         workloads: of the spec.
-        randomness: what is drawn from.
+        randomness: the source of random numbers.
     """
-    drawn = [query for one in workloads for query in _DRAWERS[one.kind](one, table, randomness)]
-    asked = dict.fromkeys((one.aggregate, _sensitive(one, table)) for one in workloads)
-    return [*drawn, *(query for one in asked for query in _grouped(table, *one))]
+    queries = [
+        query
+        for workload in workloads
+        for query in _DRAWERS[workload.kind](workload, table, randomness)
+    ]
+    pairs = dict.fromkeys(
+        (workload.aggregate, _sensitive(workload, table)) for workload in workloads
+    )
+    return [*queries, *(query for pair in pairs for query in _group_queries(table, *pair))]
 
 
 def _ranges(
     workload: RangeWorkload, table: Microdata, randomness: Randomness
 ) -> Iterator[PairedQuery]:
-    """Windows of a quasi-identifier, which begin at one of its values."""
-    column, of = table[workload.over], _sensitive(workload, table)
+    """Draw windows of a quasi-identifier that begin at one of its values."""
+    column, sensitive = table[workload.over], _sensitive(workload, table)
     values = column.values.to_pylist()
     for span in workload.spans:
-        for at in randomness(workload.queries) % np.uint64(len(values)):
-            low = values[int(at)]
-            within = between(column.name, low, end_of_window(low, span))
+        for place in randomness(workload.queries) % np.uint64(len(values)):
+            low = values[int(place)]
+            within = window_condition(column.name, low, end_of_window(low, span))
             yield PairedQuery(
-                f"{workload.aggregate}({of or '*'}) by range of {column.name}, {span}",
-                _select(workload.aggregate, of, within),
+                f"{workload.aggregate}({sensitive or '*'}) by range of {column.name}, {span}",
+                _select(workload.aggregate, sensitive, within),
             )
 
 
 def _arbitrary(
     workload: ArbitraryWorkload, table: Microdata, randomness: Randomness
 ) -> Iterator[PairedQuery]:
-    """Random sets of vectors of quasi-identifiers that have enough rows."""
-    known, of = table.with_roles("quasi-identifier"), _sensitive(workload, table)
-    keys, _ = key(known, table.rows)
+    """Draw random sets of vectors of quasi-identifiers that have enough rows."""
+    columns, sensitive = table.with_roles("quasi-identifier"), _sensitive(workload, table)
+    keys, _ = key(columns, table.rows)
     _, vector, size = np.unique(keys, return_inverse=True, return_counts=True)
-    names = [column_named(column.name) for column in known]
+    names = [column_named(column.name) for column in columns]
     for level in workload.selected:
         for number in range(workload.queries):
             order = some_in_random_order(len(size), level, randomness)
@@ -122,145 +128,149 @@ def _arbitrary(
             chosen = np.zeros(len(size), dtype=bool)
             chosen[order[:enough]] = True
             yield PairedQuery(
-                f"{workload.aggregate}({of or '*'}) of arbitrary selections, {level}",
-                _select(workload.aggregate, of, _among_picked(names, level, number)),
+                f"{workload.aggregate}({sensitive or '*'}) of arbitrary selections, {level}",
+                _select(workload.aggregate, sensitive, _picked_condition(names, level, number)),
                 chosen[vector],
                 workload.aggregate,
-                of,
+                sensitive,
             )
 
 
 def _counts(
     workload: CountsWorkload, table: Microdata, randomness: Randomness
 ) -> Iterator[PairedQuery]:
-    """Counts of ranges of random quasi-identifiers, and the sensitive value of a random row."""
-    known = table.with_roles("quasi-identifier")
-    of = _sensitive(workload, table) or table.with_roles("sensitive")[0].name
-    number = min(workload.attributes, len(known))
+    """Draw counts of ranges of random quasi-identifiers and the sensitive value of a random row."""
+    columns = table.with_roles("quasi-identifier")
+    sensitive = _sensitive(workload, table) or table.with_roles("sensitive")[0].name
+    number = min(workload.attributes, len(columns))
     for level in workload.selectivity:
         share = (level / 100) ** (1 / max(number, 1))
         for _ in range(workload.queries):
-            order = np.argsort(randomness(len(known)), kind="stable")[:number]
-            tests = [_share_of(known[at], share, randomness) for at in order]
+            order = np.argsort(randomness(len(columns)), kind="stable")[:number]
+            tests = [_draw_condition(columns[place], share, randomness) for place in order]
             row = int(randomness(1)[0] % np.uint64(table.rows))
             yield PairedQuery(
                 f"count(*) by ranges and a sensitive value, {level}",
-                _select("count", None, exp.and_(_equal(table[of], row), *tests)),
+                _select("count", None, exp.and_(_equals_value(table[sensitive], row), *tests)),
             )
 
 
 _DRAWERS: dict[str, Any] = {"range": _ranges, "arbitrary": _arbitrary, "counts": _counts}
 
 
-def _grouped(table: Microdata, aggregate: str, of: str | None) -> Iterator[PairedQuery]:
-    """The aggregate by each quasi-identifier of few values."""
+def _group_queries(
+    table: Microdata, aggregate: str, sensitive: str | None
+) -> Iterator[PairedQuery]:
+    """Yield the aggregate by each quasi-identifier of few values."""
     for column in table.with_roles("quasi-identifier"):
         if len(column.values) + column.has_null <= _FEW:
-            tree = exp.select(column_named(column.name), _call(aggregate, of)).from_(_TABLE)
+            tree = exp.select(column_named(column.name), _call(aggregate, sensitive)).from_(_TABLE)
             text = tree.group_by(column_named(column.name)).sql("duckdb")
-            yield PairedQuery(f"{aggregate}({of or '*'}) by {column.name}", text)
+            yield PairedQuery(f"{aggregate}({sensitive or '*'}) by {column.name}", text)
 
 
 def _sensitive(workload: Workload, table: Microdata) -> str | None:
-    """The column that is aggregated; COUNT(*) needs none."""
+    """Return the column that a workload aggregates; None for COUNT(*)."""
     if workload.of is None and workload.aggregate == "count":
         return None
     return workload.of or table.with_roles("sensitive")[0].name
 
 
-def _share_of(column: Column, share: float, randomness: Randomness) -> exp.Expr:
-    """A share of a column's values."""
+def _draw_condition(column: Column, share: float, randomness: Randomness) -> exp.Expr:
+    """Return the condition that a column has a value of a random share of its values."""
     ordered = is_ordered(column.values.type)
-    drawn = draw_share(column.values.to_pylist(), share, randomness, ordered=ordered)
-    return among(column.name, drawn, ordered=ordered)
+    values = draw_share(column.values.to_pylist(), share, randomness, ordered=ordered)
+    return values_condition(column.name, values, ordered=ordered)
 
 
-def _among_picked(names: Sequence[exp.Expr], level: int, number: int) -> exp.Expr:
-    """The vectors that a query picks: those of its rows in the table of picked ones."""
-    of_query = exp.and_(_equals("level", level), _equals("query", number))
+def _picked_condition(names: Sequence[exp.Expr], level: int, number: int) -> exp.Expr:
+    """Return the condition on the vectors that a query picks, from the table of picked rows."""
+    of_query = exp.and_(_equals_number("level", level), _equals_number("query", number))
     picked = exp.select(*names).from_(_PICKED).where(of_query)
     return exp.In(this=exp.Tuple(expressions=list(names)), query=exp.Subquery(this=picked))
 
 
-def _equals(name: str, number: int) -> exp.Expr:
+def _equals_number(name: str, number: int) -> exp.Expr:
     return exp.EQ(this=exp.column(name), expression=exp.Literal.number(number))
 
 
-def _equal(column: Column, row: int) -> exp.Expr:
-    """The rows that have the value of one of them."""
+def _equals_value(column: Column, row: int) -> exp.Expr:
+    """Return the condition that a column has the value of one of its rows."""
     code = int(column.codes[row])
-    return equals(column.name, None if code < 0 else column.values[code].as_py())
+    return value_condition(column.name, None if code < 0 else column.values[code].as_py())
 
 
-def _select(aggregate: str, of: str | None, where: exp.Expr) -> str:
-    return exp.select(_call(aggregate, of)).from_(_TABLE).where(where).sql("duckdb")
+def _select(aggregate: str, sensitive: str | None, where: exp.Expr) -> str:
+    return exp.select(_call(aggregate, sensitive)).from_(_TABLE).where(where).sql("duckdb")
 
 
-def _call(aggregate: str, of: str | None) -> exp.Expr:
-    return exp.func(aggregate, exp.Star() if of is None else column_named(of), dialect="duckdb")
+def _call(aggregate: str, sensitive: str | None) -> exp.Expr:
+    return exp.func(
+        aggregate, exp.Star() if sensitive is None else column_named(sensitive), dialect="duckdb"
+    )
 
 
 def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
-    """Keep queries in a private directory: as SQL, and beside it the rows that some pick.
+    """Save queries in a private directory: as SQL, and beside it the rows that some pick.
 
-    The SQL of those asks a table `picked`, whose vectors are those of these rows.
+    The SQL of those refers to a table `picked`, which has the vectors of these rows.
     """
-    picked = [one.selected for one in queries if one.selected is not None]
+    picked = [query.selected for query in queries if query.selected is not None]
     if picked:
         packed = np.packbits(np.array(picked), axis=1)
         write_atomically(place / _ROWS, packed.tobytes())
     rows = len(picked[0]) if picked else 0
-    told = [
+    entries = [
         {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
         for q in queries
     ]
-    text = "".join(f"-- {one.workload}\n{one.sql};\n" for one in queries)
+    text = "".join(f"-- {query.workload}\n{query.sql};\n" for query in queries)
     write_atomically(place / "queries.sql", text.encode())
-    write_atomically(place / _LIST, json.dumps({"rows": rows, "queries": told}).encode())
+    write_atomically(place / _LIST, json.dumps({"rows": rows, "queries": entries}).encode())
 
 
 def has_queries(place: Path) -> bool:
-    """Decide whether queries were kept, all of them: their list is written last."""
+    """Decide whether all queries were saved: their list is written last."""
     return (place / _LIST).exists()
 
 
 def load_queries(place: Path) -> list[PairedQuery]:
-    """The queries that were kept."""
-    told = read_json(place / _LIST, None)
+    """Read the saved queries."""
+    stored = read_json(place / _LIST, None)
     picked: Iterator[np.ndarray] = iter(())
-    if told["rows"]:
+    if stored["rows"]:
         content = np.frombuffer(read_bytes(place / _ROWS), np.uint8)
-        packed = content.reshape(-1, -(-told["rows"] // 8))
-        picked = iter(np.unpackbits(packed, axis=1, count=told["rows"]).astype(bool))
+        packed = content.reshape(-1, -(-stored["rows"] // 8))
+        picked = iter(np.unpackbits(packed, axis=1, count=stored["rows"]).astype(bool))
     return [
         PairedQuery(q["workload"], q["sql"], next(picked), q["aggregate"], q["of"])
         if q["aggregate"]
         else PairedQuery(q["workload"], q["sql"])
-        for q in told["queries"]
+        for q in stored["queries"]
     ]
 
 
 def pick_from(
     declared: Declared, files: Files, table: Microdata, groups: np.ndarray, aggregate: Aggregate
 ) -> Picking:
-    """How rows are picked from a candidate.
+    """Return the function that bounds an aggregate over picked rows of a candidate.
 
     Args:
         declared: what the candidate declares.
         files: its tables, with the help tables.
-        table: the rows that it was made of.
-        groups: that of each row, -1 for suppressed ones (int64).
-        aggregate: over the rows that are picked.
+        table: the rows that the candidate was made from.
+        groups: the group of each row, -1 for suppressed rows (int64).
+        aggregate: over the picked rows.
     """
     if declared.form.rows_table is not None:
-        return _by_vectors(declared, files, table, aggregate)
-    return _by_groups(table, groups, aggregate)
+        return _pick_by_vectors(declared, files, table, aggregate)
+    return _pick_by_groups(table, groups, aggregate)
 
 
-def _by_vectors(
+def _pick_by_vectors(
     declared: Declared, files: Files, table: Microdata, aggregate: Aggregate
 ) -> Picking:
-    """Pick published rows: all that have the quasi-identifiers of a row that is picked."""
+    """Pick published rows: all that have the quasi-identifiers of a picked row."""
     rows = read_table(files[relations(declared).rows])
     group = rows[GROUP_ID].to_numpy()
     vector, of_table = vectors(rows, declared.named("quasi-identifier"), table)
@@ -276,19 +286,21 @@ def _by_vectors(
     return pick
 
 
-def _by_groups(table: Microdata, groups: np.ndarray, aggregate: Aggregate) -> Picking:
+def _pick_by_groups(table: Microdata, groups: np.ndarray, aggregate: Aggregate) -> Picking:
     """Pick groups, as a whole or any number of their rows."""
-    shown = groups >= 0
-    group, sizes = groups[shown], np.bincount(groups[shown])
+    is_published = groups >= 0
+    group, sizes = groups[is_published], np.bincount(groups[is_published])
     column = None if aggregate.sensitive is None else table[aggregate.sensitive]
-    codes = np.zeros(len(group), np.int64) if column is None else column.codes[shown]
+    codes = np.zeros(len(group), np.int64) if column is None else column.codes[is_published]
 
     def pick(picked: np.ndarray) -> Ends:
-        hits = np.bincount(group[picked[shown]], minlength=len(sizes))
+        hits = np.bincount(group[picked[is_published]], minlength=len(sizes))
         sure, maybe = (hits == sizes) & (hits > 0), (hits > 0) & (hits < sizes)
         if aggregate.kind.counts_rows or column is None:
             return Fraction(int(sizes[sure].sum())), Fraction(int(sizes[hits > 0].sum()))
-        surely, possibly = (_count_values(column, codes[one[group]]) for one in (sure, maybe))
+        surely, possibly = (
+            _count_values(column, codes[is_meant[group]]) for is_meant in (sure, maybe)
+        )
         return _ends(aggregate, column, Counting(surely, possibly))
 
     return pick
@@ -311,5 +323,5 @@ def _ends(aggregate: Aggregate, column: Column, counting: Counting) -> Ends:
         expected=None,
         expected_rows=float("nan"),
     )
-    found = aggregate.bounds_over(counted)
-    return as_fraction(found.lower), as_fraction(found.upper)
+    bounds = aggregate.bounds_over(counted)
+    return as_fraction(bounds.lower), as_fraction(bounds.upper)

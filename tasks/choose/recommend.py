@@ -1,4 +1,4 @@
-"""The recommendation of a comparison: from the candidates' own tables, never from the truth."""
+"""The recommendation of a comparison, from the candidates' own tables and never from the truth."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,16 @@ _BASE = "without the release"
 
 @dataclass(frozen=True)
 class Ranked:
-    """An alternative beside the others.
+    """An alternative with the figures that it is ranked by.
 
     Attributes:
-        outcome: what became of it.
-        width: the mean width of its answers, each by that of the alternative whose answer to the
-            same query is widest; a query that it cannot answer, and a row that it suppresses,
-            count as one. From 0, all exact, to 1.
+        outcome: the outcome of the alternative.
+        width: the mean width of its answers, each relative to the widest answer of any alternative
+            to the same query; a query that it cannot answer, and a row that it suppresses, count as
+            1. From 0 (all exact) to 1.
         in_groups: the greatest share of people who have the most frequent value of their group.
-        guessed: the greatest share of people whose value an attacker guesses, which takes the truth
-            to be known.
-        base: the share of them whose own value is guessed without a release.
+        guessed: the greatest share of people whose value an attacker guesses; it needs the truth.
+        base: the share of people whose own value is guessed without a release.
     """
 
     outcome: TriedOutcome
@@ -37,40 +36,44 @@ class Ranked:
 
 
 def rank(outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
-    """The alternatives that keep their promises, those of the narrowest answers first."""
+    """Return the alternatives that keep their promises, those with the narrowest answers first."""
     made = [outcome for outcome in outcomes if not outcome.refused]
-    widths = _by_widest([outcome.widths for outcome in made])
-    ranked = [_ranked(*pair) for pair in zip(made, widths, strict=True)]
-    return sorted(ranked, key=lambda one: (one.width, one.in_groups))
+    widths = _mean_shares_of_widest([outcome.widths for outcome in made])
+    ranked = [_rank_outcome(*pair) for pair in zip(made, widths, strict=True)]
+    return sorted(ranked, key=lambda entry: (entry.width, entry.in_groups))
 
 
 def recommend(ranked: Sequence[Ranked]) -> Ranked | None:
-    """The alternative of the narrowest answers; of those as good, that whose groups tell least.
+    """Return the alternative with the narrowest answers.
 
-    As good are answers that are at most two hundredths wider.
+    Among alternatives as good, it returns the one whose groups disclose least.
+
+    An alternative is as good if its answers are at most 2 % wider.
     """
     if not ranked:
         return None
-    best = min(one.width for one in ranked)
-    as_good = [one for one in ranked if one.width <= best * _AS_GOOD]
-    return min(as_good, key=lambda one: (one.in_groups, one.width))
+    best = min(entry.width for entry in ranked)
+    as_good = [entry for entry in ranked if entry.width <= best * _AS_GOOD]
+    return min(as_good, key=lambda entry: (entry.in_groups, entry.width))
 
 
-def _by_widest(widths: Sequence[Sequence[float | None]]) -> list[float]:
-    """The mean over queries of each width by the widest of the same query (one per candidate)."""
+def _mean_shares_of_widest(widths: Sequence[Sequence[float | None]]) -> list[float]:
+    """Return for each candidate the mean width relative to the widest answer to the same query."""
     if not widths or not widths[0]:
         return [0.0] * len(widths)
-    known = np.array([[np.nan if w is None else w for w in of] for of in widths])
-    widest = np.nanmax(np.where(np.isnan(known), 0, known), axis=0)
-    shares = np.divide(known, widest, out=np.zeros_like(known), where=widest > 0)
-    means: list[float] = np.where(np.isnan(known), 1.0, shares).mean(axis=1).tolist()
+    by_query = np.array(
+        [[np.nan if w is None else w for w in of_candidate] for of_candidate in widths]
+    )
+    widest = np.nanmax(np.where(np.isnan(by_query), 0, by_query), axis=0)
+    shares = np.divide(by_query, widest, out=np.zeros_like(by_query), where=widest > 0)
+    means: list[float] = np.where(np.isnan(by_query), 1.0, shares).mean(axis=1).tolist()
     return means
 
 
-def _ranked(outcome: TriedOutcome, width: float) -> Ranked:
+def _rank_outcome(outcome: TriedOutcome, width: float) -> Ranked:
     rows = outcome.published + outcome.suppressed
     lost = outcome.suppressed / rows if rows else 0.0
-    scores = [score for of in outcome.attacks.values() for score in of]
+    scores = [score for of_column in outcome.attacks.values() for score in of_column]
     in_groups = _greatest(scores, (_IN_GROUP,))
     own = [score for score in scores if score["measure"] in (_IN_GROUP, _LEARNED)]
     return Ranked(

@@ -1,6 +1,7 @@
-"""A trial: the candidate that terms make of a table, judged, ready to be asked, never published.
+"""A trial: a candidate made from a table, judged, ready for questions, and never published.
 
-Keep out lines, keys and whatever remembers: a trial leaves nothing when its directory goes.
+Keep out lines, keys and anything that remembers: a trial leaves nothing when its directory is
+removed.
 """
 
 import multiprocessing
@@ -14,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.rules.verdicts import require
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partitioner
-from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.private.people.identity import without_suppressed
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.publication.files import write_help_tables
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, write_candidate_of_part
@@ -30,13 +31,13 @@ from sfumato.tasks.terms.terms import Terms
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A candidate that nobody will publish.
+    """A candidate that is never published.
 
     Attributes:
         release: its tables with their help tables, opened as a release is; it has no manifest.
-        represented: the rows that it speaks of, as they were before.
-        assessment: its rules and promises, judged by the files as they were read back.
-        facts: what its partition and form tell of themselves; private.
+        represented: the original rows that it contains.
+        assessment: its rules and promises, judged on the files as they were read back.
+        facts: the notes of its partition and form; private.
     """
 
     release: Release
@@ -45,7 +46,7 @@ class Trial:
     facts: Mapping[str, Any]
 
     def require_kept(self) -> "Trial":
-        """The trial, where it keeps all that it promises.
+        """Return the trial if it keeps its rules and promises.
 
         Raises:
             PromiseError: where a rule or a promise is broken.
@@ -64,16 +65,16 @@ def run_trial(
 ) -> Trial:
     """Make a candidate of a table, judge it, and open it for questions.
 
-    Nothing is refused here that the partition and the form do not refuse: the promises are judged,
-    and it is for the caller to require that they hold.
+    Only the partition and the form can refuse here: the promises are judged, and the caller has to
+    require that they hold.
 
     Args:
         microdata: the rows, with the columns that the terms declare.
-        terms: what the candidate would declare.
-        directory: private, for this trial alone; what is asked later is read from it.
-        randomness: what is drawn from.
-        partitioner: in place of the one that is declared.
-        references: what promises about a population speak of.
+        terms: the terms that the candidate would declare.
+        directory: a private directory for this trial only; later questions read it.
+        randomness: the source of random numbers.
+        partitioner: replaces the declared one.
+        references: the population tables that promises about a population need.
 
     Raises:
         PromiseError: where the partition cannot keep the promises.
@@ -84,25 +85,25 @@ def run_trial(
     write_help_tables(place / "sql", assessment.tables, declared)
     return Trial(
         release=Release(place, declared, {}, verified=True),
-        represented=_represented(microdata, candidate),
+        represented=_published_rows(microdata, candidate),
         assessment=assessment,
         facts=read_note(candidate, "facts"),
     )
 
 
-def _represented(microdata: Microdata, candidate: Path) -> Microdata:
+def _published_rows(microdata: Microdata, candidate: Path) -> Microdata:
     suppressed = candidate / SUPPRESSED
     return without_suppressed(microdata, np.load(suppressed)) if suppressed.exists() else microdata
 
 
 def worker_processes(number: int) -> ProcessPoolExecutor:
-    """A pool of new processes, which inherit nothing, and end when this one is gone."""
+    """Return a pool of new processes, which inherit nothing and end with this process."""
     spawning = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(number, mp_context=spawning, initializer=end_with_parent)
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone: it would wait for ever, with rows."""
+    """End this process when its parent ends: it would otherwise keep rows for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.continued.parameters import Vacancies
 from sfumato.tasks.continued.refill import FEWEST, Taken, no_slot_taken

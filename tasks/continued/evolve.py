@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.continued.cohort import Cohort, Grouping, form_cohort, nobody
 from sfumato.tasks.continued.consolidate import Consolidation
 from sfumato.tasks.continued.parameters import ContinuedVersions

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.formats import since as came_with
 from sfumato.tasks.schema.names import Part

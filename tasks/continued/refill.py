@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import dense
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.continued.parameters import Vacancies

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.continued.cohort import Cohort
 from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
 from sfumato.tasks.microdata.table import Randomness, key

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import count_of, person_numbers

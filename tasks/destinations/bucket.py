@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from sfumato.expectations.errors import Fault, InputError, SfumatoError, TransientFault
+from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.tasks.destinations.declared import StoreDestination
 from sfumato.tasks.publication.manifest import MEDIA
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError, PromiseError, TransientFault
+from sfumato.expectations.shared.errors import InputError, PromiseError, TransientFault
 from sfumato.tasks.destinations.declared import DatabaseDestination
 from sfumato.tasks.destinations.destination import (
     DestinationKind,
@@ -29,7 +29,7 @@ from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
 from sfumato.tasks.lines.versions import Record
 from sfumato.tasks.query.load import functions_of, load_within
 from sfumato.tasks.sql.dialects.dialect import Dialect
-from sfumato.tasks.sql.statements import set_locally
+from sfumato.tasks.sql.dialects.statements import set_locally
 from sfumato.tasks.sql.target import TargetDatabase, target
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.integrity import require_intact

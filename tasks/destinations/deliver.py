@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import PromiseError, SfumatoError
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.destinations.registry import DESTINATIONS
 from sfumato.tasks.lines.known_destinations import (

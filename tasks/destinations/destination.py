@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
 from sfumato.tasks.lines.versions import Record
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.destinations.destination import DestinationKind
 
 DESTINATIONS: Mapping[str, DestinationKind] = Entries(

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from sfumato.expectations.errors import SfumatoError, TransientFault
+from sfumato.expectations.shared.errors import SfumatoError, TransientFault
 from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.destinations.bucket_client import open_bucket
 from sfumato.tasks.destinations.declared import StoreDestination

@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.sql.dialects.dialect import Made
-from sfumato.tasks.sql.statements import (
+from sfumato.tasks.sql.dialects.statements import (
     comment,
     create_schema,
     drop_member,

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.experiments.shared.experiment import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = Entries(

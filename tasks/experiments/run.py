@@ -9,7 +9,7 @@ from os import cpu_count
 from shutil import rmtree
 from typing import Any
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.choose.trial import worker_processes
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared.experiment import (

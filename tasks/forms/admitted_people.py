@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.groups import Joint, Population
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, admits
 from sfumato.tasks.forms.recoded import ReaderOf, labels_of, sensitive_column
 from sfumato.tasks.microdata.grouping import common_type

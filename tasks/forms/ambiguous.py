@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.readings import ROUNDS, occurrences
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
-from sfumato.expectations.sorting import distinct, stable_order, starts
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct, stable_order, starts
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables

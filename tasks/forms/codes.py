@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.label_readers import reader
 from sfumato.tasks.forms.labels import ListedValues

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.registered import Entries
 from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.lineage import LINEAGE, SCHEMA, lineage_of
 from sfumato.tasks.forms.lineage import rules as rules_of_lineage

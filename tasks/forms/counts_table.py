@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.sorting import distinct, lengths, stable_order, starts
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.sorting import distinct, lengths, stable_order, starts
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.recoded import sensitive_column

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.exact import is_ordered
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.label_readers import reader as reader_of

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.schema.columns import ORDERED, ColumnType
 from sfumato.tasks.schema.hierarchy import ROOT
 

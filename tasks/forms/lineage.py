@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.schema.names import GROUP_ID
 
 LINEAGE, PREVIOUS, ROWS, VACANT_ROWS = "lineage", "previous_group_id", "rows", "vacant"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.sorting import distinct, stable_order
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.schema.names import GROUP_ID

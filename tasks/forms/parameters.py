@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from sfumato.expectations.registered import Entries, Registered
+from sfumato.expectations.shared.registered import Entries, Registered
 from sfumato.tasks.forms.declared import FormParameters
 
 FORM_PARAMETERS: Mapping[str, type[FormParameters]] = Entries(

@@ -13,7 +13,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import ReadableLabels, rules_of_published
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.label_readers import Reader
 from sfumato.tasks.forms.labels import Admitted

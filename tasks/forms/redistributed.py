@@ -19,14 +19,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.groups import Groups, Target
-from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.sorting import distinct, stable_order
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.errors import PromiseError, SpecError
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.numbers import Number, plain
+from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables

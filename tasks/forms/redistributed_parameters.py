@@ -12,7 +12,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import SplitParameters

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import SuppressedParameters
 from sfumato.tasks.forms.label_readers import reader_of_suppressed as reader_of

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import Exact, exact, is_ordered
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Subdomains, Target
-from sfumato.expectations.sorting import distinct, stable_order
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import Exact, exact, is_ordered
+from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import NotEmpty, rules_of_published
+from sfumato.expectations.shared.arrow import as_integers
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.lineage import LINEAGE, rows_of, vacant_of
 from sfumato.tasks.forms.order import is_sorted_by_group

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers, as_places
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import ColumnTypes, OrderedColumns, TotalCount
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.arrow import as_integers, as_places
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.counts_table import ST
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.lineage import LINEAGE, rows_of, vacant_of

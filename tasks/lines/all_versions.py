@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.forms.registry import FORMS

@@ -21,11 +21,11 @@ from sfumato.expectations.composition.state import (
     number,
     with_former_holders,
 )
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.verdicts import Finding, require
+from sfumato.expectations.rules.verdicts import Finding, require
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composed import require_composed
 from sfumato.tasks.lines.exposed import (

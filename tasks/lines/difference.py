@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import InputError, SfumatoError
+from sfumato.expectations.shared.errors import InputError, SfumatoError
 from sfumato.tasks.forms.lineage import LineageTotals, totals_of
 from sfumato.tasks.lines.previous import digest_of
 from sfumato.tasks.lines.shown import ShownVersion

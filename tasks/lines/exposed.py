@@ -22,9 +22,9 @@ from sfumato.expectations.composition.exposure import (
     exposure,
     told_by_subtraction,
 )
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.meeting import Meeting, is_joined, meetings

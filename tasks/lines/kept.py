@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.private.backup import WITHDRAWN, pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.backup import WITHDRAWN, pack, unpack_files
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import LineState
 from sfumato.tasks.private.workdir import private_directory

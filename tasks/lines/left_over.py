@@ -13,7 +13,7 @@ next command of the line's owner mends them (`publish.recover`).
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, UNFINISHED, has_published_nothing
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.durable import share_lock, was_left

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError, SfumatoError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
 from sfumato.tasks.lines.versions import RECORD, Record, read_record, write_record
 from sfumato.tasks.private.durable import locked, sync_directory, write_atomically

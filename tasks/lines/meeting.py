@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.expectations.sorting import in_common
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.expectations.shared.sorting import in_common
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.second_grouping import second_grouping
 from sfumato.tasks.partitions.of_line import line_of

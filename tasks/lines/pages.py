@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.versions import read_record

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.sorting import distinct
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.lines.composed import (
     lasting_columns,
     refusal,

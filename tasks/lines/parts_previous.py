@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.lines.all_versions import moved_between, refusal_at

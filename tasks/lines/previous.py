@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.lines.all_versions import JointVerdict, joint_verdicts, moved_between, refusal_at
 from sfumato.tasks.lines.movement import Movement
 from sfumato.tasks.lines.parts_previous import moved_in_parts

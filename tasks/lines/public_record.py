@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.versions import RECORD, Record, Version, read_record
 from sfumato.tasks.report.line_entries import (
     DescribedVersion,

@@ -12,16 +12,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import WAY_OUT, PromiseError
+from sfumato.expectations.shared.errors import WAY_OUT, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.people.lines import other_lines, read_line, state_of
 from sfumato.tasks.private.people.slots import WITNESS
-from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, spelled_otherwise
-from sfumato.tasks.private.people.store import has_map, read_map, since_composed
-from sfumato.tasks.private.source_rows import (
+from sfumato.tasks.private.people.source_rows import (
     ROWS,
     Rows,
     RowsInCommon,
@@ -29,6 +27,8 @@ from sfumato.tasks.private.source_rows import (
     normal_rows,
     read_rows,
 )
+from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, spelled_otherwise
+from sfumato.tasks.private.people.store import has_map, read_map, since_composed
 from sfumato.tasks.private.state import LineState
 
 _FEW = "too few rows are compared to tell whether people are the same"

@@ -9,7 +9,7 @@ from sfumato.expectations.composition.gate import Passed, gate
 from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.composition.state import Refused
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.lines.shown import by_values, in_common
 from sfumato.tasks.private.people.followed import without_one_sided
 from sfumato.tasks.private.people.lines import KnownLine

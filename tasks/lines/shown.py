@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of

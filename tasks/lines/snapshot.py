@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.line_pages import CITATION, FEED, GENERATOR, METADATA, PAGE
 from sfumato.tasks.schema.files import read_bytes, read_canonical

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.line import Line, require_ours
 from sfumato.tasks.lines.meeting import (
     Meeting,
@@ -12,7 +12,7 @@ from sfumato.tasks.lines.meeting import (
     require_same_file,
 )
 from sfumato.tasks.lines.versions import Record, read_record
-from sfumato.tasks.private.line import Identity, units_in_common
+from sfumato.tasks.private.people.identity import Identity, units_in_common
 from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.people.spelled import read_spelled
 from sfumato.tasks.private.state import LineState, read_state

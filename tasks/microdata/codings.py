@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.ranks import rank
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.schema.codings import (
     CodedColumn,

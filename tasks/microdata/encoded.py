@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import (
+from sfumato.tasks.microdata.places.files import SourceFiles, folder_column
+from sfumato.tasks.microdata.places.input_error import (
     FaultsMet,
     OtherDialect,
     input_error,
     near_place,
 )
-from sfumato.tasks.microdata.places.files import SourceFiles, folder_column
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.delimited import delimiter_hint
 from sfumato.tasks.microdata.readers.distinct import Distinct

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counting import count, count_people, cover
 from sfumato.expectations.groups.groups import Groups, Joint, Population
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 
 _BETWEEN, _NULL = "\x1f", "\\0"

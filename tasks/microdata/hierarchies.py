@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import read_text, unreadable

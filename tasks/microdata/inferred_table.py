@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.ranks import comparable
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
 from sfumato.tasks.microdata.readers.registry import READERS

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError, SpecError
-from sfumato.tasks.microdata.input_error import FaultsMet, input_error
+from sfumato.expectations.shared.errors import QueryError, SpecError
+from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType, NullPolicy
 from sfumato.tasks.sql.predicate import parse_predicate

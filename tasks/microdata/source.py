@@ -18,10 +18,10 @@ from sfumato.expectations.rules.source import (
     ValuesInRange,
     source_rules,
 )
+from sfumato.tasks.microdata.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
-from sfumato.tasks.microdata.input_error import FaultsMet, input_error
-from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import source_files
+from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.rows import one_per_unit, rows_where, without_nulls
 from sfumato.tasks.microdata.table import Microdata

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.exact import is_ordered
+from sfumato.expectations.shared.exact import is_ordered
 from sfumato.tasks.microdata.codings import plain_spelling, rows_of_values
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec

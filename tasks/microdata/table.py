@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.groups.counting import Coded, pack
 from sfumato.expectations.groups.ranks import categories, rank, sensitive_codes
+from sfumato.expectations.shared.arrow import as_indices
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.files import read_json

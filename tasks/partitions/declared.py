@@ -1,6 +1,6 @@
-"""The declaration of a partition in a spec: its parameters, what it reads, what it gives.
+"""Declarations of partitions in a spec: parameters, needed promises, and properties of the groups.
 
-The subclasses stand beside their algorithms, in modules that import none of them.
+The subclasses are defined beside their algorithms, in modules that do not import the algorithms.
 """
 
 from typing import ClassVar, NamedTuple
@@ -42,24 +42,24 @@ class PartitionParameters(Part):
 
     @property
     def may_suppress(self) -> bool:
-        """True where rows may be suppressed to keep promises that all rows would break."""
+        """True if rows may be suppressed to keep promises that all rows together would break."""
         return False
 
     @property
     def counts_rows(self) -> bool:
-        """True where noise hides one row, as if nobody had several."""
+        """True if noise hides one row, as if every person had one row only."""
         return False
 
     @property
     def equal_rows_together(self) -> bool:
-        """True where rows with equal quasi-identifiers are in one group."""
+        """True if rows with equal quasi-identifiers are always in one group."""
         return False
 
     @property
     def not_in_parts(self) -> str | None:
-        """Why parts of a table cannot be grouped one after another, None where they can."""
+        """The reason why a table cannot be grouped part by part, None if it can."""
         return None
 
     def fault_of(self, _promise: PrivacyModel) -> str | None:
-        """Name the key of a promise that the partition can never keep, and the rule it breaks."""
+        """Name the key of a promise that the partition can never keep, and the broken rule."""
         return None

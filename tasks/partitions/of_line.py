@@ -1,4 +1,4 @@
-"""The groups of another line in place of a partition: as a spec says it, and a release declares."""
+"""Parameters of a spec that shows the groups of another line and has no partition of its own."""
 
 from collections import ChainMap
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, cast
 
 from pydantic import Field
 
-from sfumato.expectations.registered import Registered
+from sfumato.expectations.shared.registered import Registered
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 
@@ -28,25 +28,25 @@ class GroupsOfLine(PartitionParameters):
 
 _KINDS = ChainMap({GROUPS: GroupsOfLine}, cast(Any, PARTITION_PARAMETERS))
 DeclaredPartition = Annotated[PartitionParameters, Registered("method", _KINDS)]
-"""What a release declares of its groups: the partition that made them, or whose they are."""
+"""A release's declaration of its groups: their partition, or the line that they are of."""
 
 
 def line_of(partition: PartitionParameters) -> str | None:
-    """The line whose groups are shown, None where a partition makes them."""
+    """Return the name of the line whose groups are shown, None if a partition makes them."""
     return partition.line if isinstance(partition, GroupsOfLine) else None
 
 
-class MayFollow(Protocol):
-    """The parts of a spec that have to go with the groups of another line."""
+class SpecOfGroups(Protocol):
+    """The parts of a spec that must agree with showing the groups of another line."""
 
     @property
     def groups(self) -> str | None:
-        """The line whose groups are shown."""
+        """The name of the line whose groups are shown, None if the spec names none."""
         ...
 
     @property
     def name(self) -> str:
-        """The line's own name."""
+        """The name of the line itself."""
         ...
 
     @property
@@ -56,26 +56,26 @@ class MayFollow(Protocol):
 
     @property
     def unit(self) -> str | None:
-        """`row` where rows are people."""
+        """`row` if each row counts as a person."""
         ...
 
     @property
     def remember(self) -> str:
-        """What the line knows of its people."""
+        """The extent to which the line remembers its people: `map` or `units`."""
         ...
 
     @property
     def strata(self) -> Sequence[object]:
-        """What keeps groups apart."""
+        """The strata, which keep groups apart."""
         ...
 
     @property
     def versions(self) -> object:
-        """How versions may be combined."""
+        """The rule by which versions may be combined."""
         ...
 
 
-def fault_of_groups(spec: MayFollow, partitioned: bool) -> str | None:
+def fault_of_groups(spec: SpecOfGroups, partitioned: bool) -> str | None:
     """Name a key of a spec that does not go with the groups of another line, and the rule.
 
     Args:

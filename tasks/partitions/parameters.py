@@ -1,9 +1,9 @@
-"""Every partition's parameters by the name that the partition has in a spec; no algorithms."""
+"""The parameters of every partition, by the partition's name in a spec; without algorithms."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
-from sfumato.expectations.registered import Entries, Registered
+from sfumato.expectations.shared.registered import Entries, Registered
 from sfumato.tasks.partitions.declared import PartitionParameters
 
 PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = Entries(

@@ -1,4 +1,4 @@
-"""Partitions: who is grouped with whom, within the strata that the owner wants kept apart."""
+"""Partitions of rows into groups, within strata that the owner keeps apart."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness, key
 from sfumato.tasks.schema.hierarchy_rules import Bands, HierarchyLevel, Stratum
 
 
 @dataclass(frozen=True, eq=False)
 class TargetDistributions:
-    """The distribution that a sensitive attribute's values are to follow in each group.
+    """The distributions that the values of a sensitive attribute are to follow, group by group.
 
-    `name` is the attribute; `target` is each group's index in `distributions` (int64).
-    A distribution has the probability of each of `Column.values`, in their order; `exact` tells
-    that it is to be declared as it is, since promises were held against it.
+    `name` is the attribute; `target` is the index of each group's distribution in `distributions`
+    (int64). A distribution has one probability for each of `Column.values`, in their order. If
+    `exact`, it is declared without change, since promises were checked against it.
     """
 
     name: str
@@ -34,10 +34,11 @@ class TargetDistributions:
 
 @dataclass(frozen=True, eq=False)
 class Continued:
-    """How groups go on from an earlier version, over rows of which not all are people's.
+    """The link from the groups of a version to those of the version before.
 
-    `kind` (int8, one per row) is what each row is (see `tasks.private.people.slots`). `previous`
-    (int64, one per group) is the group's id in the version before, -1 for a new group.
+    `kind` (int8, one per row) says whether a row is a person's, vacant or a witness (see
+    `tasks.private.people.slots`). `previous` (int64, one per group) is the group's id in the
+    version before, -1 for a new group.
     """
 
     kind: np.ndarray
@@ -73,7 +74,10 @@ Partitioner = Callable[
 
 
 def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarray]:
-    """The row positions (int64) of each stratum: rows with equal values in the columns `strata`."""
+    """Yield the row positions (int64) of each stratum.
+
+    The rows of a stratum have equal values in all columns of `strata`.
+    """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
     order = stable_order(keys)
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
@@ -83,28 +87,30 @@ def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarr
 def with_strata(
     microdata: Microdata, strata: Iterable[Stratum]
 ) -> tuple[Microdata, tuple[str, ...]]:
-    """The table with columns for bands and levels (never published), and the names of all strata.
+    """Return the table with a column for each band or level, and the names of all strata.
+
+    The added columns are never published.
 
     Raises:
-        SpecError: where a hierarchy does not reach a level.
+        SpecError: if a hierarchy does not reach a level.
     """
     names = []
     for stratum in strata:
         name = str(stratum)
         if not isinstance(stratum, str):
-            column = _cut(microdata[stratum.column], stratum, name)
+            column = _stratum_column(microdata[stratum.column], stratum, name)
             microdata = replace(microdata, columns=(*microdata.columns, column))
         names.append(name)
     return microdata, tuple(names)
 
 
-def _cut(column: Column, stratum: Bands | HierarchyLevel, name: str) -> Column:
+def _stratum_column(column: Column, stratum: Bands | HierarchyLevel, name: str) -> Column:
     if isinstance(stratum, Bands):
-        return _banded(column, stratum, name)
-    return _nodes(column, stratum, name)
+        return _band_column(column, stratum, name)
+    return _node_column(column, stratum, name)
 
 
-def _banded(column: Column, stratum: Bands, name: str) -> Column:
+def _band_column(column: Column, stratum: Bands, name: str) -> Column:
     starts = [Fraction(start) for start in stratum.bands]
     numbers = [_number(value) for value in column.values.to_pylist()]
     band = [-1 if n is None else bisect_right(starts, n) for n in numbers]
@@ -112,7 +118,7 @@ def _banded(column: Column, stratum: Bands, name: str) -> Column:
     return Column(name, "drop", pa.array(range(len(starts) + 1)), codes)
 
 
-def _nodes(column: Column, level: HierarchyLevel, name: str) -> Column:
+def _node_column(column: Column, level: HierarchyLevel, name: str) -> Column:
     levels = column.levels()
     if column.ancestors is None or level.level >= len(levels):
         raise SpecError(

@@ -1,8 +1,8 @@
-"""Every partition by the name it has in a spec."""
+"""Every partition, by its name in a spec."""
 
 from collections.abc import Callable, Mapping
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.partitions.partition import Partition, Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = Entries(
@@ -29,7 +29,7 @@ CHOICES: Mapping[str, Callable[..., Partitioner]] = Entries(
         "full-domain": "full_domain:choose_node",
     },
 )
-"""Of partitions that choose once for all rows, how that is done from counts of distinct rows."""
+"""Functions that choose once for all rows, from counts of distinct rows, by partition."""
 
 OVER_ALL: Mapping[str, Callable[..., Partition]] = Entries(
     "sfumato.tasks.partitions.distribution",
@@ -38,4 +38,4 @@ OVER_ALL: Mapping[str, Callable[..., Partition]] = Entries(
         "exact-qi": "exact_qi:partition",
     },
 )
-"""Those that take how often values occur in more rows than they group, as `of_all`."""
+"""Partitions that take, as `of_all`, counts of values in more rows than they group."""

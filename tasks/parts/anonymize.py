@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sfumato.tasks.candidates.continued import Continuing
+from sfumato.tasks.candidates.continued import LineContinuation
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.partitions.registry import OVER_ALL
@@ -83,7 +83,7 @@ def write_candidates(
     run: Path,
     randomness: Randomness,
     workers: Workers,
-    continuing: Continuing | None = None,
+    continuing: LineContinuation | None = None,
     *,
     keep_rows: bool = False,
 ) -> Path:

@@ -13,7 +13,7 @@ from sfumato.tasks.attacks.refusals import keep_refusals, read_refusals, refusal
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.attack import AttackedCandidate, Judging, judge_attacked, score_all
 from sfumato.tasks.terms.opened import open_release
@@ -80,7 +80,7 @@ def attack_candidates(
     """
     read_refusals(line.private).require_none(whose, bars)
     parts, missing = attack_all_parts(candidate / RELEASE, bars, workers)
-    judged = [measured.judged for measured in pool_limits(parts)]
+    judged = [measured.judged_bar for measured in pool_limits(parts)]
     keep_refusals(line.private, refusals_by(judged, whose))
     scores = pool_scores(parts)
     return judge_attacked(candidate, bars, whose, line, judging, judged, scores, missing)

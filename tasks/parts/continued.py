@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.arrays.at_rest import write_stage_table
-from sfumato.tasks.candidates.continued import Continuing, SlotsBefore
+from sfumato.tasks.candidates.continued import LineContinuation, SlotsBefore
 from sfumato.tasks.candidates.remember import (
     file_of_map,
     map_in,
@@ -165,7 +165,7 @@ class PartContinuation:
 
 
 def continuations_of(
-    parts: Sequence[PartOnDisk], continuing: Continuing, stage: Path
+    parts: Sequence[PartOnDisk], continuing: LineContinuation, stage: Path
 ) -> list[PartContinuation]:
     """What each part goes on from, and who must stay out of it.
 

@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.arrow import NUMBERS, as_number
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.arrow import NUMBERS, as_number
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.parts.strata import StratumOnDisk, read_columns

@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.verdicts import Finding, require
+from sfumato.expectations.rules.verdicts import Finding, require
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
-from sfumato.tasks.microdata.places.encoded import encode_columns
+from sfumato.tasks.microdata.encoded import encode_columns
 from sfumato.tasks.microdata.places.files import (
     SourceFiles,
     parse_folder,
     source_files,
     with_folders,
 )
+from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import as_table, represented_rows, rules_as_declared
 from sfumato.tasks.microdata.source import require as require_declared
@@ -34,9 +34,9 @@ from sfumato.tasks.parts.cuts import Cutter, document_of_cuts, write_cuts
 from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
-from sfumato.tasks.private.coding import Coder
-from sfumato.tasks.private.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.coding import Coder
+from sfumato.tasks.private.people.frozen import FrozenCodings
 from sfumato.tasks.private.people.keys import names_of_values, people_key
 from sfumato.tasks.private.people.lines import rows_as_written
 from sfumato.tasks.private.workdir import private_directory

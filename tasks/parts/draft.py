@@ -50,7 +50,7 @@ def draft_content_of_parts(
     attacked, _ = attack_all_parts(release, bars, InTurn())
     counts = declared.rows.model_dump(mode="json")
     why = _reasons(counts)
-    beyond = missed_bars([limit.judged for limit in pool_limits(attacked)])
+    beyond = missed_bars([limit.judged_bar for limit in pool_limits(attacked)])
     missed = missed_goal(measured.useful.missed, refuses=refuses)
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
@@ -89,7 +89,7 @@ def _sizes_of_vectors(divided: Path, declared: Declared) -> np.ndarray:
     """How many rows have each combination of quasi-identifiers (int64)."""
     names = declared.named("quasi-identifier")
     roles: dict[str, Role] = {name: declared.columns[name].role for name in names}
-    keys = VectorKeys.of(names, _tables(divided, roles))
+    keys = VectorKeys.for_parts(names, _tables(divided, roles))
     _, sizes = count_vectors(map(keys.of_rows, _tables(divided, roles)))
     return sizes
 

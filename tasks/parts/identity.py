@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.keys import HASH_BYTES
-from sfumato.tasks.private.line import unit_hashes
+from sfumato.tasks.private.people.identity import unit_hashes
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.lines import other_lines, units_met
+from sfumato.tasks.private.people.source_rows import hashed_rows, normal_rows, row_hashes
 from sfumato.tasks.private.people.spelled import SPELLED, spelled_units
-from sfumato.tasks.private.source_rows import hashed_rows, normal_rows, row_hashes
 
 _BUCKETS = 16
 

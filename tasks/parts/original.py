@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.candidates.remember import file_of_map
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.strata import read_rows_of
-from sfumato.tasks.private.line import suppressed_rows, without_suppressed
+from sfumato.tasks.private.people.identity import suppressed_rows, without_suppressed
 from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.store import has_map, map_in_parts
 from sfumato.tasks.private.state import read_state

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.partition import with_strata
 from sfumato.tasks.private.people.keys import NAME

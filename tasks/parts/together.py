@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.distribution.target_distributions import CountsOfAllRows

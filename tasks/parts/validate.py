@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.verdicts import Expectation, Finding, require
+from sfumato.expectations.rules.verdicts import Expectation, Finding, require
 from sfumato.tasks.candidates.continued import last_composed
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.parts.continued import parts_in, rows_left_out, write_map_of_parts

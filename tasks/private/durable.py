@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.schema.files import open_file
 
 GROUP = "SFUMATO_GROUP"

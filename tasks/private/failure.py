@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Literal
 
-from sfumato.expectations.errors import Fault, SfumatoError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import Fault, SfumatoError, SpecError, TransientFault
 
 _PACKAGE = "sfumato."
 _TRANSIENT = frozenset(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.microdata.table import Microdata

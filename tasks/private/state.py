@@ -19,7 +19,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import parse_json, read_bytes
 from sfumato.tasks.schema.formats import read_content, require_readable

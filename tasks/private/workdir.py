@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import (
     is_open,
     is_ours,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.schema.formats import require_readable
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
-"""What a table that nobody has declared looks like, and a draft of the spec that would release it.
+"""Profile of a table that nobody has declared, and a draft of the spec that would release it.
 
-Holds sniffing, profiling and proposing. Keep out what reads a spec: a draft is text until a steward
-has confirmed it. Values and counts are for the private page alone; a draft holds none.
+It contains sniffing, profiling and proposing. Code that reads a spec belongs elsewhere: a draft is
+text until a steward has confirmed it. Values and counts are only for the private page; a draft
+contains none.
 """

@@ -1,8 +1,8 @@
-"""How a CSV file is written, and what a steward says of that beforehand.
+"""Dialect of a CSV file, sniffed, and the options by which a steward sets it beforehand.
 
-DuckDB's sniffer is not asked: it would need access to files, knows no Windows-1252, and takes a
-file that it does not understand for one of a single column. What cannot be told is refused, with
-the option that says it: a first row taken for a header would stand in the draft.
+DuckDB's sniffer is not used: it would need access to files, does not know Windows-1252, and reads a
+file that it does not understand as a single column. A file whose dialect is uncertain is refused,
+with the option that decides it: a first row of data taken for a header would end up in the draft.
 """
 
 import codecs
@@ -18,18 +18,18 @@ from typing import Any, Literal, cast, get_args
 from charset_normalizer import from_bytes
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.delimited import content_of, uniform_delimiter
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.profile.names import is_known
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.names import CsvDialect
 
-_RECORDS = 500  # that are looked at
-_LOOKED_AT = 1 << 22  # characters in which these surely are
-_SAMPLE = 1 << 16  # bytes of words that are not in ASCII
+_RECORDS = 500  # most records to look at
+_LOOKED_AT = 1 << 22  # characters that surely contain these records
+_SAMPLE = 1 << 16  # most bytes of words that are not in ASCII
 _SCRIPTS = ["cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "big5", "gb18030", "shift_jis"]
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
@@ -41,18 +41,18 @@ _TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
 
 @dataclass(frozen=True)
 class DraftOptions:
-    """What is said of a source; None where the source is to tell.
+    """Options for reading a source; None where the source itself decides.
 
     Attributes:
-        format: of its files.
-        sheet: of a workbook.
-        query: of a database.
-        encoding: of CSV files.
-        delimiter: of CSV files.
+        format: the format of its files.
+        sheet: the sheet of a workbook.
+        query: the query to a database.
+        encoding: the encoding of CSV files.
+        delimiter: the delimiter of CSV files.
         header: whether the first line of a CSV file names the columns.
-        decimal: what stands before the decimals of numbers.
-        date_formats: of columns, by name.
-        roles: of columns, by name.
+        decimal: the decimal mark of numbers.
+        date_formats: the date formats of columns, by name.
+        roles: the roles of columns, by name.
     """
 
     format: str | None = None
@@ -67,37 +67,37 @@ class DraftOptions:
 
 
 def read_options(
-    roles: Mapping[str, str], date_formats: Mapping[str, str], **known: Any
+    roles: Mapping[str, str], date_formats: Mapping[str, str], **settings: Any
 ) -> DraftOptions:
-    """Options as a command line says them.
+    """Check options from a command line.
 
     Raises:
-        SpecError: for a role, format or spelling that there is not.
+        SpecError: a role, format, delimiter or date format does not exist.
     """
     for name, role in roles.items():
         if role not in get_args(Role):
             raise SpecError(f"--role {name}: {role!r} is none of {', '.join(get_args(Role))}")
-    if known.get("format") not in (None, *READERS):
-        raise SpecError(f"--format: {known['format']!r} is none of {', '.join(READERS)}")
-    if len(known.get("delimiter") or ",") != 1:
+    if settings.get("format") not in (None, *READERS):
+        raise SpecError(f"--format: {settings['format']!r} is none of {', '.join(READERS)}")
+    if len(settings.get("delimiter") or ",") != 1:
         raise SpecError("--delimiter: is one character")
     try:
         ValueSpelling(date_formats=dict(date_formats))
     except ValidationError as error:
         raise SpecError(f"--{error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
-    return DraftOptions(roles=cast(Any, dict(roles)), date_formats=dict(date_formats), **known)
+    return DraftOptions(roles=cast(Any, dict(roles)), date_formats=dict(date_formats), **settings)
 
 
 def is_guess(dialect: CsvDialect, options: DraftOptions) -> bool:
-    """True where an encoding is only likely: many give texts of any bytes."""
+    """Decide whether an encoding is only likely: many encodings accept any bytes."""
     return options.encoding is None and not dialect.encoding.startswith("utf-")
 
 
 def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
-    """The dialect of a CSV file; what `options` say is taken as it is.
+    """Return the dialect of a CSV file; settings in `options` are taken as they are.
 
     Raises:
-        InputError: where the file does not tell, with the option that does.
+        InputError: the dialect is uncertain; the error names the option that decides it.
     """
     content = content_of(path, file)
     encoding = options.encoding or _encoding(content)
@@ -113,7 +113,7 @@ def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
     if not records:
         raise input_error(file, "is empty")
     return CsvDialect(
-        header=None if _has_header(records, file, options) else _numbered(len(records[0])),
+        header=None if _has_header(records, file, options) else _number_columns(len(records[0])),
         delimiter=delimiter,
         skip_initial_space=_has_blanks(records),
         encoding=encoding,
@@ -132,9 +132,9 @@ def _encoding(content: bytes) -> str:
 
 
 def _single_byte_encoding(content: bytes) -> str:
-    """The likeliest encoding of a text; Windows-1252 where most letters are those of ASCII.
+    """Return the likeliest encoding of a text; Windows-1252 if most letters are in ASCII.
 
-    Among encodings of the Latin script nothing tells which it is but words.
+    Encodings of the Latin script differ only in which words they make of the bytes.
     """
     letters = re.findall(rb"[A-Za-z\x80-\xff]{3,}", content)
     words = b" ".join(word for word in letters if not word.isascii())
@@ -154,28 +154,28 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str, file: str, options: DraftOptions) -> str:
-    """The one that is said, or else by which all records have the same number of fields.
+    """Return the chosen delimiter, or the one that gives all records the same number of fields.
 
     Raises:
-        InputError: where rows have different numbers of fields, with the delimiter by which not.
+        InputError: rows have different numbers of fields; the error names a delimiter that fits.
     """
-    found = uniform_delimiter(lambda delimiter: _records(text, delimiter))
-    said = options.delimiter
-    if said is not None:
-        widths = {len(record) for record in islice(_records(text, said), _RECORDS)}
-        if len(widths) > 1 and found is not None:
-            raise input_error(file, f"{_RAGGED} --delimiter {found!r}?")
-        return said
-    if found is None and any(delimiter in text.split("\n", 1)[0] for delimiter in "\t;|,"):
+    uniform = uniform_delimiter(lambda delimiter: _records(text, delimiter))
+    chosen = options.delimiter
+    if chosen is not None:
+        widths = {len(record) for record in islice(_records(text, chosen), _RECORDS)}
+        if len(widths) > 1 and uniform is not None:
+            raise input_error(file, f"{_RAGGED} --delimiter {uniform!r}?")
+        return chosen
+    if uniform is None and any(delimiter in text.split("\n", 1)[0] for delimiter in "\t;|,"):
         raise input_error(file, f"{_RAGGED} --delimiter ';'?")
-    return found or ","
+    return uniform or ","
 
 
 def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptions) -> bool:
     """Decide whether the first record names the columns.
 
     Raises:
-        InputError: where nothing tells it from the others.
+        InputError: the first record does not differ from the others.
     """
     if options.header is not None:
         return options.header == "yes"
@@ -185,21 +185,21 @@ def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptio
         for place in range(len(first))
     ]
     typed = [_TYPED.fullmatch(name) is not None for name in first]
-    is_value = any(typed) or any(n in of for n, of in zip(first, below, strict=True))
-    unlike = any(of and all(map(_TYPED.fullmatch, of)) for of in below)
-    known = any(map(is_known, first))
-    if is_value != (unlike or known):
+    is_value = any(typed) or any(n in texts for n, texts in zip(first, below, strict=True))
+    unlike = any(texts and all(map(_TYPED.fullmatch, texts)) for texts in below)
+    has_known_name = any(map(is_known, first))
+    if is_value != (unlike or has_known_name):
         return not is_value
-    if is_value and not known:
+    if is_value and not has_known_name:
         return False
     raise input_error(file, "may have no header line: --header yes, or --header no?")
 
 
-def _numbered(width: int) -> tuple[str, ...]:
+def _number_columns(width: int) -> tuple[str, ...]:
     return tuple(f"column-{number}" for number in range(1, width + 1))
 
 
 def _has_blanks(records: Sequence[Sequence[str]]) -> bool:
-    """True where a blank follows every delimiter."""
+    """Decide whether a blank follows every delimiter."""
     later = [field for record in records for field in record[1:]]
     return bool(later) and all(field.startswith(" ") for field in later)

@@ -1,4 +1,4 @@
-"""The draft of a spec: text with a reason beside every role, and nothing of the source itself."""
+"""The draft of a spec: text with a reason for every role, and no data of the source."""
 
 import re
 import textwrap
@@ -18,10 +18,10 @@ from sfumato.tasks.schema.columns import ORDERED, Role
 from sfumato.tasks.schema.names import safe_name
 
 _L = 3
-_K = ((100, 5), (30, 3), (0, 2))  # from so many rows on
+_K = ((100, 5), (30, 3), (0, 2))  # least number of rows, and k
 _SPANS = (20, 10, 4, 2)  # parts of a column's range
-_MOST = 2  # quasi-identifiers over which ranges are asked
-_OPPOSED = 2  # quasi-identifiers of which counts are asked together
+_MOST = 2  # most quasi-identifiers with workloads over ranges
+_OPPOSED = 2  # most quasi-identifiers that are counted together
 PUBLISHED = "releases"
 _WIDTH = 96
 _HEAD = """\
@@ -53,50 +53,50 @@ _ASKED = "On what accuracy is measured: put what your readers will ask in its pl
 
 
 def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[str, Any]]:
-    """k-anonymity, and different values of each sensitive column in every group.
+    """Propose k-anonymity, and different values of each sensitive column in every group.
 
-    The whole table keeps them, and so a partition that merges what does not can keep them.
+    The whole table keeps these promises. So a partition that merges groups can always keep them.
     """
     k = next(k for least, k in _K if rows >= least)
     promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": k}]
-    for one in sensitive:
-        different = max(2, min(_L, one.distinct + bool(one.missing)))
+    for facts in sensitive:
+        different = max(2, min(_L, facts.distinct + bool(facts.missing)))
         promise: dict[str, Any] = {"model": "l-diversity", "variant": "distinct", "l": different}
-        promises.append(promise | ({"sensitive": one.name} if len(sensitive) > 1 else {}))
+        promises.append(promise | ({"sensitive": facts.name} if len(sensitive) > 1 else {}))
     return promises
 
 
 def propose_workloads(
-    known: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
+    quasi_identifiers: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
 ) -> list[dict[str, Any]]:
-    """Counts and averages over ranges of quasi-identifiers, and counts of several together."""
-    return list(_workloads(known, sensitive))
+    """Propose counts and averages over ranges, and counts by several quasi-identifiers."""
+    return list(_workloads(quasi_identifiers, sensitive))
 
 
 def _workloads(
-    known: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
+    quasi_identifiers: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
 ) -> Iterator[dict[str, Any]]:
-    if not sensitive or not known:
+    if not sensitive or not quasi_identifiers:
         return
     several = len(sensitive) > 1
-    ranged = [(one, spans) for one in known if (spans := _spans(one))]
-    for one, spans in ranged[:_MOST]:
-        over = {"over": one.name, "spans": spans}
+    ranged = [(facts, spans) for facts in quasi_identifiers if (spans := _spans(facts))]
+    for facts, spans in ranged[:_MOST]:
+        over = {"over": facts.name, "spans": spans}
         first = {"of": sensitive[0].name} if several else {}
         yield {"kind": "range", "aggregate": "count", **over, **first}
         for number in (s for s in sensitive if s.is_number):
-            of = {"of": number.name} if several else {}
-            yield {"kind": "range", "aggregate": "avg", **over, **of}
-    for one in sensitive:
-        of = {"of": one.name} if several else {}
-        yield {"kind": "counts", "attributes": min(_OPPOSED, len(known)), **of}
+            target = {"of": number.name} if several else {}
+            yield {"kind": "range", "aggregate": "avg", **over, **target}
+    for facts in sensitive:
+        target = {"of": facts.name} if several else {}
+        yield {"kind": "counts", "attributes": min(_OPPOSED, len(quasi_identifiers)), **target}
 
 
-def _spans(one: ColumnFacts) -> list[int]:
-    """Round widths that are parts of a column's range; none where it has no ranges."""
-    if one.type not in ORDERED or one.type == "timestamp" or one.distinct < _SPANS[-2]:
+def _spans(facts: ColumnFacts) -> list[int]:
+    """Return round widths that are parts of a column's range; empty if it has no ranges."""
+    if facts.type not in ORDERED or facts.type == "timestamp" or facts.distinct < _SPANS[-2]:
         return []
-    length = _length(one.column.values[0].as_py(), one.column.values[-1].as_py())
+    length = _length(facts.column.values[0].as_py(), facts.column.values[-1].as_py())
     return sorted({round_up(length / part) for part in _SPANS if length / part >= 1})
 
 
@@ -106,26 +106,26 @@ def _length(first: Any, last: Any) -> float:
     return float(last - first)
 
 
-def propose_nulls(one: ColumnFacts) -> Mapping[str, str]:
-    """A null policy for a column that has nulls: their rows stay."""
-    return {"nulls": "category"} if one.missing else {}
+def propose_nulls(facts: ColumnFacts) -> Mapping[str, str]:
+    """Propose a null policy for a column that has nulls: their rows stay."""
+    return {"nulls": "category"} if facts.missing else {}
 
 
 @dataclass(frozen=True, eq=False)
 class SpecDraft:
-    """A table with all that is proposed of it.
+    """A table with everything that is proposed for it.
 
     Attributes:
-        found: the source.
-        facts: of the represented rows.
-        rows: how many these are.
-        unit: whom they are about.
-        gaps: a column that would say so, did not many rows lack a value of it.
-        roles: by column.
-        skeletons: of hierarchies by quasi-identifier.
+        table: the source as it was read.
+        facts: the facts about the columns of the represented rows.
+        rows: the number of represented rows.
+        unit: the column that says whom rows are about; None if no column does.
+        gaps: a column that would say so if many rows did not lack a value of it.
+        roles: the proposed roles, by column.
+        skeletons: the skeletons of hierarchies, by quasi-identifier.
     """
 
-    found: FoundTable
+    table: FoundTable
     facts: tuple[ColumnFacts, ...]
     rows: int
     unit: FoundUnit | None
@@ -135,12 +135,12 @@ class SpecDraft:
 
     @property
     def identifiers(self) -> list[str]:
-        """The names of the columns that tell who somebody is."""
-        return [one.name for one in self.of_role("identifier")]
+        """The names of the columns that identify people."""
+        return [facts.name for facts in self.of_role("identifier")]
 
     def of_role(self, role: Role) -> list[ColumnFacts]:
-        """The columns with a role, in order."""
-        return [one for one in self.facts if self.roles[one.name].role == role]
+        """Return the columns with a role, in order."""
+        return [facts for facts in self.facts if self.roles[facts.name].role == role]
 
 
 def skeletons_of(
@@ -148,32 +148,32 @@ def skeletons_of(
     whole: Sequence[ColumnFacts],
     roles: Mapping[str, ProposedRole],
 ) -> dict[str, Skeleton]:
-    """The skeletons of hierarchies of quasi-identifiers that need one.
+    """Return the skeletons of hierarchies for quasi-identifiers that need one.
 
     Args:
-        facts: of the represented rows.
-        whole: of all rows, column by column.
-        roles: by column.
+        facts: the facts about the represented rows, by column.
+        whole: the facts about all rows, by column.
+        roles: the proposed roles, by column.
     """
     columns = zip(facts, whole, strict=True)
-    known = (both for both in columns if roles[both[0].name].role == "quasi-identifier")
-    made = {one.name: skeleton_of(one, other) for one, other in known}
+    pairs = (both for both in columns if roles[both[0].name].role == "quasi-identifier")
+    made = {column.name: skeleton_of(column, other) for column, other in pairs}
     return {name: skeleton for name, skeleton in made.items() if skeleton is not None}
 
 
 def hierarchy_files(draft: SpecDraft, line: str) -> dict[str, Rows]:
-    """The rows of hierarchies by the path of their file, relative to the spec."""
+    """Return the rows of hierarchies by the path of their file, relative to the spec."""
     made = ((name, skeleton.rows) for name, skeleton in draft.skeletons.items())
     return {_file(line, name): rows for name, rows in made if rows is not None}
 
 
 def spec_text(draft: SpecDraft, line: str, title: str) -> str:
-    """The draft of a spec.
+    """Return the draft of a spec as text.
 
     Args:
-        draft: what is proposed.
+        draft: the table with everything that is proposed.
         line: the name of the release line.
-        title: of it.
+        title: the title of the line.
     """
     parts = (_head(line, title), _source(draft), _columns(draft, line), _release(draft))
     return "\n".join("".join(part) for part in parts)
@@ -189,7 +189,7 @@ def _head(line: str, title: str) -> Iterator[str]:
 
 
 def _source(draft: SpecDraft) -> Iterator[str]:
-    source = draft.found.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    source = draft.table.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     order = [key for key in ("uri", "format", *source, "seen") if key in source]
     yield "source:\n"
     for key in dict.fromkeys(sorted(order, key=lambda key: key == "seen")):
@@ -203,53 +203,55 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
         yield from (_comment(f"  {_scalar(o.name)}: {draft.roles[o.name].reason}") for o in dropped)
     yield "other-columns: drop\n"
     yield "columns:\n"
-    for one in draft.facts:
-        proposed = draft.roles[one.name]
+    for facts in draft.facts:
+        proposed = draft.roles[facts.name]
         if proposed.role != "drop":
-            keys = _keys(draft, one, proposed, line)
-            yield _comment(_said(draft, one, proposed), "  ")
-            yield f"  {_scalar(one.name)}: {_flow(keys)}\n"
+            keys = _keys(draft, facts, proposed, line)
+            yield _comment(_reason(draft, facts, proposed), "  ")
+            yield f"  {_scalar(facts.name)}: {_flow(keys)}\n"
     if draft.unit is None:
-        yield _comment(_NO_UNIT if draft.gaps is None else _of_gaps(draft.gaps))
+        yield _comment(_NO_UNIT if draft.gaps is None else _words_on_gaps(draft.gaps))
         yield "unit: row\n"
     elif draft.unit.household in draft.identifiers:
         yield _comment(_HOUSEHOLD)
         yield _entry("household", draft.unit.household)
 
 
-def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str) -> dict[str, Any]:
+def _keys(
+    draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole, line: str
+) -> dict[str, Any]:
     keys: dict[str, Any] = {"role": proposed.role}
-    if one.type != "string":
-        keys["type"] = one.type
-    if draft.unit is not None and draft.unit.name == one.name:
+    if facts.type != "string":
+        keys["type"] = facts.type
+    if draft.unit is not None and draft.unit.name == facts.name:
         keys |= {"unit": True} | ({"nulls": "drop-row"} if draft.unit.missing else {})
         keys |= {"repeat": "keep-one"} if draft.unit.repeats else {}
     else:
-        keys |= propose_nulls(one)
-    if proposed.role == "sensitive" and has_spellings(one):
+        keys |= propose_nulls(facts)
+    if proposed.role == "sensitive" and has_spellings(facts):
         keys["unite"] = "spellings"
-    if one.name in draft.skeletons:
-        skeleton = draft.skeletons[one.name]
+    if facts.name in draft.skeletons:
+        skeleton = draft.skeletons[facts.name]
         keys |= skeleton.keys
         if skeleton.rows is not None:
-            keys["hierarchy"] = {"file": _file(line, one.name)}
+            keys["hierarchy"] = {"file": _file(line, facts.name)}
     return keys
 
 
-def _said(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole) -> str:
+def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str:
     words = proposed.reason
-    if draft.unit is not None and draft.unit.name == one.name:
+    if draft.unit is not None and draft.unit.name == facts.name:
         words += f"; {_UNNUMBERED}" if draft.unit.missing else ""
         words += f". {_REPEATS}" if draft.unit.repeats else ""
-    if proposed.role == "sensitive" and one.missing:
+    if proposed.role == "sensitive" and facts.missing:
         words += f"; {_NULLS}"
-    if one.name in draft.skeletons:
-        words += f"; hierarchy: {draft.skeletons[one.name].words}"
+    if facts.name in draft.skeletons:
+        words += f"; hierarchy: {draft.skeletons[facts.name].words}"
     return words
 
 
-def _of_gaps(one: ColumnFacts) -> str:
-    name = _scalar(one.name)
+def _words_on_gaps(facts: ColumnFacts) -> str:
+    name = _scalar(facts.name)
     return (
         f"Many rows have no {name}: rows are counted as people, so each must have one. If {name} "
         f"numbers people, complete it, and write {name}: {{role: identifier, unit: true}}."
@@ -257,19 +259,19 @@ def _of_gaps(one: ColumnFacts) -> str:
 
 
 def _release(draft: SpecDraft) -> Iterator[str]:
-    sensitive, known = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
+    sensitive, quasi_identifiers = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
     yield _comment(_PROMISED)
     yield "promises:\n"
-    yield from (f"  - {_flow(one)}\n" for one in propose_promises(sensitive, draft.rows))
+    yield from (f"  - {_flow(promise)}\n" for promise in propose_promises(sensitive, draft.rows))
     yield "partition: {method: mondrian}\n"
     yield "form: {method: generalized}\n"
     yield f"publish: {{uri: {PUBLISHED}}}\n"
-    workloads = propose_workloads(known, sensitive)
+    workloads = propose_workloads(quasi_identifiers, sensitive)
     if workloads:
         yield "\n" + _comment(_ASKED)
         yield "evaluate:\n"
         yield "  workloads:\n"
-        yield from (f"    - {_flow(one)}\n" for one in workloads)
+        yield from (f"    - {_flow(workload)}\n" for workload in workloads)
 
 
 def _file(line: str, column: str) -> str:
@@ -287,7 +289,7 @@ def _comment(text: str, indent: str = "") -> str:
 
 
 def _entry(key: str, value: Any) -> str:
-    """A key and its value, further lines indented below it."""
+    """Write a key and its value, further lines indented below it."""
     first, *rest = _flow(value, _WIDTH).split("\n")
     return "\n    ".join([f"{key}: {first}", *(line.strip() for line in rest)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""What a column's values look like, in counts: for the private page, and for proposals.
+"""Facts about a column's values, in counts, for the private page and for proposals.
 
 Numbers with check digits are recognised by python-stdnum.
 """
@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from stdnum import iban
 
-from sfumato.expectations.exact import is_ordered
+from sfumato.expectations.shared.exact import is_ordered
 from sfumato.tasks.microdata.codings import is_free_text
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.profile.names import Meaning, is_postal, sense_of
 from sfumato.tasks.schema.columns import NUMBERS, ColumnType
 
-_ENOUGH = 5  # different values, below which nothing is recognised
-_LOOKED_AT = 400  # different values
+_ENOUGH = 5  # different values, below which no pattern is recognised
+_LOOKED_AT = 400  # about as many different values are tested
 _SHARE = 0.95
 _MOST_DIGITS = 15
 _EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
@@ -45,14 +45,14 @@ _NATIONAL = (
 
 @dataclass(frozen=True)
 class Pattern:
-    """What values may look like.
+    """A pattern that values may follow.
 
     Attributes:
-        title: of one such value.
-        use: what it is to a person: a way to reach or know them, or a code that many share.
-        fits: whether a text is one.
-        own: whether most rows must have one of their own.
-        shared: whether rows must share values, as they do codes: two rows or more for each.
+        title: the name of such a value.
+        use: the use of such a value: to contact or identify a person, or a code that many share.
+        fits: the test that a text follows the pattern.
+        own: whether most rows must have a value of their own.
+        shared: whether rows must share values, as with codes: two rows or more for each.
     """
 
     title: str
@@ -63,19 +63,19 @@ class Pattern:
 
 
 def recognise(column: Column) -> str | None:
-    """The title of what a column's values look like, None where nothing is recognised."""
+    """Return the title of the pattern of a column's values, or None if no pattern is recognised."""
     texts = _sample(column)
     if is_free_text(column):
         return FREE_TEXT
     if len(texts) < _ENOUGH:
         return None
     own = 2 * len(column.values) > int((column.codes >= 0).sum())
-    found = (p for p in PATTERNS if not (p.shared if own else p.own))
-    return next((p.title for p in found if _share(p.fits, texts) >= _SHARE), None)
+    patterns = (p for p in PATTERNS if not (p.shared if own else p.own))
+    return next((p.title for p in patterns if _share(p.fits, texts) >= _SHARE), None)
 
 
 def _sample(column: Column) -> list[str]:
-    """Some different values as texts, from the whole of their order."""
+    """Return some different values as texts, spread over their whole order."""
     if not (pa.types.is_string(column.values.type) or pa.types.is_integer(column.values.type)):
         return []
     step = max(1, len(column.values) // _LOOKED_AT)
@@ -88,12 +88,12 @@ def _share(fits: Callable[[str], bool], texts: Sequence[str]) -> float:
 
 
 def _whole(pattern: str) -> Callable[[str], bool]:
-    found = re.compile(pattern)
-    return lambda text: found.fullmatch(text) is not None
+    compiled = re.compile(pattern)
+    return lambda text: compiled.fullmatch(text) is not None
 
 
-def _checked(*modules: str, least: int) -> Callable[[str], bool]:
-    """Whether a text is valid by one of some modules of python-stdnum."""
+def _stdnum_test(*modules: str, least: int) -> Callable[[str], bool]:
+    """Return a test that a text is valid by one of some modules of python-stdnum."""
 
     def valid(text: str) -> bool:
         digits = sum(map(str.isdigit, text))
@@ -107,7 +107,7 @@ def _is_phone(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """True for one of any country, its own rules aside: they change."""
+    """Decide whether a text is an IBAN, without each country's own rules, which change."""
     return bool(iban.is_valid(text, check_country=False))
 
 
@@ -125,8 +125,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("IBAN", "contact", _is_iban),
     Pattern(POSTCODE, "code", _whole(_POSTCODE), shared=True),
     Pattern(ICD, "code", _whole(_ICD), shared=True),
-    Pattern("card number", "contact", _checked("luhn", least=13), own=True),
-    *(Pattern("national id", "contact", _checked(m, least=7), own=True) for m in _NATIONAL),
+    Pattern("card number", "contact", _stdnum_test("luhn", least=13), own=True),
+    *(Pattern("national id", "contact", _stdnum_test(m, least=7), own=True) for m in _NATIONAL),
     Pattern("phone number", "contact", _is_phone, own=True),
     Pattern("person's name", "contact", _whole(_NAMES), own=True),
 )
@@ -137,15 +137,15 @@ USES: Mapping[str, str] = {p.title: p.use for p in PATTERNS} | {FREE_TEXT: "text
 
 @dataclass(frozen=True, eq=False)
 class ColumnFacts:
-    """A column of the represented rows.
+    """Facts about a column of the represented rows.
 
     Attributes:
-        column: its values.
-        type: of them.
-        rows: how many there are (int64, one per value).
-        missing: number of rows without a value.
-        meaning: what its name says.
-        look: what its values look like.
+        column: the column with its values.
+        type: the type of its values.
+        rows: the number of rows with each value (int64, one per value).
+        missing: the number of rows without a value.
+        meaning: the meaning of its name; None if it has none.
+        look: the title of the pattern of its values; None if none is recognised.
     """
 
     column: Column
@@ -157,57 +157,57 @@ class ColumnFacts:
 
     @property
     def name(self) -> str:
-        """Of the column."""
+        """The name of the column."""
         return self.column.name
 
     @property
     def distinct(self) -> int:
-        """Number of different values."""
+        """The number of different values."""
         return len(self.rows)
 
     @property
-    def filled(self) -> int:
-        """Number of rows with a value."""
+    def rows_with_value(self) -> int:
+        """The number of rows with a value."""
         return int(self.rows.sum())
 
     @property
     def alone(self) -> int:
-        """Number of values that one row alone has."""
+        """The number of values that occur in one row only."""
         return int((self.rows == 1).sum())
 
     @property
     def largest(self) -> int:
-        """Number of rows with the most frequent value."""
+        """The number of rows with the most frequent value."""
         return int(self.rows.max(initial=0))
 
     @property
     def own(self) -> Fraction:
-        """Different values per row that has one: 1 where each row has its own."""
-        return Fraction(self.distinct, max(self.filled, 1))
+        """Different values per row with a value: 1 if each row has its own."""
+        return Fraction(self.distinct, max(self.rows_with_value, 1))
 
     @property
     def is_constant(self) -> bool:
-        """True where all rows have the same value, or none."""
+        """True if all rows have the same value, or no value."""
         return self.distinct + bool(self.missing) < 2
 
     @property
     def is_number(self) -> bool:
-        """True where values can be added up."""
+        """True if values can be added up."""
         return self.type in NUMBERS
 
     @property
     def is_ordered(self) -> bool:
-        """True where values have an order of their own."""
+        """True if values have an order of their own."""
         return is_ordered(self.column.values.type)
 
     @property
     def use(self) -> str | None:
-        """What such values are to people: contact, code or text."""
+        """The use of such values to people: contact, code or text; None if not recognised."""
         return None if self.look is None else USES[self.look]
 
 
 def facts_of(microdata: Microdata, types: dict[str, ColumnType]) -> tuple[ColumnFacts, ...]:
-    """What the columns of a table are like."""
+    """Return the facts about each column of a table."""
     return tuple(_facts(column, types[column.name]) for column in microdata.columns)
 
 

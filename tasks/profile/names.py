@@ -1,7 +1,7 @@
-"""What the names of columns say of them, in the languages of offices that hold such tables.
+"""Meanings of column names, in the languages of offices that hold such tables.
 
 A name is cut into words, in lower case and without accents; a stem matches the beginning of a word
-from four letters on, and a whole word below. Words that say nothing by themselves are not here.
+from four letters on, otherwise a whole word. Words without a meaning of their own are not here.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Literal
 Meaning = Literal["contact", "person", "date", "place", "trait", "sensitive", "text"]
 
 _STEMS: Mapping[Meaning, str] = {
-    # tells who somebody is, or how to reach them
+    # identifies a person, or is a way to reach them
     "contact": (
         "name surname firstname lastname forename vorname nachname familienname voornaam "
         "achternaam prenom nom apellido nombre cognome mail email phone telefon telephone "
@@ -20,7 +20,7 @@ _STEMS: Mapping[Meaning, str] = {
         "konto rekening bic ssn bsn nino passport reisepass versicherungsnummer insuranceno "
         "taxid steuerid licence license username login ip url facebook"
     ),
-    # numbers somebody
+    # numbers people
     "person": (
         "id uid uuid guid pid individual person patient subject respondent participant client "
         "customer employee member student case record proband kunde mitarbeiter klant medewerker "
@@ -42,7 +42,7 @@ _STEMS: Mapping[Meaning, str] = {
         "workclass employ industry branche household haushalt huishouden children kids kinder "
         "kinderen enfants psize hhsize family height weight size relationship language sprache"
     ),
-    # what the law, or decency, protects: health, money, opinions, sexual life, offences
+    # protected by law or decency: health, money, opinions, sexual life, offences
     "sensitive": (
         "income inc hinc salary wage wages earning gehalt lohn einkommen loon inkomen revenu "
         "salaire ingreso debt schuld credit wealth loss gain cost kosten charge expense spending "
@@ -51,7 +51,7 @@ _STEMS: Mapping[Meaning, str] = {
         "party vote voting wahl union sexual orientation affair abuse crime offence offense arrest "
         "convict sentence grade score rating opinion attitude satisf choice"
     ),
-    # what somebody wrote about somebody
+    # notes about a person
     "text": (
         "note notes notiz remark comment kommentar bemerkung anmerkung freitext freetext anamnes "
         "opmerking remarque commentaire observacion commento"
@@ -71,14 +71,14 @@ _POSTAL = ("zip", "plz", "postcode", "postal")
 
 
 def sense_of(name: str) -> Meaning | None:
-    """What a column's name says, None where it says nothing.
+    """Return the meaning of a column's name, or None if it has none here.
 
     >>> sense_of("yrs_married"), sense_of("Patient-ID"), sense_of("Straße"), sense_of("x2")
     ('trait', 'person', 'contact', None)
     >>> sense_of("birthDate"), sense_of("town name")
     ('date', 'place')
     """
-    found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
+    meanings = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
     order: tuple[Meaning, ...] = (
         "sensitive",
         "date",
@@ -88,11 +88,11 @@ def sense_of(name: str) -> Meaning | None:
         "contact",
         "text",
     )
-    return next((meaning for meaning in order if meaning in found), None)
+    return next((meaning for meaning in order if meaning in meanings), None)
 
 
 def is_postal(name: str) -> bool:
-    """True where a column's name is that of postcodes: codes, though they may look like numbers.
+    """Decide whether a column's name is that of postcodes: codes, though they look like numbers.
 
     >>> is_postal("PLZ"), is_postal("zip code"), is_postal("place")
     (True, True, False)
@@ -101,7 +101,7 @@ def is_postal(name: str) -> bool:
 
 
 def is_household(name: str) -> bool:
-    """True where a column's name is that of a number of households.
+    """Decide whether a column's name is that of a number of households.
 
     >>> is_household("HHID"), is_household("household_id"), is_household("Haushalts-Nr")
     (True, True, True)
@@ -116,7 +116,7 @@ def is_household(name: str) -> bool:
 
 
 def is_weight(name: str) -> bool:
-    """True where a column's name is that of weights of a sample, and not of bodies.
+    """Decide whether a column's name is that of weights of a sample, and not of bodies.
 
     >>> is_weight("fnlwgt"), is_weight("sample_weight"), is_weight("Hochrechnungsfaktor")
     (True, True, True)
@@ -132,7 +132,7 @@ def is_weight(name: str) -> bool:
 
 
 def is_known(name: str) -> bool:
-    """True where a text is a name that columns have."""
+    """Decide whether a text is a name that columns have."""
     return len(name) <= 40 and sense_of(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""The private page of a profile: values, counts and who stands out, for the steward's eyes."""
+"""The private page of a profile: values, counts and people who stand out, for the steward only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.report.rendering import environment_of
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_SHOWN = 8  # values of a column, and sets of columns
-_SEARCHED = 20_000_000  # rows times sets of columns that are looked at
+_SHOWN = 8  # most values of a column, and sets of columns, to show
+_SEARCHED = 20_000_000  # most rows times sets of columns to search
 _SETS = 2000
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -45,9 +45,9 @@ def write_profile(draft: SpecDraft, directory: Path, title: str, spec: str) -> P
     """Write `profile.html` into a private directory.
 
     Args:
-        draft: what is proposed of the table.
-        directory: of the line.
-        title: of the line.
+        draft: the table with everything that is proposed.
+        directory: the private directory of the line.
+        title: the title of the line.
         spec: the path of the draft.
     """
     place = directory / "profile.html"
@@ -56,28 +56,28 @@ def write_profile(draft: SpecDraft, directory: Path, title: str, spec: str) -> P
 
 
 def _page(draft: SpecDraft, title: str, spec: str) -> str:
-    known = [one.name for one in draft.of_role("quasi-identifier")]
-    source = draft.found.source
+    quasi_identifiers = [facts.name for facts in draft.of_role("quasi-identifier")]
+    source = draft.table.source
     content: dict[str, Any] = {
         "title": title,
         "spec": spec,
         "source": source.uri,
         "written": list(_notation(draft)),
-        "read": draft.found.microdata.rows,
+        "read": draft.table.microdata.rows,
         "rows": draft.rows,
         "unit": draft.unit,
-        "columns": [_profiled(one, draft) for one in draft.facts],
-        "known": known,
-        "alone": _stand_out(draft, known),
-        "sets": _sets(draft, known),
+        "columns": [_profile_column(facts, draft) for facts in draft.facts],
+        "known": quasi_identifiers,
+        "alone": _count_unique(draft, quasi_identifiers),
+        "sets": _sets(draft, quasi_identifiers),
     }
     templates = environment_of(FileSystemLoader(_TEMPLATES, encoding="utf-8"))
     return templates.get_template("profile.html.j2").render(content)
 
 
 def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
-    """How the source is written, in words and as it was read."""
-    source = draft.found.source
+    """Yield the settings by which the source was read, each with its name in words."""
+    source = draft.table.source
     yield "format", source.format
     if source.format == "csv":
         dialect = source.csv
@@ -89,52 +89,52 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
     yield from source.date_formats.items()
 
 
-def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
-    proposed = draft.roles[one.name]
-    order = np.argsort(-one.rows, kind="stable")[:_SHOWN]
-    far = np.flatnonzero(far_values(one.column))
+def _profile_column(facts: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
+    proposed = draft.roles[facts.name]
+    order = np.argsort(-facts.rows, kind="stable")[:_SHOWN]
+    far = np.flatnonzero(far_values(facts.column))
     return ProfiledColumn(
-        name=one.name,
+        name=facts.name,
         role=proposed.role,
         reason=proposed.reason,
-        type=one.type,
-        look=one.look or "",
-        distinct=one.distinct,
-        missing=one.missing,
-        alone=one.alone,
-        frequent=tuple((_text(one, int(n)), int(one.rows[n])) for n in order),
-        quarters=tuple(_text(one, n) for n in _places(one)) if one.is_ordered else (),
-        far=tuple((_text(one, int(n)), int(one.rows[n])) for n in far[:_SHOWN]),
+        type=facts.type,
+        look=facts.look or "",
+        distinct=facts.distinct,
+        missing=facts.missing,
+        alone=facts.alone,
+        frequent=tuple((_text(facts, int(n)), int(facts.rows[n])) for n in order),
+        quarters=tuple(_text(facts, n) for n in _places(facts)) if facts.is_ordered else (),
+        far=tuple((_text(facts, int(n)), int(facts.rows[n])) for n in far[:_SHOWN]),
     )
 
 
-def _text(one: ColumnFacts, place: int) -> str:
-    """A value for people: decimals without an exponent."""
-    value = one.column.values[place].as_py()
+def _text(facts: ColumnFacts, place: int) -> str:
+    """Write a value for people: decimals without an exponent."""
+    value = facts.column.values[place].as_py()
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _places(one: ColumnFacts) -> list[int]:
-    """The positions among a column's values of its least, quartiles, and greatest."""
-    if not one.filled:
+def _places(facts: ColumnFacts) -> list[int]:
+    """Return the positions, among a column's values, of minimum, quartiles and maximum."""
+    if not facts.rows_with_value:
         return []
-    ends = np.cumsum(one.rows)
-    ranks = [max(1, round(share * one.filled)) for share in _QUARTERS]
+    ends = np.cumsum(facts.rows)
+    ranks = [max(1, round(share * facts.rows_with_value)) for share in _QUARTERS]
     return [int(np.searchsorted(ends, rank)) for rank in ranks]
 
 
-def _stand_out(draft: SpecDraft, known: Sequence[str]) -> int:
-    """Number of rows that are alone on all quasi-identifiers together."""
-    if not known:
+def _count_unique(draft: SpecDraft, names: Sequence[str]) -> int:
+    """Count the rows that are unique in all quasi-identifiers together."""
+    if not names:
         return 0
-    columns = [one.column for one in draft.facts if one.name in known]
+    columns = [facts.column for facts in draft.facts if facts.name in names]
     _, times = np.unique(key(columns, draft.rows)[0], return_counts=True)
     return int((times == 1).sum())
 
 
-def _sets(draft: SpecDraft, known: Sequence[str]) -> SinglingOut:
-    """The smallest sets of quasi-identifiers that leave rows alone."""
-    microdata = Microdata(tuple(one.column for one in draft.facts), draft.rows)
+def _sets(draft: SpecDraft, names: Sequence[str]) -> SinglingOut:
+    """Return the smallest sets of quasi-identifiers in which rows are unique."""
+    microdata = Microdata(tuple(facts.column for facts in draft.facts), draft.rows)
     budget = max(100, min(_SETS, _SEARCHED // max(draft.rows, 1)))
-    found = singling_out(microdata, known, budget)
-    return SinglingOut(found.minimal[:_SHOWN], found.complete_up_to)
+    sets = singling_out(microdata, names, budget)
+    return SinglingOut(sets.minimal[:_SHOWN], sets.complete_up_to)

@@ -1,4 +1,4 @@
-"""The role that each column seems to have, and why: a proposal, which a steward confirms."""
+"""The role that each column seems to have, and the reason: a proposal that a steward confirms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.suspect_values import nearly_all_differ, spellings
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.dialect import DraftOptions
@@ -15,7 +15,7 @@ from sfumato.tasks.profile.names import Meaning, is_household, is_weight
 from sfumato.tasks.profile.units import FoundUnit
 from sfumato.tasks.schema.columns import Role
 
-_OWN = Fraction(1, 2)  # different values per row, from which on most rows have one of their own
+_OWN = Fraction(1, 2)  # different values per row, from which most rows have a value of their own
 _MANY = Fraction(1, 4)
 _FEW = 20  # values that any table may have
 _KNOWN: Mapping[Meaning | None, str] = {
@@ -44,8 +44,8 @@ class ProposedRole:
     """The role that a column seems to have.
 
     Attributes:
-        role: of it; dropped columns need no line of their own.
-        reason: in words that hold no value.
+        role: the role; dropped columns need no line of their own.
+        reason: the reason in words, without a value.
     """
 
     role: Role
@@ -61,100 +61,102 @@ _LOOKS: Mapping[str, ProposedRole] = {
 def propose_roles(
     facts: tuple[ColumnFacts, ...], unit: FoundUnit | None, options: DraftOptions
 ) -> dict[str, ProposedRole]:
-    """A role for every column, in their order.
+    """Propose a role for every column, in their order.
 
     Raises:
-        SpecError: where a column is said to be sensitive that has one value: no table can hide it.
+        SpecError: options make a column sensitive that has only one value: no table can hide it.
     """
     proposed: dict[str, ProposedRole] = {}
-    for number, one in enumerate(facts):
-        said = options.roles.get(one.name)
-        if said == "sensitive" and one.is_constant:
-            raise SpecError(f"--role {one.name}=sensitive: {_ONE_VALUE}")
-        if said is not None:
-            proposed[one.name] = ProposedRole(said, _said(one, said))
-        elif unit is not None and unit.name == one.name:
-            proposed[one.name] = ProposedRole("identifier", f"numbers people: {unit.by}")
+    for number, column in enumerate(facts):
+        role = options.roles.get(column.name)
+        if role == "sensitive" and column.is_constant:
+            raise SpecError(f"--role {column.name}=sensitive: {_ONE_VALUE}")
+        if role is not None:
+            proposed[column.name] = ProposedRole(role, _reason_if_set(column, role))
+        elif unit is not None and unit.name == column.name:
+            proposed[column.name] = ProposedRole("identifier", f"numbers people: {unit.reason}")
         else:
-            twin = next((other.name for other in facts[:number] if _same(one, other)), None)
-            proposed[one.name] = _asked(one, _proposed(one, twin, unit))
+            twin = next((other.name for other in facts[:number] if _same(column, other)), None)
+            proposed[column.name] = _with_questions(column, _propose(column, twin, unit))
     return proposed
 
 
-def _said(one: ColumnFacts, role: Role) -> str:
+def _reason_if_set(facts: ColumnFacts, role: Role) -> str:
     words = ["said when this was drafted"]
-    return "; ".join([*words, *_questions(one)] if role == "sensitive" else words)
+    return "; ".join([*words, *_questions(facts)] if role == "sensitive" else words)
 
 
-def _asked(one: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
-    """A proposal with its questions; a text that is nearly everybody's own is not yet sensitive."""
-    if proposed.role != "sensitive" or not (questions := _questions(one)):
+def _with_questions(facts: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
+    """Add questions to a proposal; a text with nearly all values different is dropped for now."""
+    if proposed.role != "sensitive" or not (questions := _questions(facts)):
         return proposed
     role: Role = "drop" if _DIFFERENT in questions else "sensitive"
     return ProposedRole(role, "; ".join([proposed.reason, *questions]))
 
 
-def _questions(one: ColumnFacts) -> list[str]:
-    """What a release refuses of a sensitive column until its spec answers it."""
-    if one.type != "string":
+def _questions(facts: ColumnFacts) -> list[str]:
+    """Return what a spec has to answer about a sensitive column before it is released."""
+    if facts.type != "string":
         return []
-    asked = {_DIFFERENT: nearly_all_differ(one.rows), _SPELLED: has_spellings(one)}
-    return [question for question, applies in asked.items() if applies]
+    checks = {_DIFFERENT: nearly_all_differ(facts.rows), _SPELLED: has_spellings(facts)}
+    return [question for question, applies in checks.items() if applies]
 
 
-def has_spellings(one: ColumnFacts) -> bool:
+def has_spellings(facts: ColumnFacts) -> bool:
     """Decide whether some texts of a column are spellings of one value."""
-    return one.type == "string" and bool(spellings(one.column.values).any())
+    return facts.type == "string" and bool(spellings(facts.column.values).any())
 
 
-def _proposed(one: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:
-    if one.is_constant:
-        of = "the rows that are kept, one of each person," if unit and unit.repeats else "all rows"
-        return ProposedRole("drop", f"{of} say the same: it tells nothing")
-    if (found := _of_values(one)) is not None:
-        return found
-    if is_household(one.name) and one.distinct > _FEW:
+def _propose(facts: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:
+    if facts.is_constant:
+        rows = (
+            "the rows that are kept, one of each person," if unit and unit.repeats else "all rows"
+        )
+        return ProposedRole("drop", f"{rows} say the same: it tells nothing")
+    if (by_values := _role_by_values(facts)) is not None:
+        return by_values
+    if is_household(facts.name) and facts.distinct > _FEW:
         return ProposedRole("identifier", "its name is that of a number of households")
-    if is_weight(one.name) and one.is_number:
+    if is_weight(facts.name) and facts.is_number:
         return ProposedRole("drop", _WEIGHT)
     if twin is not None:
         return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
-    named, looks = _of_name(one), _LOOKS.get(one.look or "")
+    named, looks = _role_by_name(facts), _LOOKS.get(facts.look or "")
     if named is None:
-        return looks or _of_what_is_not_known(one)
+        return looks or _role_of_unknown(facts)
     if looks is not None and looks.role != named.role:
-        return replace(named, reason=f"{named.reason}, though its values look like {one.look}s")
+        return replace(named, reason=f"{named.reason}, though its values look like {facts.look}s")
     return named
 
 
-def _of_values(one: ColumnFacts) -> ProposedRole | None:
-    if one.use == "text":
+def _role_by_values(facts: ColumnFacts) -> ProposedRole | None:
+    if facts.use == "text":
         return ProposedRole("drop", "free text, which tells of people what no promise covers")
-    if one.use == "contact":
-        return ProposedRole("identifier", f"each value looks like: {one.look}")
+    if facts.use == "contact":
+        return ProposedRole("identifier", f"each value looks like: {facts.look}")
     return None
 
 
-def _of_name(one: ColumnFacts) -> ProposedRole | None:
-    if one.meaning == "sensitive":
+def _role_by_name(facts: ColumnFacts) -> ProposedRole | None:
+    if facts.meaning == "sensitive":
         reason = "its name is that of something people keep to themselves"
         return ProposedRole("sensitive", reason)
-    if one.meaning in ("contact", "person") and one.own >= _OWN:
+    if facts.meaning in ("contact", "person") and facts.own >= _OWN:
         return ProposedRole("identifier", "its name, and a value of its own in most rows")
-    if one.meaning in ("contact", "person") and one.distinct > _FEW:
+    if facts.meaning in ("contact", "person") and facts.distinct > _FEW:
         reason = "its name says that it tells who somebody is, though rows share its values"
         return ProposedRole("identifier", reason)
-    if one.meaning == "text" and one.distinct > _FEW:
+    if facts.meaning == "text" and facts.distinct > _FEW:
         return ProposedRole("drop", "its name is that of notes, which tell whatever they tell")
-    if one.meaning in _KNOWN:
-        if one.own > _OWN and not one.is_ordered and one.use != "code":
+    if facts.meaning in _KNOWN:
+        if facts.own > _OWN and not facts.is_ordered and facts.use != "code":
             return ProposedRole("drop", "a value of its own in most rows singles people out")
-        return ProposedRole("quasi-identifier", f"its name is that of {_KNOWN[one.meaning]}")
+        return ProposedRole("quasi-identifier", f"its name is that of {_KNOWN[facts.meaning]}")
     return None
 
 
-def _of_what_is_not_known(one: ColumnFacts) -> ProposedRole:
-    if one.distinct > _FEW and one.own > _MANY:
+def _role_of_unknown(facts: ColumnFacts) -> ProposedRole:
+    if facts.distinct > _FEW and facts.own > _MANY:
         return ProposedRole(
             "drop", "nothing tells what it is, and many rows have a value of their own"
         )
@@ -163,11 +165,11 @@ def _of_what_is_not_known(one: ColumnFacts) -> ProposedRole:
     )
 
 
-def _same(one: ColumnFacts, other: ColumnFacts) -> bool:
-    """True where two columns tell the same rows apart, each value of one being one of the other."""
-    if one.distinct != other.distinct or one.distinct <= 2 or one.own >= _OWN:
+def _same(facts: ColumnFacts, other: ColumnFacts) -> bool:
+    """Decide whether the values of two columns match one to one."""
+    if facts.distinct != other.distinct or facts.distinct <= 2 or facts.own >= _OWN:
         return False
-    if sorted(one.rows.tolist()) != sorted(other.rows.tolist()) or one.missing != other.missing:
+    if sorted(facts.rows.tolist()) != sorted(other.rows.tolist()) or facts.missing != other.missing:
         return False
-    pairs, _ = key([one.column, other.column], len(one.column.codes))
-    return len(np.unique(pairs)) == one.distinct + bool(one.missing)
+    pairs, _ = key([facts.column, other.column], len(facts.column.codes))
+    return len(np.unique(pairs)) == facts.distinct + bool(facts.missing)

@@ -1,9 +1,9 @@
-"""Skeletons of hierarchies for quasi-identifiers: rules where there are any, else draft files.
+"""Skeletons of hierarchies for quasi-identifiers: rules where there are any, otherwise draft files.
 
-A file stands beside the draft, so it must not list what one person has. Of numbers it lists every
-step of a range whose ends are rounded outwards, whether anybody has it or not, in intervals whose
-ends are quantiles rounded to a twentieth of the range. Of texts it lists those that at least
-`SHARED` rows have; the rest become one value (`fold`) before anything is published.
+A file is next to the draft, so it must not list a value of one person. For numbers it lists every
+step of a range whose ends are rounded outwards, used or not, in intervals whose ends are quantiles
+rounded to a twentieth of the range. For texts it lists those that at least `SHARED` rows have; all
+others become one value (`fold`) before anything is published.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,11 @@ from sfumato.tasks.profile.facts import ICD, ColumnFacts
 from sfumato.tasks.schema.hierarchy import ROOT
 
 SHARED = 10
-"""Rows that a text must have to stand in a draft's file."""
+"""Least number of rows with a text that a draft's file lists."""
 _FEW = 8  # values that need no hierarchy
 _LEAVES = 2000
 _BINS = 8
-_DECADES = 10 * 366  # days, from which on dates are of several decades
+_DECADES = 10 * 366  # days, above which dates are of several decades
 _NICE = (1, 2, 5, 10)
 
 Rows = tuple[tuple[str, ...], ...]
@@ -36,9 +36,9 @@ class Skeleton:
     """A hierarchy for a column, to be improved by a steward.
 
     Attributes:
-        keys: of the column's declaration, besides the file.
-        rows: of the file, None where a rule or nothing stands for it.
-        words: what was made, without a value.
+        keys: the keys of the column's declaration, besides the file.
+        rows: the rows of the file; None if a rule takes its place.
+        words: the description of the hierarchy, without a value.
     """
 
     keys: Mapping[str, Any]
@@ -47,14 +47,14 @@ class Skeleton:
 
 
 def skeleton_of(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
-    """The skeleton for a quasi-identifier, None where it needs none.
+    """Return the skeleton for a quasi-identifier, or None if it needs none.
 
     Args:
-        facts: of the column's represented rows.
-        whole: of all its rows, of which others may come to be represented.
+        facts: the facts about the column's represented rows.
+        whole: the facts about all its rows, of which others may be represented later.
     """
-    found = (make(facts) for make in (_of_dates, _of_codes, _of_texts))
-    return next((made for made in found if made is not None), None) or _of_numbers(facts, whole)
+    skeletons = (make(facts) for make in (_of_dates, _of_codes, _of_texts))
+    return next((made for made in skeletons if made is not None), None) or _of_numbers(facts, whole)
 
 
 def _of_dates(facts: ColumnFacts) -> Skeleton | None:
@@ -100,7 +100,7 @@ def _of_numbers(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
 
 
 def _units(facts: ColumnFacts, scale: int) -> list[int]:
-    """The values as whole numbers of their last decimal, ascending."""
+    """Return the values as whole numbers of their last decimal, ascending."""
     return [int(Decimal(value).scaleb(scale)) for value in facts.column.values.to_pylist()]
 
 
@@ -132,7 +132,7 @@ def _of_texts(facts: ColumnFacts) -> Skeleton | None:
 
 
 def _step(units: Sequence[int]) -> int:
-    """The largest 1, 2 or 5 of some power of ten that divides all numbers."""
+    """Return the largest 1, 2 or 5 of some power of ten that divides all numbers."""
     common, largest = gcd(*units) or 1, 1
     while common % (10 * largest) == 0:
         largest *= 10
@@ -140,7 +140,7 @@ def _step(units: Sequence[int]) -> int:
 
 
 def round_up(width: float) -> int:
-    """The nearest 1, 2 or 5 of some power of ten that is not smaller, at least 1."""
+    """Return the nearest 1, 2 or 5 of some power of ten that is not smaller, at least 1."""
     power = 1
     while 10 * power < width:
         power *= 10
@@ -148,7 +148,7 @@ def round_up(width: float) -> int:
 
 
 def _cuts(values: np.ndarray, low: int, high: int, width: int) -> list[int]:
-    """The ends of intervals, each about as many rows, at multiples of a width."""
+    """Return the ends of intervals with about as many rows each, at multiples of a width."""
     bins = max(2, min(_BINS, len(values) // SHARED))
     quantiles = np.quantile(values, np.arange(1, bins) / bins)
     inner = {round(q / width) * width for q in quantiles.tolist()}
@@ -156,12 +156,12 @@ def _cuts(values: np.ndarray, low: int, high: int, width: int) -> list[int]:
 
 
 def _coarser(cuts: list[int]) -> list[list[int]]:
-    """Every second of the ends, and so on, as long as there are two intervals."""
-    found: list[list[int]] = []
+    """Return coarser levels, each with every second end, down to two intervals."""
+    levels: list[list[int]] = []
     while len(cuts) > 4:
         cuts = [*cuts[:-1:2], cuts[-1]]
-        found.append(cuts)
-    return found
+        levels.append(cuts)
+    return levels
 
 
 def _interval(leaf: int, cuts: Sequence[int], step: int, write: Callable[[int], str]) -> str:
@@ -171,7 +171,7 @@ def _interval(leaf: int, cuts: Sequence[int], step: int, write: Callable[[int], 
 
 
 def _writer(scale: int) -> Callable[[int], str]:
-    """How a number of units is written in a column of a scale."""
+    """Return the function that writes a number of units as a value of a column of that scale."""
     if scale == 0:
         return str
     type_ = pa.decimal128(38, scale)
@@ -181,7 +181,7 @@ def _writer(scale: int) -> Callable[[int], str]:
 
 
 def _by_frequency(rows: Sequence[tuple[str, int]]) -> list[list[str]]:
-    """Groups of about as many rows: the most frequent first, each where the fewest are."""
+    """Split values into groups of about as many rows, the most frequent values first."""
     groups: list[list[str]] = [[] for _ in range(max(2, round(len(rows) ** 0.5)))]
     totals = [0] * len(groups)
     for text, number in sorted(rows, key=lambda row: (-row[1], row[0])):

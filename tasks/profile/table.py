@@ -1,6 +1,6 @@
-"""A source as it was found: how it is written, its columns, and the types of all their values.
+"""A source as it was read: its dialect, its columns, and the types of all their values.
 
-Types are tried with the converters by which a release reads: what fits here is read there.
+Types are tried with the converters of a release: a type that fits here can be read there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.microdata.input_error import FaultsMet, input_error
+from sfumato.expectations.shared.errors import InputError, SpecError
+from sfumato.tasks.microdata.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.notation.address import holds_secret
 from sfumato.tasks.microdata.notation.normal_form import date_formats_of, have_decimal_commas
-from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import SourceFiles, source_files
+from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.readers.cells import CellColumn
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.distinct import Distinct
@@ -31,29 +31,33 @@ from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 _NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", ".", "?")
 _THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})+\z"
 Parts = Mapping[str, Any]
-"""A column in each file of a source, by what the file is called."""
+"""A column in each file of a source, by the name of the file."""
 _TYPES: Sequence[ColumnType] = ("integer", "decimal", "float", "date", "timestamp", "boolean")
 _ZEROS = r"\A[+-]?0[0-9]+\z"
 _ONLY = "the only one"
 
 
 def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftOptions) -> Source:
-    """A source with the spelling of its columns' texts; what `options` say is taken as it is.
+    """Return a source with the spelling of its texts; settings in `options` are taken as they are.
 
     Raises:
-        InputError: where texts may be read in two ways, with the option that says which.
+        InputError: texts may be read in two ways; the error names the option that decides.
     """
     met, nulls = FaultsMet(source.uri), _null_texts(columns) if source.format == "csv" else ()
     texts = {name: texts_of(parts, (*nulls, "")) for name, parts in columns.items()}
-    commas = [name for name, of in texts.items() if len(of) and have_decimal_commas(of)]
+    commas = [
+        name
+        for name, column_texts in texts.items()
+        if len(column_texts) and have_decimal_commas(column_texts)
+    ]
     with met.noted():
         decimal = options.decimal or _decimal(texts, commas, source)
         source = source.model_copy(update={"decimal": decimal})
     formats = dict(options.date_formats)
-    for name, of in texts.items():
-        if name in formats or not len(of):
+    for name, column_texts in texts.items():
+        if name in formats or not len(column_texts):
             continue
-        possible = [format_ for format_, _ in date_formats_of(of)]
+        possible = [format_ for format_, _ in date_formats_of(column_texts)]
         if len(possible) > 1:
             with met.noted():
                 ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
@@ -66,7 +70,7 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
 
 
 def _decimal(texts: Mapping[str, pa.Array], commas: Sequence[str], source: Source) -> str:
-    """What stands before decimals; a comma between three digits each may part thousands."""
+    """Return the decimal mark; a comma before three digits each may also separate thousands."""
     if not commas:
         return "."
     thousands = [pc.match_substring_regex(texts[name], _THOUSANDS) for name in commas]
@@ -79,18 +83,18 @@ def _decimal(texts: Mapping[str, pa.Array], commas: Sequence[str], source: Sourc
 
 
 def _null_texts(columns: Mapping[str, Parts]) -> tuple[str, ...]:
-    """The texts that mean a missing value: in some column all others are numbers or dates."""
-    known, found = pa.array(_NULLS), set()
+    """Return the texts that mean a missing value: all others of a column are numbers or dates."""
+    candidates, nulls = pa.array(_NULLS), set()
     for parts in columns.values():
         texts = texts_of(parts, ("",))
-        missing = pc.is_in(texts, value_set=known)
+        missing = pc.is_in(texts, value_set=candidates)
         if pc.any(missing).as_py() and _are_typed(texts.filter(pc.invert(missing))):
-            found |= set(texts.filter(missing).to_pylist())
-    return tuple(text for text in _NULLS if text in found)
+            nulls |= set(texts.filter(missing).to_pylist())
+    return tuple(text for text in _NULLS if text in nulls)
 
 
 def with_nulls(parts: Parts, source: Source) -> Parts:
-    """A column of text in which those that mean a missing value are missing."""
+    """Return a column of text in which texts that mean a missing value are missing."""
     missing = pa.array(source.csv.null_values, pa.string())
     return {
         file: part.mapped(pc.if_else(pc.is_in(part.values, value_set=missing), None, part.values))
@@ -99,7 +103,7 @@ def with_nulls(parts: Parts, source: Source) -> Parts:
 
 
 def _are_typed(texts: pa.Array) -> bool:
-    """True where texts are numbers or dates, whatever their spelling."""
+    """Decide whether texts are numbers or dates, in any spelling."""
     if not len(texts):
         return False
     number = pc.match_substring_regex(texts, r"\A[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?\z")
@@ -109,30 +113,30 @@ def _are_typed(texts: pa.Array) -> bool:
 
 
 def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:
-    """The different texts of a column without those that mean a missing value.
+    """Return the different texts of a column without those that mean a missing value.
 
-    None where values have types of their own, or are of files that have.
+    The result is empty if values, or files, have types of their own.
     """
     values = [part.values for part in parts.values() if isinstance(part, Distinct | CellColumn)]
-    several = [text for of in values for text in _listed(of)]
+    several = [text for column in values for text in _as_list(column)]
     if len(values) < len(parts) or not all(isinstance(text, str) for text in several):
         return pa.array([], pa.string())
-    kept = pc.unique(pa.array(several, pa.string()))
-    return kept.filter(pc.invert(pc.is_in(kept, value_set=pa.array(nulls, pa.string()))))
+    distinct = pc.unique(pa.array(several, pa.string()))
+    return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(nulls, pa.string()))))
 
 
-def _listed(values: Any) -> Sequence[Any]:
+def _as_list(values: Any) -> Sequence[Any]:
     listed: Sequence[Any] = values.to_pylist() if isinstance(values, pa.Array) else values
     return listed
 
 
 @dataclass(frozen=True, eq=False)
 class FoundTable:
-    """A source that was read as it seems to be written.
+    """A source that was read by its own signs.
 
     Attributes:
-        source: as a spec would declare it, all its columns seen.
-        types: of the columns.
+        source: the source as a spec would declare it, with all columns listed.
+        types: the types of the columns.
         microdata: the whole table; columns have no role yet.
     """
 
@@ -142,18 +146,18 @@ class FoundTable:
 
 
 def read_source(address: str, options: DraftOptions) -> Source:
-    """A source as far as its address and what is known beforehand tell it.
+    """Make a source from its address and the options.
 
     Raises:
-        SpecError: where a password stands in the address.
+        SpecError: the address contains a password.
     """
     if holds_secret(address):
         raise SpecError("the address holds a password: write ${NAME} in its place, and set NAME")
     if options.query is not None:
         return Source(uri=address, query=options.query)
     format_ = options.format or format_of(address)
-    given = {"sheet": options.sheet or _ONLY} if format_ == "excel" else {}
-    return Source(uri=address, format=format_, **given)
+    settings = {"sheet": options.sheet or _ONLY} if format_ == "excel" else {}
+    return Source(uri=address, format=format_, **settings)
 
 
 def find_table(
@@ -167,30 +171,30 @@ def find_table(
 
     Args:
         source: its address, relative to `base`, and its format or query.
-        options: what is known of it beforehand.
+        options: settings of the source that the steward chose.
         base: the directory that paths are relative to.
-        environ: what `${NAME}` in the address stands for, and a store's keys.
-        scratch: a private directory, where what a store holds is fetched to.
+        environ: the environment, with values of `${NAME}` in the address and a store's keys.
+        scratch: a private directory, for files from a store.
 
     Raises:
-        SpecError: where the address is none.
-        InputError: where it cannot be read, or does not tell how it is written.
-        TransientFault: where a database or a store cannot be reached.
+        SpecError: the address is invalid.
+        InputError: the source cannot be read, or its dialect is uncertain.
+        TransientFault: a database or a store cannot be reached.
     """
     if source.query is None:
         files = source_files(source, base, environ, scratch)
         return _of_files(_with_notation(source, files, options), files, options)
     from sfumato.tasks.microdata.databases.registry import read_query
 
-    found, way = read_query(source, environ)
-    parts = {name: {source.uri: column} for name, column in found.items()}
-    source, types = _spelled(source, parts, way, options)
-    whole = encode_columns(dict(found), source, _columns(types), source.uri, way)
+    columns, way = read_query(source, environ)
+    parts = {name: {source.uri: column} for name, column in columns.items()}
+    source, types = _detect_spelling(source, parts, way, options)
+    whole = encode_columns(dict(columns), source, _columns(types), source.uri, way)
     return FoundTable(source, types, whole)
 
 
 def _with_notation(source: Source, files: SourceFiles, options: DraftOptions) -> Source:
-    """A source with what its first file tells of itself: a dialect, or its only sheet."""
+    """Return a source with what its first file shows: a dialect, or its only sheet."""
     path, called = files.paths[0], files.called(0, source.uri)
     if source.format == "csv":
         return source.model_copy(update={"csv": sniff_dialect(path, called, options)})
@@ -211,7 +215,7 @@ def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> Foun
             parts.setdefault(name, {})[called] = folder
     if unnamed := [name for name in parts if not name.strip()]:
         raise input_error(source.uri, f"{len(unnamed)} columns have no name: name them in the file")
-    source, types = _spelled(source, parts, reader, options)
+    source, types = _detect_spelling(source, parts, reader, options)
     return FoundTable(source, types, encode_files(files, source, _columns(types)))
 
 
@@ -219,13 +223,13 @@ def _columns(types: Mapping[str, ColumnType]) -> dict[str, ColumnSpec]:
     return {name: ColumnSpec(role="drop", type=type_) for name, type_ in types.items()}
 
 
-def _spelled(
+def _detect_spelling(
     source: Source, columns: Mapping[str, Parts], converter: Any, options: DraftOptions
 ) -> tuple[Source, dict[str, ColumnType]]:
-    """How values are spelled, and their types.
+    """Return the source with the spelling of its values, and their types.
 
     Raises:
-        InputError: where a column may be read in two ways, with the option that says which.
+        InputError: a column may be read in two ways; the error names the option that decides.
     """
     for name in (*options.date_formats, *options.roles):
         if name not in columns:
@@ -240,7 +244,7 @@ def _spelled(
 
 
 def _type_of(name: str, parts: Parts, converter: Any, source: Source) -> ColumnType:
-    """The first type that all values of a column fit; codes with labels are these."""
+    """Return the first type that all values of a column fit; codes with labels are strings."""
     labelled = any(getattr(part, "labels", None) for part in parts.values())
     if labelled and _fits("string", name, parts, converter, source):
         return "string"
@@ -252,7 +256,7 @@ def _type_of(name: str, parts: Parts, converter: Any, source: Source) -> ColumnT
 
 
 def _have_leading_zeros(texts: pa.Array) -> bool:
-    """True where a number would lose zeros: it is a code."""
+    """Decide whether numbers would lose zeros: then texts are codes."""
     return bool(pc.any(pc.match_substring_regex(texts, _ZEROS)).as_py())
 
 

@@ -6,7 +6,7 @@ No other file of the release changes: the signature is the one file that its man
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
 from sfumato.tasks.lines.pages import refresh_pages
 from sfumato.tasks.lines.standing import directories

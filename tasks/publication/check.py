@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
-from sfumato.expectations.verdicts import require
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.forms.codes import with_published_codes, with_published_leaves
 from sfumato.tasks.forms.form import Tables

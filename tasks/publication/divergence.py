@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import dense, pack
-from sfumato.expectations.sorting import number, stable_order, starts, tally
+from sfumato.expectations.shared.sorting import number, stable_order, starts, tally
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed, admits
 from sfumato.tasks.forms.optional import reader_for

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.readings import Readings, of_sums
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.forms.ambiguous import expected_occurrences
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.csv
 import sqlglot
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
 from sfumato.tasks.schema.formats import LAYOUT, other_software

@@ -14,13 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.numbers import plain
-from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, observation, verdict_of
+from sfumato.expectations.rules.verdicts import (
+    GROUPS,
+    Finding,
+    expectation_of,
+    observation,
+    verdict_of,
+)
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.forms.targets import digest_of_domain, number_of_targets
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column

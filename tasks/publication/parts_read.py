@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.verdicts import Finding, examine
+from sfumato.expectations.rules.verdicts import Finding, examine
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.publication.parts import (

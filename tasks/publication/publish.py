@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from sfumato.expectations.errors import Fault, PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms, write_composition
 from sfumato.tasks.lines.kept import prune_kept
 from sfumato.tasks.lines.left_over import STAGING, TEMPORARY
@@ -39,17 +39,17 @@ from sfumato.tasks.lines.tombstones import complete_withdrawals
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.durable import reason_of, sync_directory
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.frozen import freeze, freeze_factors
-from sfumato.tasks.private.line import (
+from sfumato.tasks.private.people.forget import forget_erased
+from sfumato.tasks.private.people.frozen import freeze, freeze_factors
+from sfumato.tasks.private.people.identity import (
     Identity,
     write_suppressed_rows,
     write_units,
 )
-from sfumato.tasks.private.people.forget import forget_erased
 from sfumato.tasks.private.people.lines import forget_line, write_line
+from sfumato.tasks.private.people.source_rows import ROWS, ROWS_NORMAL, write_rows
 from sfumato.tasks.private.people.spelled import UNITS_NORMAL, write_spelled
 from sfumato.tasks.private.people.store import prune_maps
-from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL, write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_of, stage
 from sfumato.tasks.terms.opened import MANIFEST, open_release

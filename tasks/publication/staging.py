@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.left_over import STAGING
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.private.durable import name_in_errors, sync_tree

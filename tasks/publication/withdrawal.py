@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.tasks.lines.kept import keep_release
 from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
 from sfumato.tasks.lines.pages import refresh_pages

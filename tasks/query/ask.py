@@ -1,7 +1,8 @@
 """Answers to aggregate queries on a release, with bounds that contain the truth.
 
-The truth is that over the represented rows. How bounds come about depends on the form: one engine
-per kind of form takes a question and returns the rows of its answer.
+The truth is the answer over the original rows that are in the release. The bounds depend on the
+form: there is one engine per way of showing, which takes a question and returns the rows of its
+answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sfumato.expectations.errors import Fault, QueryError
-from sfumato.expectations.exact import TooManyDigits
+from sfumato.expectations.shared.errors import Fault, QueryError
+from sfumato.expectations.shared.exact import TooManyDigits
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
-from sfumato.tasks.query.inquiries.ordering import AnsweredRow, one_after_another
+from sfumato.tasks.query.inquiries.ordering import AnsweredRow, join_answers
 from sfumato.tasks.query.intervals.shapes import with_reason
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
@@ -34,7 +35,7 @@ from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.tables import schemas
 from sfumato.tasks.terms.terms import Declared
 
-_QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
+_QUESTIONS = 1_000  # an engine caches parts of conditions: after so many questions it is reopened
 
 
 def answer(
@@ -45,18 +46,18 @@ def answer(
 ) -> Answer:
     """Answer a query from the files of a release.
 
-    The estimator is that of counts where every quasi-identifier stands by itself; `own` are tables
-    that the query may join.
+    `estimator` estimates counts on releases that show every quasi-identifier by itself; `own` are
+    tables that the query may join.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
         Fault: where what was found cannot be right.
         InputError: where a file of the release is missing.
     """
-    (found,) = answers(release, [sql], estimator, own)
-    if isinstance(found, QueryError | Fault):
-        raise found
-    return found
+    (result,) = answers(release, [sql], estimator, own)
+    if isinstance(result, QueryError | Fault):
+        raise result
+    return result
 
 
 def answers(
@@ -67,18 +68,18 @@ def answers(
 ) -> Iterator[Answer | QueryError | Fault]:
     """Answer several queries one after the other, from files that are opened once.
 
-    In the place of the answer to a query that is not allowed, or cannot be evaluated, or whose
-    answer cannot be right, is the reason; the others are answered.
+    If a query is not allowed, cannot be evaluated, or has impossible bounds, its answer is the
+    error; the others are answered.
 
     Raises:
         InputError: where a file of the release is missing.
     """
     inquiries = [_read(sql, release, own) for sql in queries]
-    allowed = [one for one in inquiries if isinstance(one, SeveralInquiries)]
+    allowed = [inquiry for inquiry in inquiries if isinstance(inquiry, SeveralInquiries)]
     helped = dict.fromkeys(name for inquiry in allowed for name in inquiry.helped_by)
     with open_release(release, list(helped), estimator) as opened:
         for inquiry in inquiries:
-            yield _answered(opened, release, inquiry)
+            yield _answer_or_reason(opened, release, inquiry)
 
 
 def _read(sql: str, release: Release, own: OwnTables | None) -> SeveralInquiries | QueryError:
@@ -88,13 +89,13 @@ def _read(sql: str, release: Release, own: OwnTables | None) -> SeveralInquiries
         return error
 
 
-def _answered(
-    opened: OpenTables, release: Release, asked: SeveralInquiries | QueryError
+def _answer_or_reason(
+    opened: OpenTables, release: Release, inquiries: SeveralInquiries | QueryError
 ) -> Answer | QueryError | Fault:
-    if isinstance(asked, QueryError):
-        return asked
+    if isinstance(inquiries, QueryError):
+        return inquiries
     try:
-        return _of_files(release, _with_notes(opened, asked))
+        return _of_files(release, _with_notes(opened, inquiries))
     except (QueryError, Fault) as error:
         return error
 
@@ -103,7 +104,7 @@ def _answered(
 def open_release(
     release: Release, sensitive: Sequence[str], estimator: Estimator = "weighted"
 ) -> Iterator[OpenTables]:
-    """A release's files, opened for questions on these sensitive columns.
+    """Open a release's files for questions on these sensitive columns.
 
     Raises:
         InputError: where a file of the release is missing.
@@ -116,12 +117,12 @@ def open_release(
 def open_tables(
     tables: Files, declared: Declared, opened: Engine, estimator: Estimator = "weighted"
 ) -> OpenTables:
-    """Tables that an engine has open, and a way to open them with calculated columns."""
+    """Return tables that an engine has open, with a way to open them with calculated columns."""
     return OpenTables(tables, declared, opened, partial(engine, estimator=estimator))
 
 
 def answer_with(
-    asked: OpenTables, release: Release, sql: str, own: OwnTables | None = None
+    opened: OpenTables, release: Release, sql: str, own: OwnTables | None = None
 ) -> Answer:
     """Answer a query with an engine that has the files of a release open.
 
@@ -129,29 +130,29 @@ def answer_with(
         QueryError: where the query is not allowed, or cannot be evaluated.
         Fault: where what was found cannot be right.
     """
-    return _of_files(release, _with_notes(asked, read_inquiries(sql, release.declared, own)))
+    return _of_files(release, _with_notes(opened, read_inquiries(sql, release.declared, own)))
 
 
-def _with_notes(asked: OpenTables, several: SeveralInquiries) -> Answer:
-    """An answer, and what its query asks for that no published row can have."""
-    found = ask_several(asked, several)
-    return replace(found, notes=notes_on(several.inquiries, asked.values, asked.declared))
+def _with_notes(opened: OpenTables, several: SeveralInquiries) -> Answer:
+    """Return an answer, with notes on conditions that no published row can satisfy."""
+    result = ask_several(opened, several)
+    return replace(result, notes=notes_on(several.inquiries, opened.values, opened.declared))
 
 
-def ask_several(asked: OpenTables, several: SeveralInquiries) -> Answer:
+def ask_several(opened: OpenTables, several: SeveralInquiries) -> Answer:
     """Answer one inquiry after another from published tables, as one answer.
 
     Raises:
         QueryError: where one cannot be evaluated.
     """
-    found = [ask_inquiry(asked, one) for one in several.inquiries]
-    return found[0] if len(found) == 1 else one_after_another(found, several.order)
+    results = [ask_inquiry(opened, inquiry) for inquiry in several.inquiries]
+    return results[0] if len(results) == 1 else join_answers(results, several.order)
 
 
-def _of_files(release: Release, found: Answer) -> Answer:
-    """An answer from files: forged tables guarantee nothing."""
-    guaranteed = found.guaranteed and release.verified
-    return replace(found, guaranteed=guaranteed, verified=release.verified)
+def _of_files(release: Release, result: Answer) -> Answer:
+    """Return an answer from files: files that are not verified guarantee nothing."""
+    guaranteed = result.guaranteed and release.verified
+    return replace(result, guaranteed=guaranteed, verified=release.verified)
 
 
 def answer_on(
@@ -172,7 +173,7 @@ def answer_on(
 
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
-    """The files that queries on these sensitive columns read, by the names of their tables."""
+    """Return the files that queries on sensitive columns read, by the names of their tables."""
     places = dict.fromkeys(schemas(release.declared), "data")
     places |= dict.fromkeys(help_names(release.declared, sensitive), "sql")
     paths = {name: Path(place, f"{name}.parquet") for name, place in places.items()}
@@ -193,7 +194,7 @@ def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Sou
 def engine(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator[Engine]:
-    """An engine that takes questions on the published tables, closed at the end."""
+    """Open an engine that takes questions on the published tables."""
     with ENGINES[declared.form.shows](tables, declared, estimator) as opened:
         yield opened if declared.intervals is None else _with_intervals(opened, declared)
 
@@ -204,17 +205,17 @@ def _with_intervals(opened: Engine, declared: Declared) -> Engine:
     return EngineWithIntervals(opened, declared)
 
 
-def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
-    """Answer a question with an engine that knows the published tables.
+def ask(opened: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
+    """Answer a question with an engine that has the published tables.
 
-    Bounds are not held to what is published: evaluations find out themselves which are wrong.
+    Bounds are not checked against the published values: evaluations find wrong bounds themselves.
     """
-    tables = open_tables({}, declared, asked)
+    tables = open_tables({}, declared, opened)
     return ask_inquiry(tables, inquiry_of(question), estimates=estimates, judged=False)
 
 
 def ask_inquiry(
-    asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
+    opened: OpenTables, inquiry: Inquiry, *, estimates: bool = True, judged: bool = True
 ) -> Answer:
     """Answer an inquiry from published tables.
 
@@ -223,42 +224,42 @@ def ask_inquiry(
         Fault: where it is `judged`, and what was found cannot be right.
     """
     try:
-        found = answer_inquiry(asked, inquiry, estimates=estimates, judged=judged)
+        ordered = answer_inquiry(opened, inquiry, estimates=estimates, judged=judged)
     except TooManyDigits:
         raise QueryError(
             "what is calculated has more than 38 digits in some row: multiply by less, or ROUND it"
         ) from None
-    declared = asked.declared
+    declared = opened.declared
     beside = estimates and declared.intervals is not None
     return Answer(
         form=declared.form.method,
         guaranteed=True,
         not_represented=_not_represented(declared),
         columns=tuple(item.label for item in inquiry.shown),
-        rows=tuple(_row(inquiry, row, beside=beside) for row in found.rows),
-        certain=tuple(row.certain for row in found.rows),
-        rest=tuple(row.rest for row in found.rows),
+        rows=tuple(_row(inquiry, row, beside=beside) for row in ordered.rows),
+        certain=tuple(row.certain for row in ordered.rows),
+        rest=tuple(row.rest for row in ordered.rows),
         coded=declared.coded,
-        by_estimate=found.by_estimate,
+        by_estimate=ordered.by_estimate,
     )
 
 
 def _row(inquiry: Inquiry, row: AnsweredRow, *, beside: bool) -> dict[str, Any]:
-    """The group columns that are shown, and bounds of what is calculated.
+    """Return the group columns that are shown, and the bounds of formulas.
 
-    `beside` these stands an interval, or why there is none.
+    If `beside`, each of these has a likely interval, or the reason why there is none.
     """
     places = {key.name: place for place, key in enumerate(inquiry.keys)}
-    told = with_reason if beside else (lambda bounds: bounds)
-    shown: dict[str, Any] = {}
+    with_interval = with_reason if beside else (lambda bounds: bounds)
+    cells: dict[str, Any] = {}
     for item in inquiry.shown:
         if isinstance(item, ConstantColumn):
-            shown[item.label] = item.value
+            cells[item.label] = item.value
         elif isinstance(item, GroupColumn):
-            shown[item.label] = row.key[places[item.name]]
+            cells[item.label] = row.key[places[item.name]]
         else:
-            shown[item.label] = told(row.bounds[item.formula])
-    return shown
+            cells[item.label] = with_interval(row.bounds[item.formula])
+    return cells
 
 
 def _not_represented(declared: Declared) -> dict[str, int]:
@@ -283,7 +284,7 @@ class Conversation:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._stack.close()
 

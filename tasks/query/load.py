@@ -1,7 +1,7 @@
-"""A release as tables of a database, where rewritten queries give the bounds that it gives.
+"""A release as tables of a database, in which rewritten queries return the same bounds.
 
-Everything is done in one transaction; in MariaDB, where tables are not part of one, under temporary
-names, which one statement exchanges for the last ones.
+Everything is done in one transaction. In MariaDB, where transactions do not include the creation
+of tables, tables are filled under temporary names, and one statement exchanges all names.
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.help_tables.rows import help_name
@@ -18,8 +18,8 @@ from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.views import arrays_name, arrays_table, bounds_function, groups_view
 from sfumato.tasks.sql.dialects.dialect import Dialect, Made
+from sfumato.tasks.sql.dialects.statements import analyze, drop_tables
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
-from sfumato.tasks.sql.statements import analyze, drop_tables
 from sfumato.tasks.sql.target import TargetDatabase, target, translate_refusals
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Terms
@@ -29,13 +29,13 @@ _KEY = (GROUP_ID, "hits")
 
 @dataclass(frozen=True)
 class _Loaded:
-    """The contents that a database is given.
+    """The tables, views and functions that a database gets.
 
     Attributes:
         tables: by their names.
-        arrays: made of help tables.
+        arrays: tables made from help tables.
         views: over the tables.
-        functions: that read them.
+        functions: that read the tables.
     """
 
     tables: Mapping[str, pa.Table]
@@ -45,7 +45,7 @@ class _Loaded:
 
     @property
     def names(self) -> list[str]:
-        """All names, in the order of making."""
+        """All names, in the order of creation."""
         made = (*self.arrays, *self.views, *self.functions)
         return [*self.tables, *(ready.name for ready in made)]
 
@@ -84,7 +84,7 @@ def load(
 
 
 def load_within(release: Release, database: TargetDatabase) -> list[str]:
-    """The same in a transaction that is open, in whose current schema nothing is yet.
+    """Create and fill the tables in an open transaction, whose current schema is empty.
 
     Returns:
         The names of the tables, views and functions.
@@ -98,24 +98,24 @@ def load_within(release: Release, database: TargetDatabase) -> list[str]:
     return loaded.names
 
 
-def functions_of(declared: Terms, dialect: Dialect, there: Collection[str]) -> list[Made]:
-    """The functions that bound aggregates, which read tables of the current schema.
+def functions_of(declared: Terms, dialect: Dialect, table_names: Collection[str]) -> list[Made]:
+    """Return the functions that bound aggregates, which read tables of the current schema.
 
     Args:
         declared: what the release declares.
         dialect: of the database.
-        there: the names of these tables.
+        table_names: the names of these tables.
     """
     names = SQL_WAYS[declared.form.shows].views(declared)
     functions = [
-        bounds_function(declared, name, dialect, arrays=arrays_name(name) in there)
+        bounds_function(declared, name, dialect, arrays=arrays_name(name) in table_names)
         for name in names
     ]
     return [function for function in functions if function is not None]
 
 
 def _tables(release: Release) -> dict[str, pa.Table]:
-    """The published tables, and those that are made of them for databases."""
+    """Return the published tables, and those that are derived from them for databases."""
     declared = release.declared
     paths = files_of_tables(release, declared.named("sensitive"))
     published = {name: read_table(path) for name, path in paths.items()}
@@ -138,29 +138,29 @@ def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetData
 
 
 def _require_ready(database: TargetDatabase) -> None:
-    """Make sure that the database is set up as its dialect says."""
+    """Check that the database is set up as its dialect requires."""
     required = database.dialect.access.require
     if required is not None:
-        query, wanted, rule = required
-        ((found,),) = database.execute(query)
-        if found != wanted:
+        query, expected, rule = required
+        ((value,),) = database.execute(query)
+        if value != expected:
             raise InputError(f"{database.place}: {rule}")
 
 
 def _require_free(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     if replace:
         return
-    there = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
+    existing = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
     made = (*loaded.arrays, *loaded.views)
-    for name in [*loaded.tables, *(one.name for one in made)]:
-        if name.casefold() in there:
+    for name in [*loaded.tables, *(ready.name for ready in made)]:
+        if name.casefold() in existing:
             raise InputError(
                 f"{database.place}: there is a table {name!r} already (--replace does away with it)"
             )
 
 
 def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
-    """Do everything in one transaction."""
+    """Load everything in one transaction."""
     done = False
     database.begin()
     try:
@@ -194,17 +194,17 @@ def _drop(database: TargetDatabase, loaded: _Loaded) -> None:
         database.run(drop_tables(name))
 
 
-def _make(database: TargetDatabase, name: str, table: pa.Table, called: str) -> None:
-    """Create and fill a table; `called` is its name until the end."""
+def _make(database: TargetDatabase, name: str, table: pa.Table, table_name: str) -> None:
+    """Create and fill a table under a name that may be temporary."""
     keyed = name.startswith("help_") and set(_KEY) <= set(table.column_names)
-    create(database, called, table, _KEY if keyed else ())
-    fill(database, called, table)
+    create(database, table_name, table, _KEY if keyed else ())
+    fill(database, table_name, table)
     if not keyed and GROUP_ID in table.column_names:
-        index(database, called, GROUP_ID, f"{name}_{GROUP_ID}")
+        index(database, table_name, GROUP_ID, f"{name}_{GROUP_ID}")
 
 
 def _exchange(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
-    """Fill tables under temporary names, and exchange them for those of the last names at once."""
+    """Fill tables under temporary names, and exchange them for the final names at once."""
     ((connection,),) = database.execute("SELECT CONNECTION_ID()")
     new = {name: f"sfumato_new_{connection}_{n}" for n, name in enumerate(loaded.tables)}
     old = {name: f"sfumato_old_{connection}_{n}" for n, name in enumerate(loaded.tables)}

@@ -1,4 +1,4 @@
-"""Queries rewritten at a release, whose tables tell whether a database could run them."""
+"""Queries rewritten for a release, and tried on its tables as a database would run them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Source, read_table
 from sfumato.tasks.query.help_tables.labels import value_name
@@ -32,7 +32,7 @@ _ANY_VALUE = (
 
 
 def open_tables(release: Release) -> "duckdb.DuckDBPyConnection":
-    """A DuckDB connection with the tables that rewritten queries read, to be closed by the caller.
+    """Open a DuckDB connection with the tables that rewritten queries read; callers close it.
 
     Raises:
         InputError: where a file is missing.
@@ -44,7 +44,7 @@ def open_tables(release: Release) -> "duckdb.DuckDBPyConnection":
 
 
 class _TablesOfFiles(dict[str, pa.Table]):
-    """Tables that are read from their files when they are asked for."""
+    """Tables that are read from their files when they are needed."""
 
     def __init__(self, files: Mapping[str, Source]) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Rewriter:
         reading: Reading = "possible",
         estimator: Estimator = "weighted",
     ) -> str:
-        """The SQL that computes the bounds of a query in a database that has the tables.
+        """Return the SQL that computes the bounds of a query in a database that has the tables.
 
         Raises:
             QueryError: where the query is not allowed, or databases would refuse its SQL.
@@ -83,10 +83,10 @@ class Rewriter:
         return text
 
     def _require_values(self, rewritten: Rewritten) -> None:
-        """Make sure that tables of values have some: labels can stand for any number of them.
+        """Check that tables of values have some: labels can stand for any number of them.
 
         Raises:
-            QueryError: naming a column of such labels.
+            QueryError: naming a column with a label that can stand for any number of values.
         """
         read = {table.name for table in rewritten.tree.find_all(exp.Table)}
         for name in self.release.declared.named("quasi-identifier"):
@@ -96,13 +96,13 @@ class Rewriter:
                 raise QueryError(_ANY_VALUE.format(named=quote_name(name), column=column))
 
     def _has_values(self, table: str) -> bool:
-        shown = self.connection.execute(exp.select("*").from_(table).limit(0).sql("duckdb"))
-        return [column[0] for column in shown.description or ()] == ["value"]
+        result = self.connection.execute(exp.select("*").from_(table).limit(0).sql("duckdb"))
+        return [column[0] for column in result.description or ()] == ["value"]
 
 
 @contextmanager
 def rewriter(release: Release) -> Iterator[Rewriter]:
-    """Rewrites queries at a release.
+    """Open a rewriter of queries for a release.
 
     Raises:
         InputError: where a file of the release is missing.

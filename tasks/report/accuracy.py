@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.rendering import environment
 from sfumato.tasks.report.utility import share_in_words

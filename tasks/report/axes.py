@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.numbers import plain
 
 _TICKS = 6  # steps on an axis, at most
 _LONGEST = 12  # characters of a tick's label

@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import Exact, exact, is_ordered
 from sfumato.expectations.groups.ranks import rank
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.exact import Exact, exact, is_ordered
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.axes import nice_step, spoken
 from sfumato.tasks.report.codings import coding_lines

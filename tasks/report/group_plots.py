@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.report.axes import Axis, axis, nice_step, number_axis, spoken, thousands
 from sfumato.tasks.report.plot import CHARACTER, Plot, Slots, Tick, Words, above, coordinate, plural
 

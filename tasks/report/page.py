@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LineageTotals

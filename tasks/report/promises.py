@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import inf
 
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.numbers import Number
+from sfumato.expectations.shared.numbers import Number
 from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.report.group_plots import distance_text
 from sfumato.tasks.terms.terms import Declared

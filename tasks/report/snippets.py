@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.forms.vacancies import VACANT
@@ -109,7 +109,7 @@ def _lines(declared: Declared) -> list[str]:
         return _joined(declared)
     known = relations(declared)
     read, whole = [line_of_table(known.rows, declared)], known.rows
-    if known.pooled:
+    if known.has_pooled_values:
         read += [line_of_table(VACANT, declared), f"values = pd.concat([{known.rows}, {VACANT}])"]
         whole = "values"
     return [*read, *per_group(whole, ["size", "min", "max"], declared)]

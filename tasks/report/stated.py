@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sfumato.expectations.measures.households import HouseholdRisk
 from sfumato.expectations.measures.risk import Risk
-from sfumato.expectations.verdicts import GROUPS, Finding
+from sfumato.expectations.rules.verdicts import GROUPS, Finding
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.query.accuracy.usefulness import Usefulness
@@ -228,5 +228,5 @@ def _row_of_guesses(column: str, score: Score) -> dict[str, Any]:
         "column": column,
         "guessed": score.measure,
         "share": "skipped" if score.skipped else f"{score.share:.1%}",
-        "beside": score.skipped or score.beside,
+        "beside": score.skipped or score.context,
     }

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sfumato.expectations.arrow import ORDERED, Value, as_number
-from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.shared.arrow import ORDERED, Value, as_number
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.schema.formats import since
 
 KEYS = ("shift", "bottom", "top", "round", "unite", "prefix", "fold")

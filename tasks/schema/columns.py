@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sfumato.expectations.arrow import NUMBERS, ORDERED, Value, as_number
+from sfumato.expectations.shared.arrow import NUMBERS, ORDERED, Value, as_number
 from sfumato.tasks.schema.codings import CodedColumn, fault_of_codings
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
 from sfumato.tasks.schema.names import Part

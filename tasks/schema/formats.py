@@ -45,8 +45,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.expectations.numbers import SINCE
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
 NEWEST = 10

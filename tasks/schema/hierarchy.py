@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 
 ROOT = "*"
 

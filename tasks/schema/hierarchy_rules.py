@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from sfumato.expectations.arrow import Value
-from sfumato.expectations.numbers import ExactNumber, plain
+from sfumato.expectations.shared.arrow import Value
+from sfumato.expectations.shared.numbers import ExactNumber, plain
 from sfumato.tasks.schema.hierarchy import PERIODS
 from sfumato.tasks.schema.names import Part
 

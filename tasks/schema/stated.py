@@ -29,7 +29,7 @@ from pydantic import (
     model_validator,
 )
 
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.names import Part
 

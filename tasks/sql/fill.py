@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.sql.dialects.common import kind_of
-from sfumato.tasks.sql.statements import column_definition, create_index, create_table
+from sfumato.tasks.sql.dialects.statements import column_definition, create_index, create_table
 from sfumato.tasks.sql.target import TargetDatabase
 
 _COMMON: Mapping[str, str] = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}

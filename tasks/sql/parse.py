@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 
 MAX_CHARACTERS = 100_000
 _PLACES = 400  # a double has as many

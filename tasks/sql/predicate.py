@@ -12,7 +12,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import parse, quote_name
 from sfumato.tasks.sql.refusals import construct, refusal

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import ErrorLevel, exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.sql.parse import quote_name
 
 _CALL = re.compile(r"[A-Z_][A-Z0-9_]*(?=\()")

@@ -10,7 +10,8 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import InputError, QueryError
+from sfumato.tasks.sql.dialects.statements import hide_progress
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
 
 _CALCULATED_OF = "published"
@@ -73,16 +74,6 @@ def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
         connection.execute("SET lock_configuration = true")
         stack.pop_all()
         return connection
-
-
-def hide_progress(connection: duckdb.DuckDBPyConnection) -> None:
-    """Draw no progress bar, which DuckDB does by itself where somebody looks on.
-
-    In a notebook it cannot even be told so without ipywidgets; there it draws none.
-    """
-    found = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
-    if found is not None and found[0]:
-        connection.execute("SET enable_progress_bar = false")
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:

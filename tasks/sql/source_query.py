@@ -6,7 +6,7 @@ from collections.abc import Collection
 from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.sql.parse import MAX_CHARACTERS, quote_name
 from sfumato.tasks.sql.refusals import construct
 

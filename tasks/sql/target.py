@@ -16,7 +16,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.sql.dialects.dialect import Dialect
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 

@@ -1,14 +1,14 @@
-"""Anonymize: group the rows and write what will be shown of each group."""
+"""Anonymize: group the rows, and write the tables that will be shown of the groups."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.candidates.anonymized import AnonymizedTable, anonymize_alone
 from sfumato.tasks.candidates.continued import (
-    Continuing,
+    LineContinuation,
     SlotsBefore,
     anonymize_continued,
     continue_slots,
@@ -31,8 +31,8 @@ from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata, Randomness, load
 from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.private.people.followed import FollowedLine
+from sfumato.tasks.private.people.identity import canonical_row_order
 from sfumato.tasks.publication.divergence import divergence
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import software
@@ -50,12 +50,12 @@ def write_candidate(
     terms: Terms,
     run: Path,
     randomness: Randomness,
-    continuing: Continuing | None = None,
+    continuing: LineContinuation | None = None,
     line: Line | None = None,
     *,
     intervals: bool = False,
 ) -> Path:
-    """Write the tables to be judged, and what they would declare.
+    """Write the tables to be judged, and the declaration that goes with them.
 
     Args:
         deidentified: the stage of the table.
@@ -67,8 +67,8 @@ def write_candidate(
         intervals: whether likely intervals are calibrated on the rows that are represented.
 
     Raises:
-        InputError: where the line whose groups are shown is not known here.
-        PromiseError: where the partition cannot keep the promises, or groups cannot go on.
+        InputError: if the line whose groups are shown is not known here.
+        PromiseError: if the partition cannot keep the promises, or groups cannot go on.
     """
     table, names = load(deidentified), names_in(deidentified)
     followed = None if line is None else find_followed(line, terms)
@@ -77,20 +77,20 @@ def write_candidate(
         made = anonymize_alone(microdata, names, terms, randomness, followed)
     else:
         made = anonymize_continued(table, names, terms, randomness, continuing, followed)
-    declared = _declared(terms, table, made, read_note(deidentified, "counts"))
+    declared = _make_declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
         exposed = declared_exposure(line, made.slots, terms)
-        told = {
+        updates = {
             "words": with_published_codes(line.said, declared.columns, made.tables),
             "bars": line.bars,
             "window": line.window,
             "rows_apart": line.rows_apart,
         }
-        declared = declared.model_copy(update={**told, "exposure": exposed})
+        declared = declared.model_copy(update={**updates, "exposure": exposed})
     if intervals:
         from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
 
-        original = _represented(table, made, declared)
+        original = _represented_rows(table, made, declared)
         declared = with_calibrated_intervals(declared, made.tables, original, line, randomness)
     stage = _write(table, made, declared, run, followed)
     if (deidentified / f"{CHOICE}.json").exists():
@@ -106,7 +106,7 @@ def write_candidate_of_part(
     randomness: Randomness,
     partitioner: Partitioner | None = None,
 ) -> Path:
-    """The same of one part of a table: nobody is known in it.
+    """Write the candidate of one part of a table, in which no person is remembered.
 
     Args:
         table: the rows of the part.
@@ -116,11 +116,11 @@ def write_candidate_of_part(
         partitioner: what has chosen for all parts, where something has.
 
     Raises:
-        PromiseError: where the partition cannot keep the promises.
+        PromiseError: if the partition cannot keep the promises.
     """
     microdata = with_hierarchies(table, terms.hierarchies)
     made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
-    return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
+    return _write(table, made, _make_declared(terms, table, made, _counts_of_part(table)), run)
 
 
 def write_continued_candidate(
@@ -134,7 +134,7 @@ def write_continued_candidate(
     *,
     may_leave_out: bool,
 ) -> Path:
-    """The same of a part of a composed line, which goes on from what it was.
+    """Write the candidate of a part of a composed line, which continues the part's slots.
 
     Args:
         table: the rows of the part.
@@ -145,24 +145,24 @@ def write_continued_candidate(
         wish: how versions go on.
         before: the slots of the part, and who stays out of it.
         may_leave_out: whether the partition may leave out rows, as in a first version: of people
-            who came since, that would tell their values.
+            who came since, that would reveal their values.
 
     Raises:
-        PromiseError: where groups cannot go on.
+        PromiseError: if groups cannot go on.
     """
     _, made = continue_slots(table, names, terms, randomness, wish, before)
     if made.suppressed and not may_leave_out:
         raise PromiseError("versions: composed: newcomers who cannot all be grouped wait together")
-    return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
+    return _write(table, made, _make_declared(terms, table, made, _counts_of_part(table)), run)
 
 
 def make_candidate_of_part(
     table: Microdata, terms: Terms, randomness: Randomness, partitioner: Partitioner
 ) -> tuple[Declared, Tables]:
-    """The same in memory alone: what it would declare, and its tables."""
+    """Return the declaration and the tables of one part of a table, without writing files."""
     microdata = with_hierarchies(table, terms.hierarchies)
     made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
-    return _declared(terms, table, made, _counts_of_part(table)), made.tables
+    return _make_declared(terms, table, made, _counts_of_part(table)), made.tables
 
 
 def _counts_of_part(table: Microdata) -> dict[str, int]:
@@ -170,8 +170,8 @@ def _counts_of_part(table: Microdata) -> dict[str, int]:
     return {"read": table.rows, **dict.fromkeys(dropped, 0)}
 
 
-def _represented(table: Microdata, made: Anonymized, declared: Declared) -> Microdata:
-    """The rows that a candidate speaks of, before anonymization."""
+def _represented_rows(table: Microdata, made: AnonymizedTable, declared: Declared) -> Microdata:
+    """Return the rows that a candidate represents, before anonymization."""
     if declared.composed and made.slots is not None:
         return made.slots.shown_rows
     return table.take(np.flatnonzero(made.shown))
@@ -179,7 +179,7 @@ def _represented(table: Microdata, made: Anonymized, declared: Declared) -> Micr
 
 def _write(
     table: Microdata,
-    made: Anonymized,
+    made: AnonymizedTable,
     declared: Declared,
     run: Path,
     followed: FollowedLine | None = None,
@@ -189,7 +189,9 @@ def _write(
     write_tables(made.tables, declared, stage / RELEASE / "data", (TABLES,))
     write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     write_note(stage, "counts", dict(made.counts))
-    write_note(stage, "facts", {**made.partition.facts, **made.counts, **_lost(made, declared)})
+    write_note(
+        stage, "facts", {**made.partition.facts, **made.counts, **_loss_facts(made, declared)}
+    )
     if not made.shown.all():
         order = canonical_row_order(table)
         np.save(stage / SUPPRESSED, ~made.shown[order])
@@ -205,17 +207,17 @@ def _write(
 
 
 def keep_private_diagnostics(candidate: Path, private: Path) -> None:
-    """Leave what only the steward may know of a partition among a version's private reports."""
+    """Copy the private facts of a partition to the private reports of a version."""
     write_atomically(private / "partition.json", read_bytes(candidate / "facts.json"))
 
 
 def declaration(candidate: Path) -> Declared:
-    """What a candidate would declare."""
+    """Return what a candidate would declare."""
     return Declared.model_validate(read_note(candidate, "declared"))
 
 
-def _lost(made: Anonymized, declared: Declared) -> dict[str, Any]:
-    """What the tables have lost of the rows that were grouped."""
+def _loss_facts(made: AnonymizedTable, declared: Declared) -> dict[str, Any]:
+    """Return measures of what the tables have lost of the grouped rows."""
     form, of_rows = form_of(declared), divergence(made.rows, made.tables, declared)
     of_form = diagnostics(
         form, made.microdata, made.partition, made.tables, declared.columns, declared.form
@@ -223,7 +225,9 @@ def _lost(made: Anonymized, declared: Declared) -> dict[str, Any]:
     return {**(of_rows.document() if of_rows else {}), **of_form}
 
 
-def _declared(terms: Terms, table: Microdata, made: Anonymized, counts: dict[str, int]) -> Declared:
+def _make_declared(
+    terms: Terms, table: Microdata, made: AnonymizedTable, counts: dict[str, int]
+) -> Declared:
     columns = {
         name: column.model_copy(update={"scale": made.microdata[name].values.type.scale})
         if column.type == "decimal"

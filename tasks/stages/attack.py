@@ -1,8 +1,8 @@
-"""Attack: a validated candidate under attack, before anybody may see it.
+"""Attack: a validated candidate is attacked before anybody may see it.
 
-What attackers guess right is scored against the truth, and stays in private files, of every release
-that can be attacked: outside it is told which bars there are, and that they are kept. A candidate
-that was refused is not drawn anew for luck: the refusal stands for the same source and spec.
+The correct guesses of attackers are scored against the truth for every release that can be
+attacked, and stay in private files. Others learn only which bars there are, and that they are kept.
+A refused candidate cannot be drawn again for luck: the refusal holds for the same source and spec.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.verdicts import Finding
+from sfumato.expectations.rules.verdicts import Finding
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import AttackBars
@@ -24,9 +24,9 @@ from sfumato.tasks.attacks.registry import attacks_on, targets_of
 from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.backup import ATTACKED
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.evaluate import keep_represented
@@ -39,10 +39,10 @@ Judging = Callable[[Sequence[JudgedBar]], Sequence[Finding]]
 
 @dataclass(frozen=True)
 class AttackedCandidate:
-    """What became of a candidate under attack.
+    """The results of a candidate under attack.
 
     Attributes:
-        judged: all bars, those among them that only tell.
+        judged: all bars, including those that only report.
         scores: how well attackers guess, by sensitive column.
         missing: the attacks that could not be scored, by column and name.
     """
@@ -53,7 +53,7 @@ class AttackedCandidate:
 
 
 def can_be_attacked(terms: Terms) -> bool:
-    """True of releases that attacks are scored on: with values, or whole records of people."""
+    """Return True if attacks are scored on releases: with values, or people's whole records."""
     return bool(terms.named("sensitive")) or not (terms.parts is not None or terms.composed)
 
 
@@ -65,7 +65,7 @@ def attack_candidate(
     line: Line,
     judging: Judging,
 ) -> AttackedCandidate:
-    """Attack a validated candidate, judge it by the bars of its spec, and tell in private.
+    """Attack a validated candidate, judge it by its spec's bars, and record the results privately.
 
     Args:
         candidate: its stage.
@@ -76,7 +76,7 @@ def attack_candidate(
         judging: has Great Expectations judge the same.
 
     Raises:
-        PromiseError: where one that refuses is not kept, or one that is as strict was not for the
+        PromiseError: if one that refuses is not kept, or one that is as strict was not for the
             same source and spec.
     """
     read_refusals(line.private).require_none(whose, bars)
@@ -96,21 +96,24 @@ def judge_attacked(
     scores: Mapping[str, Sequence[Score]],
     missing: Sequence[str],
 ) -> AttackedCandidate:
-    """Write what was guessed of a candidate into its private record, and refuse it by its bars.
+    """Write the guesses about a candidate into its private record, and refuse it by its bars.
 
     Raises:
-        PromiseError: where one that refuses is not kept.
+        PromiseError: if one that refuses is not kept.
     """
     record = {
         "of": {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")},
-        "bars": [one.document() for one in judged],
-        "scores": {name: [score.document() for score in of] for name, of in scores.items()},
+        "bars": [bar.document() for bar in judged],
+        "scores": {
+            name: [score.document() for score in column_scores]
+            for name, column_scores in scores.items()
+        },
         "missing": list(missing),
     }
     write_atomically(candidate.parent / ATTACKED, json.dumps(record, indent=1).encode())
-    telling = {one.words for one in judged if not one.refuses}
-    failed = [one.parameters["column"] for one in judging(judged) if not one.passed]
-    broken = [one.words for one in judged if one.refuses and not one.kept]
+    telling = {bar.words for bar in judged if not bar.refuses}
+    failed = [finding.parameters["column"] for finding in judging(judged) if not finding.passed]
+    broken = [bar.words for bar in judged if bar.refuses and not bar.is_kept]
     if broken or not telling.issuperset(failed):
         copy_atomically(candidate.parent / ATTACKED, line.private / ATTACKED)
         raise refusal(broken)
@@ -118,28 +121,29 @@ def judge_attacked(
 
 
 def keep_attacks(run: Path, reports: Path) -> None:
-    """Keep what was guessed of a run's candidate among the private reports of it, or its version.
+    """Copy the record of attacks on a run's candidate to its private reports, or its version's.
 
-    There is nothing to keep of what cannot be attacked.
+    It does nothing if the run has no such record.
     """
     if (run / ATTACKED).exists():
         copy_atomically(run / ATTACKED, reports / ATTACKED)
 
 
 def score_all(targets: Sequence[AttackedRelease]) -> tuple[dict[str, list[Score]], list[str]]:
-    """How well all attacks do, and which of them failed: no bar asks for them, so nothing stops.
+    """Return the scores of all attacks by sensitive column, and the names of attacks that failed.
 
-    Bars are judged apart, and what fails there publishes nothing.
+    No bar asks for these scores, so a failure stops nothing. Bars are judged separately, and a
+    failure there publishes nothing.
     """
     scores: dict[str, list[Score]] = {}
     missing = []
     for target in targets:
-        found = scores.setdefault(target.called, [])
+        column_scores = scores.setdefault(target.subject, [])
         for name, attack in attacks_on(target).items():
             try:
-                found += attack(target)
+                column_scores += attack(target)
             except Exception:  # noqa: BLE001 - the report says so, and no figure of a bar is lost
-                missing.append(f"{target.called}: {name}")
+                missing.append(f"{target.subject}: {name}")
     return scores, missing
 
 

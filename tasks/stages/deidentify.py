@@ -1,7 +1,7 @@
-"""De-identify: identifiers go, a keyed hash stays in private, and open choices are made.
+"""De-identify: identifiers are removed, keyed hashes stay private, and open choices are made.
 
-What is published is coded here: everything after sees coded values alone. Rows are told from those
-of other lines by their values as they were read, which other lines may code otherwise.
+Published values are coded here, and all later stages see only coded values. Rows are compared with
+those of other lines by their values as they were read, since other lines may code them otherwise.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms, frozen_choice
@@ -20,29 +20,29 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.suspect_values import SensitiveTexts
 from sfumato.tasks.microdata.table import Microdata, Randomness, load, save
-from sfumato.tasks.private.coding import code_published
 from sfumato.tasks.private.durable import copy_atomically
-from sfumato.tasks.private.frozen import FrozenCodings, keep_choice
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
+from sfumato.tasks.private.people.coding import code_published
+from sfumato.tasks.private.people.frozen import FrozenCodings, keep_choice
+from sfumato.tasks.private.people.identity import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, names_of_values, people_key
 from sfumato.tasks.private.people.lines import rows_as_written, units_met
+from sfumato.tasks.private.people.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.private.people.spelled import spelled_units
-from sfumato.tasks.private.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note, write_private_list
 from sfumato.tasks.terms.people import Identifiers
 from sfumato.tasks.terms.terms import Terms
 
 if TYPE_CHECKING:
-    from sfumato.tasks.candidates.choosing import Tried
+    from sfumato.tasks.candidates.choosing import TriedChoice
 
 
 _ROWS_IN_PARTS = "rows-in-parts.parquet"  # as written, of what earlier software read
 _CODINGS = "codings"
 _LARGE = 1 << 28  # bytes
 LISTED = "sensitive-texts.csv"
-"""The file of a line with the values that are asked about."""
+"""The file of a line with the sensitive texts that were refused or warned of."""
 _NOTE = "sensitive-texts"
 
 
@@ -50,7 +50,7 @@ UNITS, SPELLED_UNITS = "units.npy", "units-normal.npy"
 
 
 ROWS_NORMAL, ROWS_AS_WRITTEN = "rows-normal.parquet", "hashed.parquet"
-"""The files of a stage with whom it is of: units and rows as keyed hashes."""
+"""The files of a stage with its rows as keyed hashes."""
 
 
 def write_deidentified(
@@ -63,7 +63,7 @@ def write_deidentified(
     *,
     others: bool = False,
 ) -> Path:
-    """Keep the columns to be published, and the identity of what they are of.
+    """Keep the columns to be published, and the identity of their people and rows.
 
     Args:
         ingested: the stage of the source.
@@ -71,20 +71,20 @@ def write_deidentified(
         identifiers: those that say whose the rows are.
         line: the line's private directory.
         run: the run's directory.
-        remember: whether the line is to know who stands in which group.
+        remember: whether the line is to know who is in which group.
         others: whether people who come are said not to be those who left.
 
     Raises:
-        InputError: where a value cannot be coded, or a column holds free text.
-        PromiseError: where the line has lost what its versions were coded by.
+        InputError: if a value cannot be coded, or a column holds free text.
+        PromiseError: if the line has lost what its versions were coded by.
     """
     secret, unit = line_key(line), identifiers.unit
     microdata = load(ingested)
     coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
-    shown = coded.microdata
+    published = coded.microdata
     stage = new_stage(run, "deidentified")
-    shown = replace(shown, person=persons_counted(microdata, terms, identifiers))
-    save(shown, stage)
+    published = replace(published, person=persons_counted(microdata, terms, identifiers))
+    save(published, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met, people = None, dict[str, int](), people_key(line.parent)
     if unit is not None:
@@ -99,37 +99,39 @@ def write_deidentified(
     write_stage_table(normal_rows(as_read, people, names), stage / ROWS_NORMAL)
     if rows_as_written(line.parent, line.name):
         write_stage_table(hashed_rows(as_read, people), stage / ROWS_AS_WRITTEN)
-    rows = fingerprint(shown, secret, names_told(microdata, terms, identifiers, line))
+    rows = fingerprint(
+        published, secret, names_for_fingerprint(microdata, terms, identifiers, line)
+    )
     keeps_rows = unit is None or remember == "map"
-    told = {"rows": rows, "spec": terms.digest(), "met": met}
-    write_note(stage, "identity", {**told, "keeps_rows": keeps_rows, "others": others})
+    facts = {"rows": rows, "spec": terms.digest(), "met": met}
+    write_note(stage, "identity", {**facts, "keeps_rows": keeps_rows, "others": others})
     write_codings(stage, coded.used)
     return stage
 
 
 def persons_counted(source: Microdata, terms: Terms, identifiers: Identifiers) -> np.ndarray | None:
-    """Whose each row is (int32, from 0), None where promises are kept over rows alone."""
+    """Return the person of each row (int32, from 0), None if promises are kept only over rows."""
     if identifiers.counted is None or not terms.over_people:
         return None
     return source[identifiers.counted].codes
 
 
-def names_told(
+def names_for_fingerprint(
     source: Microdata, terms: Terms, identifiers: Identifiers, line: Path
 ) -> np.ndarray | None:
-    """The names of people, or of households (S16), None where these make no other version."""
+    """Return the names of people or households (S16), None if they make no other version."""
     if not terms.tells_whose or identifiers.counted is None:
         return None
     return names_of(source[identifiers.counted], people_key(line.parent))
 
 
 def write_codings(stage: Path, used: FrozenCodings) -> None:
-    """Leave in a stage what its columns were coded by, for the line to keep."""
+    """Write the codings of a stage's columns, for the line to keep."""
     write_note(stage, _CODINGS, used.model_dump(mode="json"))
 
 
 def keep_identity(deidentified: Path, place: Path) -> None:
-    """Move what tells of whom a stage is to another place, without its table."""
+    """Move the identity of a stage's people and rows to another place, without its table."""
     files = (UNITS, SPELLED_UNITS, ROWS_NORMAL, ROWS_AS_WRITTEN, _ROWS_IN_PARTS)
     for name in ("identity.json", f"{_CODINGS}.json", *files):
         if (deidentified / name).exists():
@@ -137,30 +139,31 @@ def keep_identity(deidentified: Path, place: Path) -> None:
 
 
 def identity(deidentified: Path) -> Identity:
-    """What a de-identified stage is of."""
+    """Return the identity of a de-identified stage: people, rows and codings."""
     units, spelled = deidentified / UNITS, deidentified / SPELLED_UNITS
     return Identity(
         **read_note(deidentified, "identity"),
         units=_read_array(units) if units.exists() else None,
         spelled=_read_array(spelled) if spelled.exists() else None,
-        normal=_hashed(deidentified / ROWS_NORMAL),
-        hashed=_hashed(deidentified / ROWS_AS_WRITTEN) or _hashed(deidentified / _ROWS_IN_PARTS),
+        normal=_read_hashed(deidentified / ROWS_NORMAL),
+        hashed=_read_hashed(deidentified / ROWS_AS_WRITTEN)
+        or _read_hashed(deidentified / _ROWS_IN_PARTS),
         codings=FrozenCodings.model_validate(read_note(deidentified, _CODINGS)),
     )
 
 
-def _hashed(place: Path) -> Rows | None:
-    """Hashed rows, in their file unless it is encrypted; None where there are none."""
+def _read_hashed(place: Path) -> Rows | None:
+    """Return hashed rows, in their file unless it is encrypted; None if there are none."""
     if not place.exists():
         return None
     return read_stage_table(place) if is_encrypted(place) else RowsInFile(place)
 
 
 def _read_array(path: Path) -> np.ndarray:
-    """An array of a stage; a large one stays in its file."""
+    """Return an array of a stage; a large one stays in its file."""
     large = path.stat().st_size > _LARGE
-    found: np.ndarray = np.load(path, mmap_mode="r" if large else None)
-    return found
+    array: np.ndarray = np.load(path, mmap_mode="r" if large else None)
+    return array
 
 
 def judge_texts(deidentified: Path, columns: Mapping[str, ColumnSpec], line: Line) -> None:
@@ -174,8 +177,8 @@ def judge_texts(deidentified: Path, columns: Mapping[str, ColumnSpec], line: Lin
 def require_texts(texts: SensitiveTexts, deidentified: Path, line: Line) -> None:
     """Refuse sensitive texts that break what promises say, unless the line has versions already.
 
-    Such a line goes on as it was: what would be refused is left in the stage, to be said. The
-    values are listed in a private file of the line, unless stages are encrypted.
+    Such a line goes on as it was, and the words of the refusal are left in the stage as warnings.
+    The values are listed in a private file of the line, unless stages are encrypted.
 
     Raises:
         InputError: with the columns, counts and each way out.
@@ -191,8 +194,8 @@ def require_texts(texts: SensitiveTexts, deidentified: Path, line: Line) -> None
     write_note(deidentified, _NOTE, words)
 
 
-def said_of_texts(deidentified: Path) -> list[str]:
-    """What is to be said of the sensitive texts of a line that has versions already."""
+def warnings_of_texts(deidentified: Path) -> list[str]:
+    """Return the warnings about sensitive texts of a line that has versions already."""
     if not (deidentified / f"{_NOTE}.json").exists():
         return []
     words: list[str] = read_note(deidentified, _NOTE)
@@ -200,8 +203,8 @@ def said_of_texts(deidentified: Path) -> list[str]:
 
 
 def keep_texts(deidentified: Path, reports: Path) -> None:
-    """Keep among private reports what was said, if anything was."""
-    if said_of_texts(deidentified):
+    """Copy the warnings about sensitive texts to private reports, if there are any."""
+    if warnings_of_texts(deidentified):
         copy_atomically(deidentified / f"{_NOTE}.json", reports / f"{_NOTE}.json")
 
 
@@ -214,38 +217,38 @@ def choose_terms(
     *,
     keep: bool = True,
 ) -> Terms:
-    """The terms that a release declares; the stage tells of them from now on.
+    """Return the terms that a release declares, and note them in the stage's identity.
 
     Args:
         deidentified: the stage of the table.
         terms: of the spec.
-        choosing: what may be chosen, None where nothing is to be.
+        choosing: what may be chosen, None if nothing is to be.
         line: the line's private directory.
         randomness: what is drawn from.
         keep: whether the line is to keep what is chosen.
 
     Raises:
-        PromiseError: where no candidate keeps the promises.
+        PromiseError: if no candidate keeps the promises.
     """
     if not isinstance(terms, WishedTerms):
         return terms
     if choosing is None:
         raise Fault("terms that are to be chosen come without candidates")
-    known = frozen_choice(terms, line)
-    if known is None:
+    choice = frozen_choice(terms, line)
+    if choice is None:
         from sfumato.tasks.candidates.choosing import choose  # with all that may be tried
 
         microdata = with_hierarchies(load(deidentified), terms.all_hierarchies)
         best, tried = choose(microdata, terms, choosing, randomness)
-        known = best.model_dump(mode="json", by_alias=True)
-        write_note(deidentified, CHOICE, [_noted(one) for one in tried])
-        known = keep_choice(line, terms.wish, known) if keep else known
-    chosen = terms.as_chosen(known)
+        choice = best.model_dump(mode="json", by_alias=True)
+        write_note(deidentified, CHOICE, [_note_of_trial(trial) for trial in tried])
+        choice = keep_choice(line, terms.wish, choice) if keep else choice
+    chosen = terms.as_chosen(choice)
     identity = read_note(deidentified, "identity")
     write_note(deidentified, "identity", {**identity, "spec": chosen.digest()})
     return chosen
 
 
-def _noted(tried: "Tried") -> dict[str, object]:
-    """A candidate and its score, for the private report."""
+def _note_of_trial(tried: "TriedChoice") -> dict[str, object]:
+    """Return a candidate and its score, for the private report."""
     return {**tried.choice.model_dump(mode="json", by_alias=True), "score": tried.score}

@@ -1,4 +1,4 @@
-"""Evaluate: how wide the published bounds are, and whether each contains the truth."""
+"""Evaluate: measure how wide the published bounds are, and that each contains the truth."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import pending_versions
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.private.durable import copy_atomically
-from sfumato.tasks.private.line import represented_part, without_suppressed
+from sfumato.tasks.private.people.identity import represented_part, without_suppressed
 from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
@@ -23,8 +23,8 @@ from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import (
-    BrokenWord,
     MeasuredBounds,
+    PublicationFault,
     judge_usefulness,
 )
 from sfumato.tasks.query.accuracy.vectors import codes_as_published
@@ -45,16 +45,16 @@ def evaluate_release(
     randomness: Randomness,
     progress: Callable[[int, int], None],
 ) -> MeasuredBounds:
-    """Measure a published version on the workloads, and record what may be known of it.
+    """Measure a published version on the workloads, and record its public figures.
 
     `original` are the rows that were anonymized, the suppressed ones included; in parts, those that
     are represented.
     The report with truths stays in the line's private directory; the public record gets widths.
 
     Raises:
-        Fault: where a truth lies outside its bounds, or groups that show which values they admit do
+        Fault: if a truth lies outside its bounds, or groups that show which values they admit do
             not cover the rows; the version is withdrawn.
-        PromiseError: where a pending version misses a goal that refuses; it stays pending.
+        PromiseError: if a pending version misses a goal that refuses; it stays pending.
     """
     opened = open_release(release)
     if isinstance(original, Microdata):
@@ -63,8 +63,8 @@ def evaluate_release(
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
         withdrawn = withdraw_after_evaluation(line, release.name, measured.fault.reason)
-        said = "; ".join((measured.fault.told, *withdrawn.notices))
-        raise Fault(f"{release}: withdrawn: {said}")
+        reasons = "; ".join((measured.fault.told, *withdrawn.notices))
+        raise Fault(f"{release}: withdrawn: {reasons}")
     missed = measured.useful.missed if evaluation.refuses else ""
     if missed and release.name in pending_versions(line.public):
         raise PromiseError(f"evaluate.require: {missed}: version {release.name} stays pending")
@@ -74,7 +74,7 @@ def evaluate_release(
 def record_measured(
     measured: MeasuredBounds, reports: Path, version: Path, line: Line
 ) -> tuple[str, ...]:
-    """Record what was measured of a version while it was a candidate, and keep its reports.
+    """Record the figures that a version had as a candidate, and copy its reports.
 
     Returns:
         What could not be written beside the public record, in words.
@@ -97,7 +97,7 @@ def evaluate_candidate(
     The report with truths stays in the private directory `reports`.
 
     Raises:
-        Fault: where a truth lies outside its bounds, or groups that show which values they admit do
+        Fault: if a truth lies outside its bounds, or groups that show which values they admit do
             not cover the rows.
     """
     opened = open_release(candidate / RELEASE)
@@ -110,7 +110,7 @@ def evaluate_candidate(
 
 
 def keep_represented(candidate: Path, original: Microdata) -> Microdata:
-    """The rows that a validated candidate represents, of those that were to be published."""
+    """Return the rows that a validated candidate represents, of those that were to be published."""
     sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
     if opened.declared.composed and sealed.map is not None:
         return from_table(sealed.map.read(), candidate).shown_rows
@@ -127,7 +127,7 @@ def measure_bounds(
     progress: Callable[[int, int], None],
     reports: Path,
 ) -> MeasuredBounds:
-    """Ask the workloads' queries of a release and of the rows that it represents.
+    """Answer the workloads' queries on a release and on the rows that it represents.
 
     The report with truths is written into the private directory `reports`. How present people are
     is not found of parts.
@@ -136,61 +136,63 @@ def measure_bounds(
     try:
         exposed = exposures(opened, original) if isinstance(original, Microdata) else []
     except InputError:
-        return MeasuredBounds([], fault=BrokenWord(_UNCOVERED, _UNCOVERED))
+        return MeasuredBounds([], fault=PublicationFault(_UNCOVERED, _UNCOVERED))
     declared = opened.declared
     write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
     fault = None
     if outside := sum(not query.inside for query in measured):
-        told = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
-        fault = BrokenWord("bounds do not contain the truth", told)
+        detail = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
+        fault = PublicationFault("bounds do not contain the truth", detail)
     useful = judge_usefulness(measured, evaluation.require, one_group=_is_one_group(opened))
     return MeasuredBounds(public_summary(measured), useful, fault)
 
 
 def _is_one_group(release: Release) -> bool:
-    """True where all rows are in one group, and values are shown as they are."""
-    groups = [one["groups"] for one in release.manifest["sfumato"]["observed"]]
+    """Return True if all rows are in one group, and values are shown as they are."""
+    groups = [entry["groups"] for entry in release.manifest["sfumato"]["observed"]]
     return not release.declared.form.declares and max(groups, default=0) == 1
 
 
 def represented_rows(release: Release, line: Line, original: Microdata) -> Microdata:
-    """The rows that a version represents: where versions are composed, as its map has them.
+    """Return the rows that a version represents; of a composed version, those of its map.
 
     Raises:
-        InputError: where the map is kept no more.
+        InputError: if the map is kept no more.
     """
     version = release.directory.name
     if not release.declared.composed:
         return represented_part(line.private, version, original)
-    known = read_state(line.private).versions.get(version)
-    if known is None or known.map is None or not has_map(line.private, version):
+    version_state = read_state(line.private).versions.get(version)
+    if version_state is None or version_state.map is None or not has_map(line.private, version):
         raise InputError(f"{release.directory}: whom it represents is not known here any more")
-    return read_map(line.private, version, known.map).shown_rows
+    return read_map(line.private, version, version_state.map).shown_rows
 
 
 def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
-    """How present the represented people are, for each promise that bounds presence.
+    """Return the presence of the represented people, for each promise that bounds presence.
 
-    By several readings, among them that of an attacker who fits how frequent values are, against
-    whom no promise is made.
+    Presence is measured in several readings. One is that of an attacker who fits the frequency of
+    values, against whom no promise is made.
 
     Raises:
-        InputError: where a row is covered by no group.
+        InputError: if a row is covered by no group.
     """
     declared = release.declared
-    form, found = form_of(declared), []
+    form, documents = form_of(declared), []
     for promise in declared.promises:
         names, most = promise.quasi_identifiers, promise.most_present
         if most is not None and names:
             tables = {name: release.table(name) for name in schemas(declared)}
-            shown = {name: table[name] for table in tables.values() for name in table.column_names}
+            columns = {
+                name: table[name] for table in tables.values() for name in table.column_names
+            }
             groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
-            codes = [codes_as_published(original[name], shown[name]) for name in names]
+            codes = [codes_as_published(original[name], columns[name]) for name in names]
             seen = exposure(groups, np.stack(codes, axis=1), most, names)
-            found += [] if seen is None else [seen.document()]
-    return found
+            documents += [] if seen is None else [seen.document()]
+    return documents
 
 
 def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:
-    """Per workload and level the queries and the relative widths: nothing of the truth."""
+    """Return the queries and relative widths per workload and level, without truths."""
     return [summary.public() for summary in summaries(measured)]

@@ -1,4 +1,4 @@
-"""Hold: a validated candidate waits in its line, with all that its publication will need."""
+"""Hold: a validated candidate waits in its line, with everything that its publication needs."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.approval.held import (
     CANDIDATE,
     IDENTITY,
@@ -23,8 +23,8 @@ from sfumato.tasks.candidates.remember import forget_whose
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, sync_tree
+from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
@@ -40,7 +40,7 @@ _ACCURACY, _USEFUL = "accuracy.json", "usefulness.json"
 
 
 def report_place(run: Path) -> Path:
-    """The directory of a run for what owner and reviewers will see of its candidate."""
+    """Return the directory of a run for the reports that owner and reviewers will see."""
     return private_directory(private_directory(run / "held") / REPORT)
 
 
@@ -52,14 +52,16 @@ def hold_candidate(
     measured: MeasuredBounds | None,
     now: datetime,
 ) -> HeldCandidate:
-    """Let a candidate wait for approval; the one of the same source and spec that waits stays.
+    """Let a candidate wait for approval.
+
+    If a candidate of the same source and spec waits already, that one stays.
 
     Args:
         candidate: its stage, which is taken away.
         deidentified: the stage of the table that it is of.
         line: its line.
         days: for which it waits.
-        measured: how accurate it is, None where that was not measured.
+        measured: how accurate it is, None if that was not measured.
         now: when it begins to.
     """
     staged = candidate.parent / "held"
@@ -76,37 +78,37 @@ def hold_candidate(
             return waiting
         if waiting is not None:
             end(line.private, waiting, "superseded", now)
-        asked = Asked(
+        request = Asked(
             line=line.name,
             digest=digest_in(staged / CANDIDATE / RELEASE),
             sealed=seal_digest(staged),
             state=state_digest(line.private),
             reviewers=line.reviewers,
         )
-        write_request(staged, request_approval(asked, whose, days, now))
+        write_request(staged, request_approval(request, whose, days, now))
         sync_tree(staged)
         return put(staged, line.private)
 
 
-def read_measured(held: HeldCandidate) -> MeasuredBounds | None:
-    """What may be known of the accuracy of a candidate, None where it was not measured."""
-    public = read_json(held.report / _ACCURACY, None)
+def read_measured(candidate: HeldCandidate) -> MeasuredBounds | None:
+    """Return the public accuracy of a candidate, None if it was not measured."""
+    public = read_json(candidate.report / _ACCURACY, None)
     if public is None:
         return None
-    place = held.report / _USEFUL
-    told = read_json(place, None) if place.exists() else {}
-    useful = Usefulness(**{**told, "warnings": tuple(told.get("warnings", ()))})
+    place = candidate.report / _USEFUL
+    words = read_json(place, None) if place.exists() else {}
+    useful = Usefulness(**{**words, "warnings": tuple(words.get("warnings", ()))})
     return MeasuredBounds(public, useful)
 
 
-def keep_report(held: HeldCandidate, reports: Path) -> None:
-    """Keep what owner and reviewers saw of a candidate among the reports of its version."""
-    for file in held.report.iterdir():
+def keep_report(candidate: HeldCandidate, reports: Path) -> None:
+    """Copy the report that owner and reviewers saw of a candidate to its version's reports."""
+    for file in candidate.report.iterdir():
         copy_atomically(file, reports / file.name)
 
 
 def keep_risk(deidentified: Path, reports: Path) -> None:
-    """Keep what was at stake in a table among private reports, where that was measured."""
+    """Copy the risk of a table to private reports, if it was measured."""
     place = deidentified / f"{RISK}.json"
     if place.exists():
         copy_atomically(place, reports / place.name)
@@ -119,32 +121,32 @@ def _report(
     measured: MeasuredBounds | None,
 ) -> None:
     place, release = private_directory(staged / REPORT), open_release(staged / CANDIDATE / RELEASE)
-    told = None if measured is None else measured.public
-    (place / _ACCURACY).write_text(json.dumps(told), encoding="utf-8")
+    public = None if measured is None else measured.public
+    (place / _ACCURACY).write_text(json.dumps(public), encoding="utf-8")
     if measured is not None:
         (place / _USEFUL).write_text(json.dumps(vars(measured.useful)), encoding="utf-8")
     risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
     keep_risk(deidentified, place)
     keep_texts(deidentified, place)
-    before = _before(line)
+    before = _current_release(line)
     changes = None if before is None else _difference(before, release)
-    write_review_page(place, release, risk, told, changes, _bars(place / ATTACKED))
+    write_review_page(place, release, risk, public, changes, _bars(place / ATTACKED))
 
 
 def _bars(place: Path) -> list[dict[str, Any]]:
-    """The bars on attacks that a candidate was judged by, none where the spec has none."""
-    found: list[dict[str, Any]] = read_json(place, None)["bars"] if place.exists() else []
-    return found
+    """Return the bars on attacks that a candidate was judged by, none if the spec has none."""
+    bars: list[dict[str, Any]] = read_json(place, None)["bars"] if place.exists() else []
+    return bars
 
 
-def _before(line: Line) -> Release | None:
-    """The version that is current now, None where none is."""
+def _current_release(line: Line) -> Release | None:
+    """Return the version that is current now, None if there is none."""
     current = read_record(line.public).current
     return None if current is None else open_release(line.public / current)
 
 
 def _difference(before: Release, release: Release) -> Mapping[str, Any] | None:
-    """What changes with a candidate; a version that cannot be compared keeps none from waiting."""
+    """Return the changes that a candidate brings, None if the versions cannot be compared."""
     try:
         return difference(before, release)
     except SfumatoError:

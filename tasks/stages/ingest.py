@@ -1,4 +1,4 @@
-"""Ingest: the source as it is declared, in dictionary codes; whole, then the represented rows."""
+"""Ingest: read the source as declared, in dictionary codes, then keep the represented rows."""
 
 import os
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import Source
@@ -38,7 +38,7 @@ def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Pat
 
 @contextmanager
 def place_of_objects(run: Path) -> Iterator[Path]:
-    """A name in a run for what is fetched from a store, which goes when it was read."""
+    """Yield a path in a run for objects fetched from a store, and delete it afterwards."""
     try:
         yield run / FETCHED
     finally:
@@ -52,13 +52,16 @@ def _list_privately(absent: Mapping[str, Sequence[str]], place: Path) -> str:
 
 
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
-    """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
+    """Return the table of a source stage, dictionary-encoded, and the declared rules."""
     microdata = load(whole)
     return as_table(microdata), rules_as_declared(columns, microdata)
 
 
 def rows_of_one_person(ingested: Path, columns: Columns) -> str | None:
-    """What is said where rows count as people, and an identifier has the same value in several."""
+    """Return the fault of identifiers that repeat although each row counts as a person.
+
+    Returns None if no identifier repeats.
+    """
     repeated = repeated_identifiers(load(ingested), columns)
     if not repeated:
         return None
@@ -70,7 +73,7 @@ def rows_of_one_person(ingested: Path, columns: Columns) -> str | None:
 
 
 def accepted_rows(ingested: Path, columns: Columns) -> list[str]:
-    """What is said of identifiers that repeat where the spec says why that is nobody's rows."""
+    """Return warnings about repeated identifiers that the spec accepts, with its reasons."""
     reasons = {n: c.unprotected for n, c in columns.items() if c.role == "identifier"}
     if not any(reasons.values()):
         return []
@@ -85,10 +88,10 @@ def accepted_rows(ingested: Path, columns: Columns) -> list[str]:
 def write_ingested(
     whole: Path, source: Source, columns: Columns, nulls: NullPolicy, base: Path, run: Path
 ) -> Path:
-    """Keep the rows of a source stage that the release speaks of, in a stage of `run`.
+    """Keep the represented rows of a source stage, in a stage of `run`.
 
     Raises:
-        InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy; values
+        InputError: if a row breaks a null policy, repeats a unit or is in no hierarchy; values
             in no hierarchy are listed in a private file of the line, unless stages are encrypted.
     """
     microdata = load(whole)

@@ -1,4 +1,4 @@
-"""Measure: every model's value on a table as it is, in one pass over its groups."""
+"""Measure: the value of every model on a table as it is, in one pass over its groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.households import household_risk
 from sfumato.expectations.measures.risk import risk
@@ -25,9 +24,10 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.models.promises import with_columns
 from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
-from sfumato.expectations.numbers import Number, plain
-from sfumato.expectations.sorting import distinct
-from sfumato.expectations.verdicts import observation
+from sfumato.expectations.rules.verdicts import observation
+from sfumato.expectations.shared.errors import InputError, SpecError
+from sfumato.expectations.shared.numbers import Number, plain
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.codings import rows_of_values
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
@@ -46,11 +46,13 @@ def read_measured(
     promises: Sequence[PrivacyModel],
     written: Written,
 ) -> Microdata:
-    """The measured columns, each of one type: that of text, where it tells groups apart alone.
+    """Return the measured columns, each of one type.
+
+    Columns that only separate groups are text.
 
     Raises:
-        SpecError: where a type is given for a column that is not measured.
-        InputError: where the table cannot be read as said, or a column that tells groups apart and
+        SpecError: if a type is given for a column that is not measured.
+        InputError: if the table cannot be read as said, or a column that tells groups apart and
             is sensitive has texts that mean the same value.
     """
     apart = [*quasi_identifiers, *(name for p in promises for name in p.adversary_columns)]
@@ -89,23 +91,23 @@ def _as_text(names: Sequence[str], written: Written) -> Written:
 
 
 def with_hierarchies(microdata: Microdata, files: Mapping[str, str], place: str) -> Microdata:
-    """The table read from `place`, with the hierarchies of these files, by column.
+    """Return the table read from `place`, with the hierarchies of these files, by column.
 
     Raises:
-        InputError: where a column is not measured, or its hierarchy lacks a value.
+        InputError: if a column is not measured, or its hierarchy lacks a value.
     """
     for name, file in files.items():
         if not microdata.has(name):
             raise InputError(f"{file}: column {name!r} is not measured")
-        known, column = read_hierarchy(Path(file), file), microdata[name]
-        require_leaves(column, known, place, np.arange(microdata.rows))
-        above = with_ancestors(column, known)
+        hierarchy, column = read_hierarchy(Path(file), file), microdata[name]
+        require_leaves(column, hierarchy, place, np.arange(microdata.rows))
+        above = with_ancestors(column, hierarchy)
         microdata = microdata.keep(above if c.name == name else c for c in microdata.columns)
     return microdata
 
 
 def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
-    """The `l`, `t`, `delta`, `alpha` and `ke` that the groups have in a sensitive attribute.
+    """Return the `l`, `t`, `delta`, `alpha` and `ke` of the groups in a sensitive attribute.
 
     `delta` is None where a group lacks a value that others have.
     """
@@ -117,20 +119,22 @@ def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
             for distance in DISTANCES
             if distance != "hierarchical" or groups.of(name).ancestors is not None
         },
-        "delta": _observed(DeltaDisclosure(delta=Decimal(1), sensitive=name), groups, "delta"),
-        "alpha": _observed(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
-        "ke": {"k": anonymity.distinct(groups), "e": _observed(anonymity, groups, "e")},
+        "delta": _observed_value(
+            DeltaDisclosure(delta=Decimal(1), sensitive=name), groups, "delta"
+        ),
+        "alpha": _observed_value(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
+        "ke": {"k": anonymity.distinct(groups), "e": _observed_value(anonymity, groups, "e")},
     }
 
 
 def diversity(groups: Groups, name: str) -> dict[str, Any]:
-    """The `l` of groups in a sensitive attribute, in each of the model's readings."""
-    distinct = _observed(DistinctLDiversity(l=1, sensitive=name), groups, "l")
+    """Return the `l` of groups in a sensitive attribute, in each of the model's readings."""
+    distinct = _observed_value(DistinctLDiversity(l=1, sensitive=name), groups, "l")
     return {
         "distinct": distinct,
         "entropy": _entropy(groups, name),
         "recursive_c": {
-            str(rank): _observed(
+            str(rank): _observed_value(
                 RecursiveLDiversity(l=rank, c=Decimal(1), sensitive=name), groups, "c"
             )
             for rank in _RANKS
@@ -140,17 +144,17 @@ def diversity(groups: Groups, name: str) -> dict[str, Any]:
 
 
 def _entropy(groups: Groups, name: str) -> float | None:
-    """The smallest exp(entropy) of a group, not rounded."""
+    """Return the smallest exp(entropy) of a group, not rounded."""
     scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
     return float(scores.min()) if len(scores) else None
 
 
 def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
-    return _observed(TCloseness(t=Decimal(1), distance=distance, sensitive=name), groups, "t")
+    return _observed_value(TCloseness(t=Decimal(1), distance=distance, sensitive=name), groups, "t")
 
 
-def _observed(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
-    """The value of a model's parameter that groups have, as a number of JSON; None if infinite."""
+def _observed_value(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
+    """Return the value of a model's parameter on groups, as a number of JSON; None if infinite."""
     value: Number = model.check(groups).observed[parameter]
     if value is None or isinstance(value, int):
         return value
@@ -170,12 +174,12 @@ def measure(
     household: str | None = None,
     unit: str | None = None,
 ) -> dict[str, Any]:
-    """The values of the models on the groups of equal quasi-identifiers; nulls are a category.
+    """Return the values of the models on groups of equal quasi-identifiers; nulls are a category.
 
-    In CSV files, columns that tell groups apart are text, unless `written` says otherwise; types of
-    sensitive attributes are inferred, since distances need numbers. A column that is both has its
-    inferred type, where that keeps all its texts apart. A population's text is read by the types of
-    the table.
+    In CSV files, columns that only separate groups are text, unless `written` says otherwise; types
+    of sensitive attributes are inferred, since distances need numbers. A column that is both has
+    its inferred type, if that keeps all its texts apart. A population's text is read with the types
+    of the table.
 
     Args:
         place: a table in a registered format: a file, a folder of partitions or a pattern.
@@ -198,11 +202,11 @@ def measure(
         given.
 
     Raises:
-        SpecError: where a promise does not say what it is about, or a type is of no column.
-        InputError: where a table cannot be read as said or has no such column, or the population
+        SpecError: if a promise does not say what it is about, or a type is of no column.
+        InputError: if a table cannot be read as said or has no such column, or the population
             lacks some of the people.
     """
-    promises = [_scoped(promise, quasi_identifiers, sensitive) for promise in promises]
+    promises = [_on_columns(promise, quasi_identifiers, sensitive) for promise in promises]
     microdata = read_measured(place, quasi_identifiers, sensitive, promises, written)
     alike = replace(written, of_text=types_of(microdata))
     microdata = with_hierarchies(microdata, hierarchies or {}, place)
@@ -223,14 +227,14 @@ def measure(
         risks = _of_households(owners["households"], microdata, quasi_identifiers)
         document["household_risk"] = risks
     if promises:
-        document["promises"] = [_decided(one, microdata, alike, owners) for one in promises]
+        document["promises"] = [_decide(promise, microdata, alike, owners) for promise in promises]
     return document
 
 
 def _owners(
     place: str, microdata: Microdata, household: str | None, written: Written
 ) -> dict[str, np.ndarray]:
-    """Whose each row is, by what owners are called (int64, one per row)."""
+    """Return the owner of each row (int64, one per row), by the kind of owner."""
     owners = {} if microdata.person is None else {"people": microdata.person}
     if household is not None:
         owners["households"] = _numbers(place, household, "household", written)
@@ -240,30 +244,30 @@ def _owners(
 def _of_sensitive(
     microdata: Microdata, groups: Groups, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
 ) -> dict[str, Any]:
-    """The values of the models, by sensitive attribute where there are several."""
+    """Return the values of the models, by sensitive attribute if there are several."""
     if not sensitive:
         return {}
     if len(sensitive) == 1:
         return values_of_models(groups, sensitive[0])
-    found = {}
+    values = {}
     for name in sensitive:
         others = [other for other in sensitive if other != name]
         where_others_are_known = groups_of(microdata, [*quasi_identifiers, *others], [name])
         multi = {"multi_attribute": diversity(where_others_are_known, name)}
-        found[name] = values_of_models(groups, name) | multi
-    return {"sensitive": found}
+        values[name] = values_of_models(groups, name) | multi
+    return {"sensitive": values}
 
 
 def _far(microdata: Microdata, names: Sequence[str]) -> dict[str, Any]:
-    """How many values, and rows, of each column lie far from the others, where some do."""
+    """Count the values, and rows, of each column that lie far from the others."""
     columns = [microdata[name] for name in dict.fromkeys(names)]
     marked = [(column, far_values(column)) for column in columns]
-    found = {
+    counts = {
         column.name: {"values": int(far.sum()), "rows": int(rows_of_values(column)[far].sum())}
         for column, far in marked
         if far.any()
     }
-    return {"far": found} if found else {}
+    return {"far": counts} if counts else {}
 
 
 def _risk(
@@ -273,16 +277,19 @@ def _risk(
     population: str | None,
     written: Written,
 ) -> dict[str, Any] | None:
-    """The risk of re-identification, and the columns that single people out; None without rows."""
+    """Return the risk of re-identification, and column sets that single people out.
+
+    Returns None without rows.
+    """
     if population is not None:
         people = read_inferred(population, quasi_identifiers, written)
-        drawn = groups_within(microdata, people, quasi_identifiers, []).population
-        groups = replace(groups, population=drawn)
-    found = risk(groups)
-    if found is None:
+        people_known = groups_within(microdata, people, quasi_identifiers, []).population
+        groups = replace(groups, population=people_known)
+    risks = risk(groups)
+    if risks is None:
         return None
     single = singling_out(microdata, quasi_identifiers)
-    return found.document() | {
+    return risks.document() | {
         "singling_out": [{"columns": list(s.columns), "rows": s.rows} for s in single.minimal],
         "singling_out_complete_up_to": single.complete_up_to,
     }
@@ -291,18 +298,18 @@ def _risk(
 def _of_households(
     households: np.ndarray, microdata: Microdata, quasi_identifiers: Sequence[str]
 ) -> dict[str, Any] | None:
-    """The risk of households, None without rows."""
+    """Return the risk of households, None without rows."""
     keys, _ = key([microdata[qi] for qi in quasi_identifiers], microdata.rows)
     group = np.searchsorted(distinct(keys), keys)
-    found = household_risk(households, group)
-    return None if found is None else found.document()
+    risks = household_risk(households, group)
+    return None if risks is None else risks.document()
 
 
 def _numbers(place: str, name: str, what: str, written: Written) -> np.ndarray:
-    """The number of each row's unit or household (int64), which is some text.
+    """Return the number of each row's unit or household (int64); the column is read as text.
 
     Raises:
-        InputError: where it is missing.
+        InputError: if it is missing.
     """
     texts = replace(written, types={}, of_text={name: "string"})
     column = read_inferred(place, [name], texts)[name]
@@ -314,7 +321,7 @@ def _numbers(place: str, name: str, what: str, written: Written) -> np.ndarray:
 def _of_people(
     microdata: Microdata, quasi_identifiers: Sequence[str], groups: Groups
 ) -> dict[str, Any]:
-    """How many people there are, and in the smallest group, where rows say whose they are."""
+    """Return the number of people, in all and in the smallest group, if rows have a unit."""
     if microdata.person is None:
         return {}
     people = groups_of_people(microdata, quasi_identifiers, groups, []).people
@@ -323,29 +330,29 @@ def _of_people(
     return {"people": number, "k_people": int(sizes.min()) if len(sizes) else None}
 
 
-def _scoped(
+def _on_columns(
     promise: PrivacyModel, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
 ) -> PrivacyModel:
-    found = with_columns(promise, quasi_identifiers, sensitive if promise.protects else ())
-    if promise.counts_values() and found.sensitive is None:
+    on_columns = with_columns(promise, quasi_identifiers, sensitive if promise.protects else ())
+    if promise.counts_values() and on_columns.sensitive is None:
         what = "`weight` column" if promise.weighs else "`sensitive` attribute"
         raise SpecError(f"promise: {promise.name}: name the {what} it is about")
-    return found
+    return on_columns
 
 
-def _decided(
+def _decide(
     promise: PrivacyModel,
     microdata: Microdata,
     written: Written,
     owners: Mapping[str, np.ndarray],
 ) -> dict[str, Any]:
-    """A promise as given, with its verdict, and those over whoever owns rows, by what they are."""
-    by, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
+    """Return a promise as given, with its verdict over rows and over each kind of owner."""
+    columns, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
     if promise.reference_uri is None:
-        groups = groups_of(microdata, by, sensitive, by if promise.needs_covers else ())
+        groups = groups_of(microdata, columns, sensitive, columns if promise.needs_covers else ())
     else:
-        people = read_inferred(promise.reference_uri, [*by, *sensitive], written)
-        groups = groups_within(microdata, people, by, sensitive)
+        people = read_inferred(promise.reference_uri, [*columns, *sensitive], written)
+        groups = groups_within(microdata, people, columns, sensitive)
     verdict = promise.check(groups)
     over = {
         whom: _over_owners(promise, groups, microdata, whom, numbers)
@@ -355,20 +362,20 @@ def _decided(
         raise SpecError(f"promise: {promise.name}: members is about households (--household)")
     return {
         "promise": promise.parameters(),
-        "holds": verdict.holds and all(one.holds for one in over.values()),
+        "holds": verdict.holds and all(each.holds for each in over.values()),
         "required": {name: plain(value) for name, value in verdict.required.items()},
         "observed": observation(verdict),
-        **{whom: observation(one) for whom, one in over.items()},
+        **{whom: observation(each) for whom, each in over.items()},
     }
 
 
 def _over_owners(
     promise: PrivacyModel, groups: Groups, microdata: Microdata, whom: str, numbers: np.ndarray
 ) -> Verdict:
-    """The verdict over people who have several rows, or over households.
+    """Return the verdict over people who have several rows, or over households.
 
     Raises:
-        SpecError: where the promise is not defined over them.
+        SpecError: if the promise is not defined over them.
     """
     if fault := promise.fault_over_people:
         option = {"people": "--unit", "households": "--household"}[whom]

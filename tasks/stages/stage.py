@@ -1,6 +1,6 @@
-"""How one stage hands its work to the next, and the documents that it leaves beside.
+"""The folder in which a stage hands its work to the next, and the documents beside it.
 
-They are counts, and private all the same.
+The documents are counts, but private.
 """
 
 import csv
@@ -16,7 +16,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_json
 
 CHOICE = "choice"
-"""What was chosen for the line, with the scores of all candidates, in the stage that it was of."""
+"""The note of a stage with the choice for the line and the scores of all candidates."""
 Judged = Literal["release", "source", "composition", "attacks"]
 _FOLDERS: Mapping[Judged, str] = {
     "release": "great-expectations",
@@ -30,17 +30,17 @@ _TUTORIAL = shutil.ignore_patterns("*.gif")  # films of how Data Docs are used: 
 
 
 def new_stage(run: Path, name: str) -> Path:
-    """An empty private directory for a stage of a run."""
+    """Return an empty private directory for a stage of a run."""
     return private_directory(run / name)
 
 
 def write_note(stage: Path, name: str, document: Any) -> None:
-    """Leave a small document in a stage."""
+    """Write a small document into a stage."""
     (stage / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def read_note(stage: Path, name: str) -> Any:
-    """What a stage left."""
+    """Return a document that a stage left."""
     return read_json(stage / f"{name}.json", None)
 
 
@@ -51,30 +51,30 @@ def write_private_list(place: Path, head: Sequence[str], rows: Iterable[Sequence
     write_atomically(place, text.getvalue().encode())
 
 
-def gate_documents(place: Path, of: Judged = "release") -> Path:
-    """The private directory for documents of what is judged, in a run or a candidate."""
-    return private_directory(place / _FOLDERS[of])
+def gate_documents(place: Path, judged: Judged = "release") -> Path:
+    """Return the private directory for documents of what is judged, in a run or a candidate."""
+    return private_directory(place / _FOLDERS[judged])
 
 
 def move_documents(candidate: Path) -> None:
-    """Put what was written of a run's candidate into the candidate, which outlives the run."""
+    """Move the documents of a run's candidate into the candidate, which outlives the run."""
     for folder in _FOLDERS.values():
         if (candidate.parent / folder).is_dir() and not (candidate / folder).exists():
             (candidate.parent / folder).rename(candidate / folder)
 
 
 def keep_documents(candidate: Path, reports: Path) -> Path | None:
-    """Keep what was written of a candidate in the reports of the version that was made of it.
+    """Copy the documents of a candidate to the reports of the version made of it.
 
     Returns:
-        The first page on what was published; None where there is none.
+        The first page on what was published; None if there is none.
     """
-    kept = private_directory(reports / _KEPT)
-    for of, folder in _FOLDERS.items():
+    archive = private_directory(reports / _KEPT)
+    for judged, folder in _FOLDERS.items():
         for place in (candidate / folder, candidate.parent / folder):
             if place.is_dir():
-                target = private_directory(kept / of)
+                target = private_directory(archive / judged)
                 shutil.copytree(place, target, symlinks=True, ignore=_TUTORIAL, dirs_exist_ok=True)
                 break
-    page = kept / "release" / _PAGE
+    page = archive / "release" / _PAGE
     return page if page.exists() else None

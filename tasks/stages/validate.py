@@ -1,4 +1,4 @@
-"""Validate: read a candidate back, judge it, and make of it the release that would be published."""
+"""Validate: read a candidate back, judge it, and complete the release that would be published."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.verdicts import examine, require
+from sfumato.expectations.rules.verdicts import examine, require
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.candidates.remember import (
     map_followed,
     map_in,
@@ -38,10 +38,10 @@ def assess_candidate(
     judge: Judge = examine,
     references: References = NO_REFERENCES,
 ) -> Assessment:
-    """Judge a candidate by its data files, as they are read back; an earlier seal is void.
+    """Judge a candidate by its data files, as they are read back; an earlier seal becomes void.
 
     Raises:
-        PromiseError: where promises are to be kept over people, and whose the rows are is missing,
+        PromiseError: if promises are to be kept over people, and whose the rows are is missing,
             or not of the groups of these files.
     """
     (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
@@ -54,12 +54,12 @@ def assess_candidate(
 
 
 def seal_candidate(candidate: Path, assessment: Assessment) -> None:
-    """Write all else of the release beside its data, and which files were assessed.
+    """Write all other files of the release beside its data, and record which were assessed.
 
-    Everything is made of the tables as they were read back, as every later check makes it.
+    Everything is made from the tables as they were read back, as every later check does.
 
     Raises:
-        PromiseError: where the assessment found that anything is broken, or a data file is not as
+        PromiseError: if the assessment found that anything is broken, or a data file is not as
             it was read, or not what its tables give.
     """
     require(assessment.findings)
@@ -74,22 +74,24 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     for name, sha256 in judged.items():
         if Path(name).suffix == f".{TABLES}" and sealed[f"data/{name}"] != sha256:
             raise PromiseError(f"{name}: was changed after validation: validate it again")
-    found = documents(assessment.findings)
-    write_assessment(candidate, rule_of(assessment.declared.versions), sealed, found)
+    findings = documents(assessment.findings)
+    write_assessment(candidate, rule_of(assessment.declared.versions), sealed, findings)
 
 
 def _complete_data(data: Path, assessment: Assessment, judged: Mapping[str, str]) -> None:
-    """Hold the tables to what they give when they are read back, and write their other formats."""
+    """Make sure that the tables give the same files when written again; write other formats."""
     tables, declared = assessment.tables, assessment.declared
     with scratch_directory() as scratch:
         write_tables(tables, declared, scratch / "data", (TABLES,))
         for name, sha256 in seal(scratch / "data").items():
             if judged.get(name) != sha256:
                 raise PromiseError(f"{name}: is not what its rows give when they are read back")
-    known = {f"{name}.{one}" for name in tables for one in declared.formats}
-    if extra := sorted(judged.keys() - known):
+    expected = {f"{name}.{format_}" for name in tables for format_ in declared.formats}
+    if extra := sorted(judged.keys() - expected):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
-    write_tables(tables, declared, data, [one for one in declared.formats if one != TABLES])
+    write_tables(
+        tables, declared, data, [format_ for format_ in declared.formats if format_ != TABLES]
+    )
 
 
 def write_assessment(
@@ -98,7 +100,7 @@ def write_assessment(
     sealed: Mapping[str, str],
     findings: Sequence[Mapping[str, object]] = (),
 ) -> None:
-    """Leave with a candidate that it was assessed.
+    """Record with a candidate that it was assessed.
 
     Args:
         candidate: its stage.
@@ -118,12 +120,12 @@ def write_assessment(
 
 
 def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
-    """A candidate that was assessed, with the seal of its release.
+    """Return a candidate that was assessed, with the seal of its release.
 
     `digest` is that of the manifest which was approved, where somebody was asked.
 
     Raises:
-        PromiseError: where it was not assessed, or says of other rows that they are suppressed.
+        PromiseError: if it was not assessed, or says of other rows that they are suppressed.
     """
     try:
         document = read_note(candidate, _ASSESSMENT)
@@ -150,7 +152,7 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
 
 
 def _keep_only_data(release: Path) -> None:
-    """Remove what an earlier validation wrote beside the data."""
+    """Remove the files of an earlier validation beside the data."""
     for path in release.iterdir():
         if path.name != "data":
             shutil.rmtree(path) if path.is_dir() else path.unlink()

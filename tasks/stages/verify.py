@@ -1,4 +1,4 @@
-"""Verify: what is at stake in the de-identified table, and whether the promises can be kept."""
+"""Verify: the risk of the de-identified table, and proof that the promises can be kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense, merge
 from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.measures.households import HouseholdRisk, household_risk
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import Number, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import Number, plain
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import types_of
@@ -42,7 +42,7 @@ def measure_feasibility(
         grouping, each stratum one group, shows at best.
 
     Raises:
-        PromiseError: where a promise cannot be kept, or a reference lacks people of the table.
+        PromiseError: if a promise cannot be kept, or a reference lacks people of the table.
     """
     whole = with_hierarchies(load(deidentified), terms.hierarchies)
     microdata, strata = with_strata(whole, terms.strata)
@@ -60,30 +60,30 @@ def measure_feasibility(
 def require_population(
     deidentified: Path, terms: Terms, promise: PrivacyModel, references: References
 ) -> None:
-    """Make sure that a promise's reference can be read, and has everybody whom it has to have.
+    """Make sure that a promise's reference can be read, and has everybody whom it must have.
 
     Raises:
-        InputError: where it cannot be read, or lacks a column.
-        PromiseError: where it lacks people of the table.
+        InputError: if it cannot be read, or lacks a column.
+        PromiseError: if it lacks people of the table.
     """
     microdata = with_hierarchies(load(deidentified), terms.hierarchies)
-    _SeenTable(microdata, references).told_by(promise, promise.adversary_columns)
+    _SeenTable(microdata, references).groups_by(promise, promise.adversary_columns)
 
 
 def _stake(
     promise: PrivacyModel, table: "_SeenTable", strata: Sequence[str], rescued: bool
 ) -> dict[str, Any]:
-    """A promise that cannot be kept is refused, unless something may come to its rescue.
+    """Return a promise's figures, and refuse one that cannot be kept unless it may be rescued.
 
     Rows may be suppressed, or distributions declared that are not those of the rows.
     """
-    groups = table.told_by(promise, promise.adversary_columns)
+    groups = table.groups_by(promise, promise.adversary_columns)
     best = promise.feasible(table.coarsest(promise, strata, groups))
     if best is not None and not best.holds and not rescued:
-        of = f", of {promise.sensitive!r}" if promise.sensitive else ""
+        attribute = f", of {promise.sensitive!r}" if promise.sensitive else ""
         raise PromiseError(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
-            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata{of}"
+            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata{attribute}"
         )
     today, failing = promise.worst(groups)
     return {
@@ -91,9 +91,9 @@ def _stake(
         "about": promise.sensitive or "",
         "groups": len(groups),
         "failing": failing,
-        **_prefixed("required", promise.required()),
-        **_prefixed("today", today),
-        **({} if best is None else _prefixed("at best", best.observed)),
+        **_prefix_names("required", promise.required()),
+        **_prefix_names("today", today),
+        **({} if best is None else _prefix_names("at best", best.observed)),
         **({"eligible l": eligible(groups, promise.sensitive)} if promise.sensitive else {}),
     }
 
@@ -101,7 +101,7 @@ def _stake(
 def _require_feasible_over(
     whom: str, promises: Sequence[PrivacyModel], microdata: Microdata, strata: Sequence[str]
 ) -> None:
-    """Refuse what merging cannot break over people, or households, and each stratum breaks."""
+    """Refuse a promise over people or households that strata break and merging cannot fix."""
     for promise in promises:
         if not promise.merges_over_people or microdata.person is None:
             continue
@@ -115,37 +115,37 @@ def _require_feasible_over(
             )
 
 
-def _prefixed(when: str, scores: Mapping[str, Number]) -> dict[str, Any]:
+def _prefix_names(when: str, scores: Mapping[str, Number]) -> dict[str, Any]:
     return {f"{when} {name}": plain(value) for name, value in scores.items()}
 
 
 class _SeenTable:
-    """What a table as it is shows to whom knows some columns."""
+    """A table as it is, seen by somebody who knows some columns."""
 
     def __init__(self, microdata: Microdata, references: References) -> None:
         self._microdata, self._references = microdata, references
 
-    def told_by(self, promise: PrivacyModel, by: Sequence[str]) -> Groups:
-        """The groups of rows that are equal in the columns `by`, with what the promise is about."""
+    def groups_by(self, promise: PrivacyModel, columns: Sequence[str]) -> Groups:
+        """Return the groups of rows equal in some columns, with what the promise is about."""
         microdata, reference = self._microdata, self._references.of(promise)
         sensitive = [promise.sensitive] if promise.sensitive else []
         if reference is None:
             covered = promise.adversary_columns if promise.needs_covers else ()
-            return groups_of(microdata, by, sensitive, covered)
-        people = reference.read([*by, *sensitive], types_of(microdata))
-        groups = groups_within(microdata, people, by, sensitive)
+            return groups_of(microdata, columns, sensitive, covered)
+        people = reference.read([*columns, *sensitive], types_of(microdata))
+        groups = groups_within(microdata, people, columns, sensitive)
         if promise.holds_everybody:
             _require_everybody(groups, promise)
         return groups
 
     def coarsest(self, promise: PrivacyModel, strata: Sequence[str], groups: Groups) -> Groups:
-        """The groups of which all others are parts.
+        """Return the groups of which all other groups are parts.
 
-        Of a promise about a population it is one, which everybody could be in: a reference has no
-        strata, and whom labels admit is known once there are labels.
+        For a promise about a population it is one group, which everybody could be in: a reference
+        has no strata, and the people whom labels admit are unknown before there are labels.
         """
         if groups.population is None:
-            return self.told_by(promise, [*strata, *promise.known_columns])
+            return self.groups_by(promise, [*strata, *promise.known_columns])
         whole = merge(groups, np.zeros(len(groups), dtype=np.int64))
         people = groups.population.sizes.sum() + groups.population.elsewhere
         return replace(whole, population=Population(np.array([people]), 0))
@@ -162,10 +162,10 @@ def _require_everybody(groups: Groups, promise: PrivacyModel) -> None:
 
 
 def measure_whole(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
-    """The risk of whole households, or of people by all of their rows, in the table as it is.
+    """Return the risk of whole households, or of people by all their rows, in the table as it is.
 
     Returns:
-        None where promises are kept over rows alone.
+        None where promises are kept only over rows.
     """
     microdata = load(deidentified)
     if not terms.over_people or microdata.person is None:
@@ -175,14 +175,14 @@ def measure_whole(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
 
 
 def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
-    """What could be learnt if the table were published as it is.
+    """Return the risks of publishing the table as it is.
 
     Returns:
         The risk by the quasi-identifiers, by these and the insensitive columns, and the smallest
         sets of quasi-identifiers that single people out.
 
     Raises:
-        PromiseError: where there is no row.
+        PromiseError: if there is no row.
     """
     microdata = load(deidentified)
     qi = terms.named("quasi-identifier")

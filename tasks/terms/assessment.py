@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.source import PositiveValues
 from sfumato.expectations.rules.structure import ValuesAsCoded
-from sfumato.expectations.verdicts import (
+from sfumato.expectations.rules.verdicts import (
     GROUPS,
     PEOPLE,
     Expectation,
@@ -31,6 +30,7 @@ from sfumato.expectations.verdicts import (
     judge_rule,
     verdict_of,
 )
+from sfumato.expectations.shared.numbers import Number, plain
 from sfumato.tasks.forms.admitted_people import admitted_people
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import read_document

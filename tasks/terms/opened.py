@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.schema.files import MANIFEST_BYTES, NestingError, read_json
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.terms.tables import read_parquet

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from sfumato.expectations.arrow import NUMBERS, Value, as_number
+from sfumato.expectations.shared.arrow import NUMBERS, Value, as_number
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.names import GROUP_ID, TARGET, Part

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count, count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.numbers import Number, exact, plain
-from sfumato.expectations.verdicts import GROUPS, PEOPLE, Finding, observation
+from sfumato.expectations.rules.verdicts import GROUPS, PEOPLE, Finding, observation
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import Number, exact, plain
 from sfumato.tasks.private.references import References
 from sfumato.tasks.terms.assessment import Assessment
 from sfumato.tasks.terms.opened import MANIFEST

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.composed import form_named
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.schema.files import regular

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from sfumato.expectations.models.promises import Promise
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.of_line import DeclaredPartition

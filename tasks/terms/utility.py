@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.label_readers import levels
 from sfumato.tasks.forms.labels import STAR, Admitted, Between, ListedValues, Prefixed

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.schema.files import canonical_json, read_canonical, sha256_of
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, Release
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.private.backup import pack, unpack_files
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.backup import pack, unpack_files
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.verification.signing_keys import (

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.schema.files import open_file, regular
 
 _HEADER = 1 << 16  # bytes of the longest header of a page that is read; statistics are in it

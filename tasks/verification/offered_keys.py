@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.terms.terms import LineName

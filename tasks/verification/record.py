@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.verification.limits import Extent

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.expectations.shared.errors import PromiseError, SfumatoError
 from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.terms.opened import SIGNATURE
 from sfumato.tasks.terms.tombstone import WITHDRAWAL_SIGNATURE, Tombstone

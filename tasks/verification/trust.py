@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import canonical_json, read_json
 from sfumato.tasks.verification.offered_keys import KEYS_FILE, read_offers

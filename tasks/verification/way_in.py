@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.schema.files import is_there
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
 from sfumato.tasks.terms.parts import PARTS

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from sfumato.expectations.errors import Fault, InputError, SfumatoError
+from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_text

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.workers.workers import Workers
 
 Engine = Literal["local", "dask"]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.private.workdir import private_directory
 
 _ATTEMPTS = "attempts"

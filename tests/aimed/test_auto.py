@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli.main import run
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.flows.rules import candidates
-from sfumato.flows.spec import read_spec
 from sfumato.tasks.candidates.wished import WishedTerms
-from sfumato.tasks.private.frozen import CHOICES, keep_choice, read_choice
+from sfumato.tasks.private.people.frozen import CHOICES, keep_choice, read_choice
 from sfumato.tasks.publication.publish import Published
 from tests.release.small import SPEC, Small, people
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.candidates.choosing import choose
-from sfumato.tasks.candidates.scores import drawn_queries, score_rows
+from sfumato.tasks.candidates.scores import draw_queries, score_rows
 from sfumato.tasks.candidates.wished import Choosing
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed.parameters import CountsAim, GroupByAim, HybridParameters
@@ -72,7 +72,7 @@ def open_of(groups, wages, asked):
 
 
 def scored(microdata, groups, aims):
-    queries = drawn_queries(queries_of(microdata, aims), seeded_keys(1))
+    queries = draw_queries(queries_of(microdata, aims), seeded_keys(1))
     return score_rows(microdata, Partition(np.array(groups)), {}, "wage", queries)
 
 
@@ -154,7 +154,7 @@ def test_widths_of_counts_are_those_of_sums_of_ones_and_noughts(groups, data):
     ones = [float(low <= value <= high) for value in values]
     runs = [sorted(ones[a:b]) for a, b in pairwise(bounds)]
     sums = group_widths(np.array([one for run in runs for one in run]), bounds, len(values))
-    assert known.expected(hits) == pytest.approx(sums.expected(hits))
+    assert known.expected_width(hits) == pytest.approx(sums.expected_width(hits))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, hybrid
 from sfumato.tasks.partitions.aimed.contiguous import best_ends

@@ -14,13 +14,13 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, dealt, hybrid, within
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
-from sfumato.tasks.partitions.aimed.within import Replay, what_cuts_tell
+from sfumato.tasks.partitions.aimed.within import Replay, measure_belief
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from tests.aimed.tables import promise, table
@@ -78,7 +78,7 @@ def certain(monkeypatch):
     What the private report tells of each partition is not asked: it tries many worlds again.
     """
     monkeypatch.setattr(dealt, "REFUSAL", 1e-9)
-    monkeypatch.setattr(within, "what_cuts_tell", lambda *_: {})
+    monkeypatch.setattr(within, "measure_belief", lambda *_: {})
 
 
 def plain(k, e):
@@ -205,10 +205,10 @@ def test_the_private_report_tries_it_on_the_very_table():
     codes, group = np.array([0, 1, 2, 0]), np.array([0, 0, 1, 1])
     part = np.array([0, 0, 1, 1])
     rng = seeded_keys(1)
-    minimality_of = what_cuts_tell(codes, group, part, lambda _codes: part, rng)
+    minimality_of = measure_belief(codes, group, part, lambda _codes: part, rng)
     assert minimality_of["by_groups"] == 0.5
     assert "knowing_the_cuts" in minimality_of
-    looked = what_cuts_tell(codes, group, part, lambda codes: codes, rng)
+    looked = measure_belief(codes, group, part, lambda codes: codes, rng)
     assert looked["worlds_tried"] == 1
     assert looked["cut_the_same"] == 0
     assert "knowing_the_cuts" not in looked

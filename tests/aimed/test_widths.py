@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.partitions.aimed.dealt import Dealt
+from sfumato.tasks.partitions.aimed.dealt import DealtValues
 from sfumato.tasks.partitions.aimed.queries import queries_of
 from sfumato.tasks.partitions.aimed.widths import (
     chance_of_too_few,
@@ -46,7 +46,7 @@ def widths_of(groups):
 
 def test_the_width_of_a_group_is_that_of_the_papers_example():
     known = widths_of([[65, 70, 75]])
-    assert known.expected(np.arange(4)).tolist() == [0, 10, 10, 0]  # SUM 65..75, 135..145, 210
+    assert known.expected_width(np.arange(4)).tolist() == [0, 10, 10, 0]  # SUM 65..75, 135..145, 210
 
 
 @given(st.lists(WAGES, min_size=1, max_size=2), st.data())
@@ -55,7 +55,7 @@ def test_expected_widths_are_means_over_all_sets_of_rows(groups, data):
     inside = sum(map(len, groups))
     rows = data.draw(st.integers(inside, inside + 2))
     hits = data.draw(st.integers(0, rows))
-    found = widths_of(groups).selected(rows, np.array([hits]))[0]
+    found = widths_of(groups).expected_among(rows, np.array([hits]))[0]
     assert found == pytest.approx(brute(groups, rows, hits))
 
 
@@ -71,7 +71,7 @@ def test_a_part_whose_values_are_dealt_is_the_mean_over_all_worlds(wages, hits):
         sum(width(of, sum(1 for at in world[:hits] if at == g)) for g, of in enumerate(groups))
         for world in worlds
     ]
-    found = widths_of(groups).expected(np.array([hits]))[0]
+    found = widths_of(groups).expected_width(np.array([hits]))[0]
     assert found == pytest.approx(np.mean(widths))
 
 
@@ -86,14 +86,14 @@ def test_large_groups_are_selected_from_in_proportion():
         parts = values[:200], values[200:]
         ends = zip(parts, hits, strict=True)
         drawn.append(sum(of[len(of) - h :].sum() - of[:h].sum() for of, h in ends))
-    assert known.expected(np.array([120]))[0] == pytest.approx(np.mean(drawn), rel=0.01)
+    assert known.expected_width(np.array([120]))[0] == pytest.approx(np.mean(drawn), rel=0.01)
 
 
 def test_the_mean_of_hands_is_the_mean_of_their_widths():
     hands = [widths_of([[1, 5, 9], [2, 2]]), widths_of([[0, 4], [7, 8, 8]])]
     hits = np.arange(6)
-    mean = np.mean([one.expected(hits) for one in hands], axis=0)
-    assert mean_widths(hands).expected(hits) == pytest.approx(mean)
+    mean = np.mean([one.expected_width(hits) for one in hands], axis=0)
+    assert mean_widths(hands).expected_width(hits) == pytest.approx(mean)
 
 
 def test_a_score_is_the_mean_over_levels_and_windows_of_the_width_of_an_average():
@@ -103,8 +103,8 @@ def test_a_score_is_the_mean_over_levels_and_windows_of_the_width_of_an_average(
     by_level = []
     for span in (1, 4):
         hits = [sum(low <= age <= low + span for age in ages) for low in sorted(set(ages))]
-        by_level.append(np.mean([known.expected(np.array([h]))[0] / h for h in hits]))
-    by_level.append(known.expected(np.array([2]))[0] / 2)
+        by_level.append(np.mean([known.expected_width(np.array([h]))[0] / h for h in hits]))
+    by_level.append(known.expected_width(np.array([2]))[0] / 2)
     found = queries.cost(known, queries.hits(np.arange(6)))
     assert found == pytest.approx(np.mean(by_level))
     assert queries.cost(None, []) == float("inf")
@@ -130,7 +130,7 @@ def test_ways_to_choose_are_counted():
 
 def test_hands_are_dealt_from_one_multiset():
     units = np.arange(12) * 10
-    dealt = Dealt(units, 2, 10, seeded_keys(1), 12)
+    dealt = DealtValues(units, 2, 10, seeded_keys(1), 12)
     assert dealt.widths(12).rows == 12
     assert dealt.widths(6) is dealt.widths(6)
     assert dealt.widths(1) is None  # one value is not two

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.approval.held import read_held
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.approval.reviewers import trust_reviewer

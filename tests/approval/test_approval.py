@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.approval import gate, publication
 from sfumato.tasks.approval.decisions import decide, read_text
 from sfumato.tasks.approval.reviewers import reviewers_file

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.life.dossier import dossier_of
 from tests.release.small import people
 from tests.report.html import Read

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.history import REVIEWS, History, write_history
 from sfumato.tasks.approval.request import REQUEST
 from sfumato.tasks.private.state import STATE, LineState, write_state

@@ -6,8 +6,8 @@ from importlib import import_module
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.publication.withdrawal import withdraw
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
 from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
 from sfumato.tasks.publication.check import check

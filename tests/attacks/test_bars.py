@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge_attacks
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.registry import ATTACKS, FIGURES
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.backup import ATTACKED, REFUSED
+from sfumato.tasks.private.people.backup import ATTACKED, REFUSED
 from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.stages.attack import attack_candidate, keep_attacks
 from sfumato.tasks.stages.deidentify import identity
@@ -75,12 +75,12 @@ def test_limits_are_judged_on_everybody(tmp_path):
         homogeneity={"max-lift": 0, **SURE},
     )
     judged = judge_bars(asked.root, [release])
-    found = {(one.limited.attack, one.limited.limit): one for one in judged}
-    assert not found["definetti", "max-lift"].kept
+    found = {(one.limit.attack, one.limit.limit): one for one in judged}
+    assert not found["definetti", "max-lift"].is_kept
     assert found["definetti", "max-lift"].observed == pytest.approx(0.4, abs=0.1)
-    assert not found["definetti", "max-share-above"].kept
-    assert found["homogeneity", "max-lift"].kept
-    assert found["homogeneity", "max-share-above"].kept
+    assert not found["definetti", "max-share-above"].is_kept
+    assert found["homogeneity", "max-lift"].is_kept
+    assert found["homogeneity", "max-share-above"].is_kept
     assert all("0.4" not in one.words for one in judged)
 
 
@@ -88,14 +88,14 @@ def test_few_people_are_not_judged_and_what_is_not_judged_is_not_kept(tmp_path):
     release = attacked(tmp_path, correlated(np.random.default_rng(5), 96, 0.1))
     asked = bars(homogeneity={"max-lift": 1, "max-share-above": {"belief": 1, "share": 1}})
     for one in judge_bars(asked.root, [release]):
-        assert (one.observed, one.kept) == (None, False)
+        assert (one.observed, one.is_kept) == (None, False)
         assert one.words.endswith("(could not be judged)")
 
 
 @pytest.mark.parametrize(("observed", "passes"), [(0.2, True), (0.20001, False), (None, False)])
 def test_great_expectations_judges_the_same(observed, passes, tmp_path):
     bar = JudgedBar(LIFT, "s", observed, refuses=True)
-    assert bar.kept is passes
+    assert bar.is_kept is passes
     findings = judge_attacks("wages", tmp_path, [bar])
     assert all(one.passed for one in findings) is passes
     assert (tmp_path / "wages.attacks.json").exists()
@@ -113,7 +113,7 @@ def line(small):
 def attack(small, name="one", judging=lambda bars: ()):
     resolved, folder = small.prepared(name)
     whose = identity(folder / "deidentified")
-    asked = resolved.spec.attacks.below(resolved.base)
+    asked = resolved.spec.attacks.with_local_registers(resolved.base)
     original = load(folder / "deidentified")
     candidate = folder / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
@@ -127,7 +127,7 @@ class TestStage:
 
     def test_one_that_keeps_its_bars_passes(self, line, small):
         (judged,) = attack(line({"background": {"known": 1, **SURE}}))
-        assert judged.kept
+        assert judged.is_kept
         private = small.folder / "one"
         known = json.loads((private / ATTACKED).read_bytes())
         assert known["bars"][0]["observed"] == 0
@@ -146,7 +146,7 @@ class TestStage:
             attack(small, "two", judged.append)
         assert judged == []  # it was not even attacked
         (told,) = attack(line({"background": {**broken["background"], "on-failure": "tell"}}), "3")
-        assert (told.kept, told.refuses) == (False, False)
+        assert (told.is_kept, told.refuses) == (False, False)
 
     def test_without_bars_it_is_scored_and_leaves_nothing_in_the_line(self, line, small):
         assert attack(line({})) == []
@@ -192,7 +192,7 @@ class TestStage:
 
         tells = {"background": {"known": 2, **SURE, "on-failure": "tell"}}
         (told,) = attack(line(tells), judging=judging)
-        assert not told.kept
+        assert not told.is_kept
         assert [one.passed for one in said] == [True, False]
 
     def test_great_expectations_may_refuse_it_too(self, line):

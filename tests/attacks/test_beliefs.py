@@ -26,7 +26,7 @@ def test_the_vector_of_background_knowledge(groups_of):
     """Two with cancer, one with heart disease, one with an infection: 2/3, and then 1."""
     counts = of_numbers(groups_of, [[0, 0, 1, 2]])
     assert [rule_out(counts, known).belief[0] for known in (0, 1, 2)] == [0.5, 2 / 3, 1.0]
-    assert rule_out(counts, 1).believed(0.6) == 0.5
+    assert rule_out(counts, 1).share_above(0.6) == 0.5
     certain, more = background.attack(shown(counts))
     assert (certain.share, more.share) == (0.0, 1.0)
     assert "own value certain once 2 others" in more.measure
@@ -66,7 +66,7 @@ def test_the_group_alone_tells_no_more_than_itself(groups_of, members):
     assert found.hits() == pytest.approx(best / found.number)
     assert found.lift() == 0
     alike = sum(len(values) for values in members if len(set(values)) == 1)
-    assert found.believed(1) == alike / found.number
+    assert found.share_above(1) == alike / found.number
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -76,7 +76,7 @@ def test_beliefs_of_definetti_are_those_that_are_scored(form, tmp_path):
     found = definetti.beliefs(release)
     assert found.number == 300
     assert found.hits() == pytest.approx(guessed.share)
-    assert found.believed(0.8) == pytest.approx(sure.share)
+    assert found.share_above(0.8) == pytest.approx(sure.share)
     alone = guessed.references["from the group alone"]
     assert found.lift() == pytest.approx(guessed.share - alone)
     assert found.lift() > 0.3

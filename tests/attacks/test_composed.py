@@ -5,12 +5,12 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli.main import run
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.attacks.registry import attacks_on, targets_of
 from sfumato.tasks.microdata.table import load, seeded_keys
-from sfumato.tasks.private.backup import ATTACKED
+from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
@@ -38,7 +38,7 @@ def test_the_newest_versions_groups_are_attacked(tmp_path):
     whose, asked = identity(place / "deidentified"), resolved.spec.attacks
     found = attack_candidate(candidate, original, asked, whose, resolved.line, lambda _: ())
     assert found.missing == []
-    kept = {one.limited.attack: one.kept for one in found.judged}
+    kept = {one.limit.attack: one.is_kept for one in found.judged}
     assert kept == {"homogeneity": True, "background": False}
     table = open_release(candidate / "release").table("st")
     groups = defaultdict(Counter)

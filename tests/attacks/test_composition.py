@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.main import run
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.linking import same_people
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.same_people import shares_of_kinds
@@ -226,7 +226,7 @@ def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
         sure = compose(both)[2]
     assert sure.share == 2 / 3, "4/5 are believed of who has 0"
     assert (sure.exact, sure.document()["exact"]) == (0, 0)
-    assert "counted exactly: 0.0%" in sure.beside
+    assert "counted exactly: 0.0%" in sure.context
 
 
 def test_people_of_none_are_followed_nowhere(tmp_path):

@@ -57,7 +57,7 @@ def test_nothing_is_learned_where_values_go_with_nobody(l, tmp_path):
 def test_beliefs_are_met_as_often_as_they_say(strength, tmp_path):
     """Quasi-identifiers are drawn apart, given the value: naive Bayes is the truth."""
     people = correlated(np.random.default_rng(8), 4000, strength)
-    found = definetti._learned(attacked(tmp_path, people, l=3))
+    found = definetti._learn(attacked(tmp_path, people, l=3))
     number = np.repeat(found.own.sum(axis=1), 4)
     band = np.minimum((found.belief * 5).astype(int), 4).ravel()
     told = (number * found.belief.ravel(), found.own.ravel(), number)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import judge_bars
 from sfumato.tasks.attacks.group import known_people, similarity, skewness, small_range
 from sfumato.tasks.attacks.linking import linkage
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
-from sfumato.tasks.attacks.records.nearest import most_likely
+from sfumato.tasks.attacks.records.nearest import upper_limit
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
@@ -51,7 +51,7 @@ def test_windows_around_every_number(groups_of, members):
             for group in members
             for own in sorted({*group})
         ]
-        assert small_range.around(counts, units, width).tolist() == expected
+        assert small_range.densest_around(counts, units, width).tolist() == expected
 
 
 def test_the_largest_of_many_entries():
@@ -71,7 +71,7 @@ def test_known_people_are_taken_out_of_groups(groups_of, members, known):
     ]
     for least in (Fraction(1, 2), Fraction(1)):
         expected = sum(one >= least for one in beliefs) / len(beliefs)
-        assert found.believed(float(least)) == pytest.approx(expected)
+        assert found.share_above(float(least)) == pytest.approx(expected)
 
 
 @given(members=MEMBERS)
@@ -85,7 +85,7 @@ def test_kinds_are_believed_as_groups_show_them(groups_of, members):
     ]
     for least in (Fraction(1, 2), Fraction(1)):
         expected = sum(one >= least for one in alike) / len(alike)
-        assert found.believed(float(least)) == pytest.approx(expected)
+        assert found.share_above(float(least)) == pytest.approx(expected)
     assert similarity.beliefs(shown(counts), 2) is None, "everything is of the root's kind"
 
 
@@ -115,23 +115,23 @@ LIMIT = KeptBar(attack="matches", limit="max-share", most=0.1)
 def test_tries_count_as_what_they_leave_open(shown_, people_):
     release = target(shown_, people_)
     exact, *_ = matches.attack(release)
-    assert matches.successes(release).observed(LIMIT) == exact.share
+    assert matches.successes(release).figure_for(LIMIT) == exact.share
     (halves,), (own,) = nearest.link_halves(release), nearest.infer(release)
-    assert nearest.successes_of_halves(release).observed(LIMIT) == halves.share
-    assert nearest.successes_of_inference(release).observed(LIMIT) == own.share
+    assert nearest.successes_of_halves(release).figure_for(LIMIT) == halves.share
+    assert nearest.successes_of_inference(release).figure_for(LIMIT) == own.share
     (singled,) = singling_out.attack(release)
     found = singling_out.successes(release)
     assert found.number == len(people_)
-    assert found.observed(LIMIT) == singled.references["at most, with 95 %"] >= singled.share
+    assert found.figure_for(LIMIT) == singled.references["at most, with 95 %"] >= singled.share
 
 
 def test_of_some_people_the_limit_counts(tmp_path, monkeypatch):
     shown_ = [(age, "a", age % 3) for age in range(30)]
     monkeypatch.setattr(nearest, "ATTEMPTS", 10)
     found = nearest.successes_of_inference(target(shown_, shown_))
-    assert found.observed(LIMIT) == most_likely(10, 10) == 1.0
+    assert found.figure_for(LIMIT) == upper_limit(10, 10) == 1.0
     others = [(age, "a", 9) for age in range(30)]
-    assert nearest.successes_of_inference(target(shown_, others)).share == most_likely(0, 10) > 0
+    assert nearest.successes_of_inference(target(shown_, others)).share == upper_limit(0, 10) > 0
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -166,7 +166,7 @@ def test_registers_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
     assert found.number == there.number == len(ours)
     for least in (0.1, 0.25, 1.0):
         expected = sum(1 / rows >= least for rows in fitting) / len(ours)
-        assert found.believed(least) == pytest.approx(expected)
+        assert found.share_above(least) == pytest.approx(expected)
     fit = {row: sum(all(map(fits, row, person)) for person in known) for row in {*shown_}}
     chance = [
         sum(Fraction(1, fit[row]) for row in shown_ if all(map(fits, row, person)))
@@ -174,7 +174,7 @@ def test_registers_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
     ]
     for least in (0.4, 0.9, 1.0):
         expected = sum(float(one) >= least - 1e-12 for one in chance) / len(ours)
-        assert there.believed(least - 1e-9) == pytest.approx(expected)
+        assert there.share_above(least - 1e-9) == pytest.approx(expected)
 
 
 class TestStage:
@@ -201,7 +201,7 @@ class TestStage:
         line(told)
         (judged,) = attack(small)
         assert judged.observed is not None
-        assert judged.kept is kept
+        assert judged.is_kept is kept
 
     def test_a_register_is_read_beside_the_spec(self, line, small):  # noqa: F811
         bar = {"register": "register.csv", "on-failure": "tell"}
@@ -212,8 +212,8 @@ class TestStage:
         ours = [(row["age"], row["town"]) for row in people(rows=300)]
         register_of(small.folder, ours)
         judged = attack(small, "two")
-        assert [one.limited.attack for one in judged] == ["linkage", "presence"]
-        assert not any(one.kept for one in judged), "everybody of the register is there"
+        assert [one.limit.attack for one in judged] == ["linkage", "presence"]
+        assert not any(one.is_kept for one in judged), "everybody of the register is there"
         assert "register.csv" not in " ".join(one.words for one in judged)
 
     def test_kinds_need_a_hierarchy(self, line, small):  # noqa: F811
@@ -233,7 +233,7 @@ class TestStage:
         accepted = {"versions": "accepted-risk"}
         line({"composition": {"max-share": 0}}, **accepted)
         (judged,) = attack(small, "one")
-        assert (judged.observed, judged.kept) == (0, True)
+        assert (judged.observed, judged.is_kept) == (0, True)
         small.publish("first")
         line({"composition": {"max-share": 0.001, "on-failure": "tell"}}, rows=299, **accepted)
         (judged,) = attack(small, "two")
@@ -242,7 +242,7 @@ class TestStage:
         ).declared.exposure.columns
         alone = of.intersection.one + of.newcomers.one + of.leavers.one
         assert judged.observed == alone / of.intersection.people > 0.001
-        assert not judged.kept
+        assert not judged.is_kept
 
 
 class TestWidth:
@@ -283,7 +283,7 @@ def test_a_column_of_which_nothing_can_be_judged_is_not_kept(line, small):  # no
     asked = bars(similarity={"level": 1, "max-share-above": {"belief": 1, "share": 1}})
     own = load(small.folder / "one" / "deidentified")
     (judged,) = judge_bars(asked.root, targets_of(release.declared, tables, own))
-    assert (judged.observed, judged.kept) == (None, False)
+    assert (judged.observed, judged.is_kept) == (None, False)
 
 
 def test_the_command_judges_by_a_register(line, small, capsys):  # noqa: F811

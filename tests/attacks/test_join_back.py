@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Cover
-from sfumato.flows.evaluation import REGISTER, attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.expectations.shared.errors import InputError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import REGISTER, attack_again
 from sfumato.tasks.attacks.linking import counted, memberships
 from sfumato.tasks.attacks.linking.counted import shares_of_pairs
 from sfumato.tasks.attacks.linking.memberships import cover_people
@@ -167,7 +167,7 @@ def test_groups_with_nobody_in_common_need_not_be_counted(weights, here, there):
     groups = {0: (here, [{0, 1, 2}]), 1: (there, [{3, 4}])}
     worlds = list(worlds_of(register, groups, used=False))
     pairs = list(zip(covered.vector.tolist(), covered.group.tolist(), strict=True))
-    found = covered.fill(covered._drawn(np.array(weights, dtype=float)))
+    found = covered.fill(covered._drawing_chances(np.array(weights, dtype=float)))
     expected = weighed_shares(worlds, register, lambda vector, _: weights[vector[0]])
     assert found == pytest.approx([float(expected[pair]) for pair in pairs])
     with patch.object(counted, "EACH", 0):
@@ -208,7 +208,7 @@ def test_what_groups_admit_more_often_weighs_more():
     worlds = list(worlds_of(register, {0: (4, [values[0]]), 1: (3, [values[1]])}))
     expected = weighed_shares(worlds, register, lambda vector, n: often[n, vector[0]])
     first = [float(expected[register.index((vector,)), n]) for vector, n in pairs]
-    assert covered.weighed() == pytest.approx(first, rel=1e-6)
+    assert covered.by_weights() == pytest.approx(first, rel=1e-6)
     assert covered.alike() != pytest.approx(first, rel=0.01)
 
 
@@ -288,4 +288,4 @@ def test_a_partition_is_run_again_on_worlds_that_are_drawn(small):
 
     (skipped,) = told(0)
     assert "--runs" in skipped.skipped
-    assert all("of 40 drawn worlds" in one.margin.by for one in told(40))
+    assert all("of 40 drawn worlds" in one.margin.method for one in told(40))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.groups import Subdomains, Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.least_ranges import (
     NotEnumeratedError,

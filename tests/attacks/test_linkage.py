@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.main import run
-from sfumato.flows.evaluation import REGISTER, attack_again
-from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.linking.linkage import likelier
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import REGISTER, attack_again
+from sfumato.tasks.attacks.linking.linkage import chance_above
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.release.small import SPEC, people
@@ -150,4 +150,4 @@ def test_likelier_is_the_share_of_pairs(scored):
     counts = [np.bincount(of, minlength=4) for of in (ones or [0], others or [0])]
     one, other = (c if of else 0 * c for c, of in zip(counts, (ones, others), strict=True))
     expected = sum(pairs) / len(pairs) if pairs else 0.5
-    assert likelier(np.arange(4.0), one, other) == pytest.approx(expected)
+    assert chance_above(np.arange(4.0), one, other) == pytest.approx(expected)

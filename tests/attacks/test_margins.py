@@ -68,7 +68,7 @@ def test_people_who_are_tried_have_a_margin(monkeypatch):
         object.__setattr__(release, "digest", str(seed))
         (some,) = nearest.infer(release)
         held += some.margin.low <= exact.share <= some.margin.high
-        assert "20 of 60 people" in some.margin.by
+        assert "20 of 60 people" in some.margin.method
     assert held >= binom.ppf(1e-4, 200, 0.95)
     assert held < 200, "margins are no wider than they have to be"
 
@@ -83,7 +83,7 @@ def test_margins_and_what_was_skipped_are_told():
         "high": 0.3,
         "margin": "ways",
     }
-    assert score.beside == "20.0% to 30.0% with 95 %, by ways; without: 10.0%"
+    assert score.context == "20.0% to 30.0% with 95 %, by ways; without: 10.0%"
     (skipped,) = skipped_attack("definetti", "too many")
     assert skipped.document() == {"measure": "definetti", "skipped": "too many"}
-    assert skipped.told == "  skipped  definetti: too many"
+    assert skipped.text == "  skipped  definetti: too many"

@@ -44,8 +44,8 @@ def test_groups_that_are_drawn_leave_a_margin(tmp_path, monkeypatch):
     assert held >= binom.ppf(1e-3, 40, 0.95)
     widths = [of[0].high - of[0].low for of in found]
     assert 0 < np.mean(widths) < 0.2
-    assert "groups" in found[0][0].by
-    assert "worlds" not in found[0][0].by
+    assert "groups" in found[0][0].method
+    assert "worlds" not in found[0][0].method
 
 
 @pytest.mark.parametrize(("arrays", "partition"), [(uncommon(60), MONDRIAN), (TWO_GROUPS, LATTICE)])
@@ -55,7 +55,7 @@ def test_worlds_that_are_drawn_leave_a_margin(arrays, partition, tmp_path, monke
     monkeypatch.setattr(worlds, "_FEW", 0)
     held, found = seeds_that_hold(release, exact, 20)
     assert held == 20, "so many worlds are off by more with 1 % only"
-    assert all("512 worlds" in margin.by for of in found for margin in of)
+    assert all("512 worlds" in margin.method for of in found for margin in of)
 
 
 def test_a_node_with_too_many_rows_is_skipped_and_says_so(tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_what_no_drawn_world_allows_is_open(tmp_path, monkeypatch):
     arrays = {"a": [1, 1, 2, 2, 2, 2, 2], "s": [7, 7, 8, 9, 10, 11, 12]}
     release = released(tmp_path, arrays, [diverse(2)], MONDRIAN)
     monkeypatch.setattr(worlds, "_FEW", 0)
-    kept = minimality.KnownTries.kept
+    kept = minimality.KnownTries.promises_kept
     monkeypatch.setattr(
         minimality.KnownTries, "kept", lambda *of: [np.ones_like(one) for one in kept(*of)]
     )
@@ -81,7 +81,7 @@ def test_what_no_drawn_world_allows_is_open(tmp_path, monkeypatch):
 def test_what_is_surely_believed_and_what_may_be():
     codes, kind = np.array([0, 0, 1]), np.array([0, 0, 1])
     drawn = Worlds(np.array([[0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 0, 1]]), np.ones(4), False)
-    group = WeighedGroup.of(codes, kind, drawn, np.ones(4))
+    group = WeighedGroup.from_worlds(codes, kind, drawn, np.ones(4))
     assert group.belief.tolist() == [[0.875, 0.125], [0.25, 0.75]]
     for error, least, most in (
         (0.04, (3, 2), (3, 2)),

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease
 from sfumato.tasks.attacks.bars import judge_bars
 from sfumato.tasks.attacks.declared import JUDGED, AttackBars
@@ -37,7 +37,7 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.full_domain import full_domain
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.mondrian.cuts import Leaving
+from sfumato.tasks.partitions.mondrian.cuts import LeavingChance
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -114,7 +114,7 @@ def believed(known: KnownTries):
     kinds = [known.kinds(rows) for rows in every(known)]
     draw = np.random.default_rng(0)
     worlds = [worlds_of(k, known.codes[r], draw) for k, r in zip(kinds, every(known), strict=True)]
-    kept = known.kept(every(known), worlds)
+    kept = known.promises_kept(every(known), worlds)
     weights = weigh([of.weight for of in worlds], kept, known.left.tolist(), known.together)
     found = {}
     for rows, kind, world, weight in zip(every(known), kinds, worlds, weights, strict=True):
@@ -280,7 +280,7 @@ def test_what_is_left_by_chance_tells_no_more_than_its_odds(
 
     def run(world, told):
         tape = Tape(told, Fraction(share), few)
-        monkeypatch.setattr(Leaving, "leaves", lambda _, *drawn: tape.leaves(*drawn))
+        monkeypatch.setattr(LeavingChance, "leaves", lambda _, *drawn: tape.leaves(*drawn))
         found = mondrian.partition(
             table({"a": ages, "s": world}), [], about, partition, seeded_keys(1)
         )
@@ -395,7 +395,7 @@ def test_bars_are_judged_on_what_is_believed_of_each_row(arrays, partition, tmp_
     assert found == expected
     monkeypatch.undo()
     scores = minimality.attack(release)
-    assert [one.share for one in scores] == pytest.approx([bars.hits(), bars.believed(SURE)])
+    assert [one.share for one in scores] == pytest.approx([bars.hits(), bars.share_above(SURE)])
     alone = homogeneity.beliefs(release)
     assert bars.lift() == pytest.approx(bars.hits() - alone.hits())
 
@@ -408,13 +408,13 @@ def test_groups_are_looked_at_by_the_digest_of_the_release(tmp_path, monkeypatch
     arrays = {"a": rng.integers(0, 300, 900).tolist(), "s": values.tolist()}
     release = released(tmp_path, arrays, [diverse(2)], MONDRIAN)
     looked_at = defaultdict(list)
-    weighed = minimality._weighed
+    weighed = minimality._weigh_groups
 
     def remember(known, groups, draw):
         looked_at[digest].append(groups)
         return weighed(known, groups, draw)
 
-    monkeypatch.setattr(minimality, "_weighed", remember)
+    monkeypatch.setattr(minimality, "_weigh_groups", remember)
 
     for digest in ("one", "another", "one"):
         minimality.attack(replace(release, digest=digest))
@@ -430,7 +430,7 @@ def test_too_many_worlds_are_not_judged(tmp_path, monkeypatch):
 
 
 def test_partitions_that_bars_are_for_are_those_that_tell_what_they_tried():
-    assert set(JUDGED["minimality"].partitions) == set(known._TOLD)
+    assert set(JUDGED["minimality"].partitions) == set(known._FINDERS)
 
 
 @pytest.mark.parametrize(("leave", "kept"), [("0", False), ("0.5", True)])
@@ -450,7 +450,7 @@ def test_a_bar_is_broken_by_plain_cuts_and_kept_where_parts_are_left_by_chance(
         {"minimality": {"max-share-above": {"belief": 0.95, "share": 0.1}}}
     )
     (judged,) = judge_bars(asked.root, [release])
-    assert judged.kept is kept
+    assert judged.is_kept is kept
     if not kept:
         assert judged.observed == 40 / 140
 
@@ -462,12 +462,12 @@ def test_groups_are_compared_with_all_rows_of_all_groups(tmp_path):
     draw, rows = np.random.default_rng(0), every(known)
     worlds = [worlds_of(known.kinds(of), known.codes[of], draw) for of in rows]
     labels, met = np.array(sorted({*arrays["s"]})), set()
-    for of, world, kept in zip(rows, worlds, known.kept(rows, worlds), strict=True):
+    for of, world, kept in zip(rows, worlds, known.promises_kept(rows, worlds), strict=True):
         for values, told in zip(world.values, kept, strict=True):
             everybody = np.array(arrays["s"])
             everybody[of] = labels[values]
             people = table({**arrays, "s": everybody.tolist()})
-            judge = PartJudge.of(people, [close("0.3")])
+            judge = PartJudge.from_microdata(people, [close("0.3")])
             for side, found in zip(known.sides, told, strict=True):
                 if (side[of] >= 0).any():
                     assert found == (not judge.broken(of, side[of], 2).any())

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from tests.attacks.test_linkage import register_of
 from tests.release.small import SPEC, Small
 
@@ -33,7 +33,7 @@ class Planted:
         place = register and register_of(line.folder, register)
         found, judged = attack_again(directory, line.spec, Overrides(), place)
         shares = {one.measure: one for scores in found.values() for one in scores}
-        return shares, [bar.kept for bar in judged]
+        return shares, [bar.is_kept for bar in judged]
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
-from sfumato.tasks.attacks.records.nearest import most_likely, some_people
+from sfumato.tasks.attacks.records.nearest import some_people, upper_limit
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.terms.opened import open_release
@@ -209,7 +209,7 @@ def test_labels_admit_values():
 def test_conditions_drawn_at_random_are_told_by_the_column(people, seed):
     known = target(people, people).learned["records"]
     for column, rows_ in zip(known.columns, zip(*people, strict=True), strict=True):
-        drawn = column.drawn(np.random.default_rng(seed))(1)
+        drawn = column.draw_condition(np.random.default_rng(seed))(1)
         told = dict(zip(rows_, drawn.tolist(), strict=True))
         assert all(told[row] == holds for row, holds in zip(rows_, drawn.tolist(), strict=True))
 
@@ -235,8 +235,8 @@ def test_many_people_are_sampled():
     drawing = np.random.default_rng(1)
     assert some_people(500, 500, drawing).tolist() == list(range(500))
     assert len(set(some_people(501, 100, drawing).tolist())) == 100
-    assert most_likely(0, 500) == pytest.approx(1 - 0.05 ** (1 / 500))
-    assert most_likely(500, 500) == 1
+    assert upper_limit(0, 500) == pytest.approx(1 - 0.05 ** (1 / 500))
+    assert upper_limit(500, 500) == 1
 
 
 def distance(way, row, person, ages):

@@ -86,7 +86,7 @@ def test_ambiguity_is_believed_as_all_worlds_tell(tmp_path, monkeypatch):
     )
     assert least[0] <= hits / 4 <= most[0]
     guessed, sure = minimality.attack(release)
-    assert "drawn worlds" in guessed.margin.by
+    assert "drawn worlds" in guessed.margin.method
     assert sure.share == sum(belief >= SURE for belief in own) / 4
 
 
@@ -181,7 +181,7 @@ def test_more_people_are_run_again_where_that_is_asked_for(tmp_path):
 
 def test_what_no_drawn_world_shows_is_not_scored(tmp_path):
     release = replace(released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=1)
-    shown = ShownColumns.of(release)
+    shown = ShownColumns.from_tables(release)
     group = grouping(release)
     codes = release.people["s"].codes.astype(np.int64)
     assert shown.are_those_of(codes, group)

@@ -7,11 +7,11 @@ import tarfile
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.life.lines import restore
 from sfumato.tasks.attacks.refusals import is_looser, read_refusals, with_refusals
-from sfumato.tasks.private.backup import ATTACKED, REFUSED, backup, pack, unpack
+from sfumato.tasks.private.people.backup import ATTACKED, REFUSED, backup, pack, unpack
 from sfumato.tasks.schema.stated import KeptBar
 from tests.attacks.test_bars import attack, line  # noqa: F401 - a fixture
 
@@ -83,7 +83,7 @@ class TestStage:
         assert drawn(BY_GROUP)
         line({"homogeneity": {"max-share-above": {"belief": 0.2, "share": 1}}})
         (told,) = attack(small, "looser")
-        assert told.kept
+        assert told.is_kept
         assert drawn(BY_GROUP) == []
         line(BY_GROUP, rows=301)
         judged = []

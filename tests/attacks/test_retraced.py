@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.attacks.attack import SURE
 from sfumato.tasks.attacks.beliefs import join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
@@ -198,7 +198,7 @@ def test_groups_that_look_alike_are_one(tmp_path):
     own = sorted(float(of[value]) for of, value in zip(expected, arrays["s"], strict=True))
     assert sorted(np.repeat(found.belief, found.people).tolist()) == pytest.approx(own)
     drawn = retrace(replace(release, runs=300))
-    assert drawn.by == "", "all worlds can be gone through"
+    assert drawn.method == "", "all worlds can be gone through"
     kept = redraw(replace(release, runs=300), retraced.group_of_people(release))
     assert kept.are_known
 
@@ -227,7 +227,7 @@ def test_groups_of_values_alone_tell_nothing_more(values, objective, t):
     declared = terms_of(partition, promises)
     release = Retraced(declared, people, "s", np.unique(made.group, return_inverse=True)[1])
     with patch.object(retraced, "_RUNS", 30_000):
-        found = join_beliefs([of.beliefs() for of in release.weighed()])
+        found = join_beliefs([of.beliefs() for of in release.weighed_groups()])
     groups = [[values[row] for row in of] for of in as_sets(made.group)]
     expected = [Fraction(of.count(value), len(of)) for of in groups for value in of]
     believed = np.repeat(found.belief, found.people).tolist()
@@ -307,7 +307,7 @@ def test_groups_that_no_run_has_are_not_scored(tmp_path):
     release = released(tmp_path, CASES["forest"][1], CASES["forest"][2], FOREST)
     group = np.arange(8) % 2
     with pytest.raises(NotRetracedError, match="could not be run again"):
-        Retraced(release.declared, release.people, "s", group).weighed()
+        Retraced(release.declared, release.people, "s", group).weighed_groups()
 
 
 @given(st.lists(st.integers(0, 3), max_size=3))

@@ -60,7 +60,7 @@ def test_two_of_four_rows_have_a_value_of_half_of_them_with_five_sixths(groups_o
 def test_whoever_has_more_rows_than_others_have_values_surely_has_one(groups_of):
     groups = [[(0, 1), (0, 1), (1, 0)]]
     found = beliefs_about(people(groups_of, groups), "s")
-    assert found.believed(1.0) == 1 / 2
+    assert found.share_above(1.0) == 1 / 2
     assert found.belief[0] == 1.0
 
 
@@ -68,8 +68,8 @@ def test_what_is_all_but_certain_is_not_certain(groups_of):
     """Of 60 rows with 30 of each value, 30 rows of somebody could all have the other one."""
     rows = [(0, i % 2) for i in range(30)] + [(1, i % 2) for i in range(30)]
     found = beliefs_about(people(groups_of, [rows]), "s")
-    assert found.believed(1.0) == 0
-    assert found.believed(0.999999) == 1
+    assert found.share_above(1.0) == 0
+    assert found.share_above(0.999999) == 1
 
 
 @settings(deadline=None)

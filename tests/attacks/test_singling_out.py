@@ -114,7 +114,7 @@ def test_asking_some_rows_first_changes_nothing(shown):
     with patch.object(redrawn, "FIRST", (2, 7)):
         condition = row_condition(records, 0, (0, 2), drawing)
         found = condition.is_met_once(records, drawing)[0], condition.is_one_person(records)[0]
-        by_chance = singling_out.is_one([records.known[0].rows_like(0)], len(shown))
+        by_chance = singling_out.is_one([records.quasi_identifiers[0].rows_like(0)], len(shown))
     alone = like(medians(shown), shown[0], (0, 2), shown) == 1
     assert found == (alone, alone)
     assert by_chance == (like(medians(shown), shown[0], (0,), shown) == 1)
@@ -135,11 +135,11 @@ def test_values_are_drawn_from_the_group_of_the_row():
     shown = [(age, "a", age % 4) for age in range(8)]
     records = target(shown, shown, [0, 0, 0, 0, 0, 1, 1, 1]).learned["records"]
     drawing = np.random.default_rng(5)
-    drawn = Counter(records.shuffled.draw(1, drawing) for _ in range(5_000))
+    drawn = Counter(records.shuffled_values.draw(1, drawing) for _ in range(5_000))
     assert {*drawn} == {0, 1, 2, 3}
     assert drawn[0] / 5_000 == pytest.approx(2 / 5, abs=0.04)
     both = np.array([0, 1])
-    assert records.shuffled.between(both, (1, 3)).tolist() == [2, 2]
+    assert records.shuffled_values.count_between(both, (1, 3)).tolist() == [2, 2]
 
 
 def test_what_is_published_as_it_is_singles_everybody_out():

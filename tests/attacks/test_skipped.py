@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.attack import skipped_attack
 from sfumato.tasks.attacks.group import subdomains
 from sfumato.tasks.attacks.learning import definetti

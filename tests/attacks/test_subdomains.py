@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.groups import Subdomains, Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.group.subdomains import beliefs_of_groups, below
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
+from sfumato.tasks.attacks.group.subdomains import beliefs_of_groups, leaf_shares
 from tests.release.small import people
 
 TREE = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 2, 1, 1, 3, 1, 1]))
@@ -61,9 +61,9 @@ def test_beliefs_are_those_of_all_worlds(nodes):
 
 def test_leaves_below_nodes():
     quarter = Fraction(1, 4)
-    assert below(TREE)[1] == [quarter, 3 * quarter, 0, 0]
-    assert below(TREE)[3] == [1, 0, 0, 0]
-    assert below(TREE)[0] == [Fraction(1, 6), Fraction(1, 2), Fraction(1, 6), Fraction(1, 6)]
+    assert leaf_shares(TREE)[1] == [quarter, 3 * quarter, 0, 0]
+    assert leaf_shares(TREE)[3] == [1, 0, 0, 0]
+    assert leaf_shares(TREE)[0] == [Fraction(1, 6), Fraction(1, 2), Fraction(1, 6), Fraction(1, 6)]
 
 
 @pytest.fixture
@@ -92,4 +92,4 @@ def test_bars_are_judged(redistributed):
     text = redistributed.spec.read_text("utf-8")
     redistributed.spec.write_text(f"{text}\nattacks: {{subdomains: {{max-lift: 0}}}}\n", "utf-8")
     _, (bar,) = attack_again(version, redistributed.spec, Overrides())
-    assert bar.kept
+    assert bar.is_kept

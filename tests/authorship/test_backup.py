@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from sfumato.tasks.private.backup import pack
+from sfumato.tasks.private.people.backup import pack
 from sfumato.tasks.verification.key_backup import backup_keys
 from sfumato.tasks.verification.signing_keys import PASSPHRASE, open_signer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.candidates.choosing import choose
-from sfumato.tasks.candidates.scores import drawn_queries, score_rows
+from sfumato.tasks.candidates.scores import draw_queries, score_rows
 from sfumato.tasks.candidates.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.aimed.queries import queries_of
@@ -109,7 +109,7 @@ def width(table, choice, aims, seed):
         made = make(within, strata, [promise()], choice.partition, seeded_keys(seed))
     except PromiseError:
         return None
-    asked = drawn_queries(queries_of(table, aims), seeded_keys(10_000 + seed))
+    asked = draw_queries(queries_of(table, aims), seeded_keys(10_000 + seed))
     return score_rows(table, made, {}, "loss", asked)
 
 

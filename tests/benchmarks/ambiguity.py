@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata, key, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters

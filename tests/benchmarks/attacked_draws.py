@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import ResolvedRun
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.resolved import ResolvedRun
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.arrays.at_rest import read_stage_table
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.linking.composition import compose
@@ -23,7 +23,7 @@ from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.remember import map_in
 from sfumato.tasks.microdata.table import Microdata, load, seeded_keys
-from sfumato.tasks.private.line import represented_part
+from sfumato.tasks.private.people.identity import represented_part
 from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.people import WhoseRows

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import yaml
 
-from sfumato.expectations.verdicts import examine
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.rules.verdicts import examine
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.codings import code_column, is_free_text
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.private.coding import offsets_of, pseudonyms_of
+from sfumato.tasks.private.people.coding import offsets_of, pseudonyms_of
 from sfumato.tasks.schema.codings import CodedColumn
 
 ROWS = 1_000_000

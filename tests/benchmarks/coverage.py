@@ -22,7 +22,7 @@ import numpy as np
 import yaml
 from scipy import stats
 
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.candidates.anonymized import anonymize_alone
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -245,7 +245,7 @@ def possible(family: str, query: MeasuredQuery, factor: float) -> float:
     """How many values an interval has."""
     law = query.law
     if isinstance(law, ExtremeSpread):
-        best, worst = law.law.within(factor)
+        best, worst = law.law.interval_places(factor)
         return worst - best + 1
     low, high = law.interval(factor)
     return (high - low) * (law.size.rows if family.startswith("avg") else 1) + 1

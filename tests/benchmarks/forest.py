@@ -4,7 +4,7 @@ import numpy as np
 
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
-from sfumato.tasks.partitions.cell_suppression.forest import of_codes
+from sfumato.tasks.partitions.cell_suppression.forest import cluster_by_forest
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from tests.adult import ADULT
 from tests.benchmarks.ke import cpu
@@ -22,7 +22,7 @@ def main() -> None:
     codes = np.stack([table[name].category()[0] for name in QI], axis=1)[:ROWS]
     for k in (2, 5, 10):
         taken = cpu(lambda k=k: clusters(codes, k), times=3)
-        cost, bound = stars(codes, clusters(codes, k)), of_codes(codes, k, large=True).bound
+        cost, bound = stars(codes, clusters(codes, k)), cluster_by_forest(codes, k, large=True).bound
         print(
             f"forest, UCI Adult, {ROWS:,} x {len(QI)}, k = {k}: {taken:.2f} s, "
             f"{cost / codes.size:.3f} stars per cell, at most {cost / bound:.2f} x the fewest"
@@ -31,7 +31,7 @@ def main() -> None:
 
 def clusters(codes: np.ndarray, k: int) -> np.ndarray:
     """The clusters that the partition makes of a table without strata."""
-    made = of_codes(codes, k, large=True)
+    made = cluster_by_forest(codes, k, large=True)
     return improve(codes, made.cluster, made.near, k, large=True)
 
 

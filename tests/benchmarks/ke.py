@@ -65,7 +65,7 @@ def whole(rng: np.random.Generator, rows: int = 10**6) -> None:
         print(f"ke {objective}, partition of {rows:,} rows: {taken:.2f} s")
     for values in (50, 3000):
         codes = np.minimum(rng.geometric(10 / values, rows), values) - 1
-        taken = cpu(lambda c=codes: anatomy.of_codes(c, 4, seeded_keys(1)), times=1)
+        taken = cpu(lambda c=codes: anatomy.draw_groups(c, 4, seeded_keys(1)), times=1)
         print(f"anatomy, {rows:,} rows, {values:,} values, l = 4: {taken:.2f} s")
 
 

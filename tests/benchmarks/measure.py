@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counting import Coded, count, pack
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_k import AlphaK
@@ -25,6 +24,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.table import Microdata
 from tests.adult import HEADER, text_source

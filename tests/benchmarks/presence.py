@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.experiments.shared.census import census
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters

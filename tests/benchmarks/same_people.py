@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sfumato.expectations.composition.same_people import RowsOfTwo
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.private.source_rows import (
+from sfumato.tasks.private.people.source_rows import (
     RowsInCommon,
     RowsInFile,
     compare_rows,

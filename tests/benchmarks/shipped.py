@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.terms.opened import open_release

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow.csv
 import yaml
 
-from sfumato.flows.overrides import read_overrides
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.inputs.overrides import read_overrides
+from sfumato.flows.inputs.resolved import resolve_run
 from tests.adult import DIALECT, HEADER, text_source
 from tests.synthetic.adult_like import write_census_like
 
@@ -122,7 +122,7 @@ def attack(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.deidentify import identity
 
     if can_be_attacked(resolved.terms):
-        kept, bars = run / "deidentified", resolved.spec.attacks.below(resolved.base)
+        kept, bars = run / "deidentified", resolved.spec.attacks.with_local_registers(resolved.base)
         whose, line = identity(kept), resolved.line
         attack_candidate(run / "candidate", load(kept), bars, whose, line, lambda _: ())
 

@@ -23,7 +23,7 @@ QUERY = (
 )
 TIMES = 7
 COMMAND = "from sfumato.flows.cli.main import main; main()"
-QUIET = "from sfumato.flows.environment import lean, quiet; lean(); quiet(); "
+QUIET = "from sfumato.flows.inputs.environment import lean, quiet; lean(); quiet(); "
 PREFECT = "from prefect import flow, task; import prefect.artifacts, prefect.runtime"
 GREAT_EXPECTATIONS = "import great_expectations"
 ALL = "import sfumato.flows.release, sfumato.expectations.suites.gate"

@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from sfumato.tasks.partitions.targets.distribution import of_counts, uniform
+from sfumato.tasks.partitions.targets.distribution import weights_of_counts, uniform
 from sfumato.tasks.partitions.targets.fakes import with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree
@@ -40,7 +40,7 @@ def without(codes: np.ndarray, values: int) -> None:
     sort = cpu(partial(np.sort, codes))
     tree = balanced_tree(values, 2)
     start = time.process_time()
-    target = annotate(tree, of_counts(np.bincount(codes, minlength=values)), DENOMINATOR).target
+    target = annotate(tree, weights_of_counts(np.bincount(codes, minlength=values)), DENOMINATOR).target
     annotating = time.process_time() - start
 
     def work() -> object:
@@ -86,7 +86,7 @@ def fakes(rows: int, values: int, most: int, spread: str, aim: str) -> None:
     if spread == "skewed":
         codes = np.minimum((rng.pareto(1, rows) * 5).astype(np.int64), values - 1)
     tree, counts = balanced_tree(values, 2), np.bincount(codes, minlength=values)
-    weights = of_counts(counts) if aim == "source" else uniform(values)
+    weights = weights_of_counts(counts) if aim == "source" else uniform(values)
     target, held = annotate(tree, weights, DENOMINATOR).target, tree.at_leaves(counts)
     before = peak_megabytes()
     taken = cpu(lambda: with_fakes(target, held, tree.steps, most), times=1)

@@ -29,9 +29,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import yaml
 
-from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import imports_apart
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.inputs.environment import imports_apart
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from tests.benchmarks import stages
 from tests.benchmarks.stages import peak_megabytes
 

@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.choose.alternative import TriedOutcome
 from sfumato.tasks.choose.paired import PairedQuery
 from sfumato.tasks.choose.recommend import rank, recommend

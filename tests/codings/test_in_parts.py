@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.parts import divide as reading
-from sfumato.tasks.private.frozen import read_frozen, shift_key
-from sfumato.tasks.private.source_rows import compare_rows
+from sfumato.tasks.private.people.frozen import read_frozen, shift_key
+from sfumato.tasks.private.people.source_rows import compare_rows
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.deidentify import identity
 from tests.codings.test_offsets import days_of

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from sfumato.tasks.private.frozen import shift_key
+from sfumato.tasks.private.people.frozen import shift_key
 from tests.codings.stays import COLUMNS, EXACT, stays, table_of
 from tests.codings.test_offsets import days_of
 from tests.codings.test_release import text_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.people.lines import read_line
 from tests.codings.stays import COLUMNS, Stays, stays
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.coding import draw_evenly, offsets_of
 from sfumato.tasks.private.keys import keyed_hashes
+from sfumato.tasks.private.people.coding import draw_evenly, offsets_of
 
 KEY = b"k" * 32
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.codings import CODINGS, FINDERS, code_column
 from sfumato.tasks.schema.codings import KEYS
 from tests.codings.coded import TYPES, VALUES, coded, column_of, declared, rows_of

@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.tasks.private.frozen import pseudonym_key, shift_key
+from sfumato.tasks.private.people.frozen import pseudonym_key, shift_key
 from sfumato.tasks.private.people.keys import people_key
 from tests.codings.stays import COLUMNS, Stays, stays
 from tests.codings.test_release import threshold

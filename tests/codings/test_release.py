@@ -10,10 +10,10 @@ from math import ceil
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.frozen import CODINGS, shift_key
+from sfumato.tasks.private.people.frozen import CODINGS, shift_key
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.usefulness import NOT_JUDGED
 from sfumato.tasks.query.ask import answer
@@ -195,7 +195,7 @@ def test_values_that_no_coding_gives_are_counted(name, keys, values, wrong):
 
 def test_a_value_that_was_not_coded_is_not_published(line, monkeypatch):
     """The gate sees it in the files, whatever went wrong before."""
-    from sfumato.tasks.private import coding as coded
+    from sfumato.tasks.private.people import coding as coded
 
     asked = coded.code_column
     monkeypatch.setattr(

@@ -5,8 +5,8 @@ import copy
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import json_schema, read_spec
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.spec import json_schema, read_spec
 from sfumato.tasks.schema.codings import KEYS
 
 COLUMNS = {

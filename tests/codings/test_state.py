@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.backup import backup, pack, state_files, unpack_files
-from sfumato.tasks.private.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.backup import backup, pack, state_files, unpack_files
+from sfumato.tasks.private.people.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.terms.opened import open_release

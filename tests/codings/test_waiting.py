@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.private.frozen import CODINGS, FrozenCodings, freeze, read_frozen
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.private.people.frozen import CODINGS, FrozenCodings, freeze, read_frozen
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.approval.conftest import Reviewed

@@ -15,20 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives, write_recommended
 from sfumato.flows.choice.reader import read_sweep
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.choose import comparison as running
 from sfumato.tasks.choose import paired
 from sfumato.tasks.choose.alternative import TriedOutcome
-from sfumato.tasks.choose.paired import _by_groups
+from sfumato.tasks.choose.paired import _pick_by_groups
 from sfumato.tasks.choose.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
-from sfumato.tasks.private.frozen import keep_choice
+from sfumato.tasks.private.people.frozen import keep_choice
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
@@ -145,7 +145,7 @@ def test_the_true_answers_are_found_without_a_file(small, compare, monkeypatch):
             found.append(answers(*others))
         return found[-1]
 
-    monkeypatch.setattr(running, "_known", {})
+    monkeypatch.setattr(running, "_truths_by_digest", {})
     monkeypatch.setattr(running, "answers_over_all", watch)
     compare({"partition": [{"method": "mondrian"}]})
     assert len(found) == 1
@@ -240,7 +240,7 @@ def test_picked_groups_are_bounded_as_by_every_set_of_rows_that_may_count(rows, 
     picked = np.array([one for _, _, one in rows])
     column = encode("s", "sensitive", pa.array([value for _, value, _ in rows]))
     table = Microdata((column,), len(rows))
-    found = _by_groups(table, groups, Aggregate(function, "s", "x"))(picked)
+    found = _pick_by_groups(table, groups, Aggregate(function, "s", "x"))(picked)
     assert found == enumerated(rows, function)
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.rules.verdicts import require
 from sfumato.expectations.suites.gate import judge_atoms
-from sfumato.expectations.verdicts import require
 from tests.composition.lines import judge
 from tests.composition.vectors import SLOTS, T2, T3, T5, T8, distinct, entropy, ke
 

@@ -12,8 +12,8 @@ from unittest.mock import ANY
 import pytest
 import yaml
 
-from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.inputs.overrides import Overrides, PublishOverrides, SourceOverrides
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.publication.publish import Published
 from tests.lines import anonymize, deidentify, evaluate_prepared, publish_prepared, standing

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
 from tests.approval.conftest import reviewed  # noqa: F401 - a fixture
 from tests.corpus.lines import CORPUS

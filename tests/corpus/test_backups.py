@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.private.backup import state_files
+from sfumato.tasks.private.people.backup import state_files
 from tests.corpus.lines import CONTINUED, CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 
 BACKUPS = CORPUS / "backups"

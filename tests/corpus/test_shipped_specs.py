@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.terms.tables import read_tables, write_tables

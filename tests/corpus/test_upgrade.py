@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.state import read_state

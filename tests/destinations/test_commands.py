@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.lines.line import Line
@@ -172,7 +172,7 @@ class TestRun:
         store.require_as(line.plan().line)
 
     def test_a_block_that_is_missing_leaves_it_behind(self, line, monkeypatch):
-        from sfumato.flows import passphrases
+        from sfumato.flows.inputs import passphrases
 
         def missing(variable, _name):
             raise InputError(f"{variable}: there is no Secret block of that name")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from sfumato.expectations.errors import InputError, SfumatoError, TransientFault
+from sfumato.expectations.shared.errors import InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.main import run
 from sfumato.tasks.destinations import database as schemas
 from sfumato.tasks.destinations.database import translate_errors

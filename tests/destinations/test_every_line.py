@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.private.workdir import private_directory
 from tests.corpus.lines import FORMATS, frozen_lines

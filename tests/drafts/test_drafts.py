@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.private import scratch
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.flows.choice.draft import draft
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.lines import forget
-from sfumato.flows.overrides import Overrides
 from sfumato.tasks.continued.survivors import Absence, Met, absences
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover, merge, numbers_of
 from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains, Target
 from sfumato.expectations.models.alpha_beta import AlphaBeta
@@ -33,11 +32,12 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.expectations.numbers import plain
 from sfumato.expectations.rules.structure import RowCount
+from sfumato.expectations.rules.verdicts import examine, expectation_type, verdict_of
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import plain
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.suites.promises import promise_expectation
-from sfumato.expectations.verdicts import examine, expectation_type, verdict_of
 
 TABLES = {"microdata": pa.table({"age": [1, 2]})}
 STRUCTURE = {"microdata": (RowCount(2),)}

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover, merge
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.readings import presence_of
 from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.shared.errors import PromiseError
 
 PEOPLE = [  # group, age, gender, zip, disease
     (0, 45, "M", 11000, "diabetes"),

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, Joint, Population
 from sfumato.expectations.measures.beliefs import beliefs
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.shared.errors import PromiseError
 
 
 def groups_of_population(shown, people):

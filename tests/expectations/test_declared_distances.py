@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError
 
 KINDS = ("equal", "ordered", "hierarchical")
 ANCESTORS = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])

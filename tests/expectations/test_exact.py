@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import Exact, exact, is_number, is_ordered
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.exact import Exact, exact, is_number, is_ordered
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, places=6).filter(

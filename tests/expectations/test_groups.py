@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, dense, pack
 from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites.groups import from_frame, to_frame
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)

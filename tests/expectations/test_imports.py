@@ -19,7 +19,7 @@ def loaded(*modules: str) -> set[str]:
         "sfumato.expectations.models.promises",
         "sfumato.expectations.groups.groups",
         "sfumato.expectations.rules.structure",
-        "sfumato.expectations.verdicts",
+        "sfumato.expectations.rules.verdicts",
     ],
 )
 def test_models_and_rules_import_no_machinery(module):

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty, RowCount
-from sfumato.expectations.verdicts import (
+from sfumato.expectations.rules.verdicts import (
     GROUPS,
     Evaluated,
     Expectation,
@@ -19,6 +18,7 @@ from sfumato.expectations.verdicts import (
     require,
     verdict_of,
 )
+from sfumato.expectations.shared.errors import PromiseError
 
 K = expectation_of(KAnonymity(k=2, quasi_identifiers=("age",)))
 ROWS = expectation_of(RowCount(3))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.k_anonymity import KAnonymity, KMap
 from sfumato.expectations.models.promises import PROMISE, with_columns
+from sfumato.expectations.shared.exact import exact
 
 WEIGHTS = st.one_of(
     st.integers(1, 9).map(Decimal),

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import Verdict
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.numbers import exact, plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import exact, plain
 
 VALUES = {
     "small": (st.integers(-5, 5), pa.int64()),

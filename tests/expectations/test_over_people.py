@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.counting import Coded, count, count_people, merge
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.of_people import any_of, weight_one
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE, models
+from sfumato.expectations.shared.exact import exact
 
 VALUES = st.integers(0, 4)
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), VALUES), min_size=1, max_size=12)

@@ -8,13 +8,13 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.structure import NotEmpty, RowCount
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites.engine import get_expectation_impl
 from sfumato.expectations.suites.gate import judge, judge_source
-from sfumato.expectations.verdicts import require
 
 SECRET = "CANARY-83bd"
 NUMBER = 918273645546372819

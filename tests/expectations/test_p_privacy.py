@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.groups.subdomains import (
@@ -19,6 +18,7 @@ from sfumato.expectations.groups.subdomains import (
     probabilities,
 )
 from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.shared.errors import PromiseError
 
 # 0 = 30-60, 1 = 30-40, 2 = 50-60, 3 = 30, 4 = 40, 5 = 50, 6 = 60
 UNIFORM = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 1, 1, 1, 1, 1, 1]))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
 from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.shared.errors import PromiseError
 
 
 def drawn(rows, people):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.measures.risk import risk
+from sfumato.expectations.shared.errors import InputError
 
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=60)
 

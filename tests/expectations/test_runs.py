@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations import sorting as runs
-from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups import counts as module
 from sfumato.expectations.groups.counting import Coded, count
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.measures import emd
 from sfumato.expectations.measures.emd import ordered_distance
-from sfumato.expectations.sorting import lengths, number, sort, starts, tally
+from sfumato.expectations.shared import sorting as runs
+from sfumato.expectations.shared.exact import Exact
+from sfumato.expectations.shared.sorting import lengths, number, sort, starts, tally
 
 NUMBERS = st.lists(st.integers(0, 40), max_size=50)
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 11)), min_size=1, max_size=80)

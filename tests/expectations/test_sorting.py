@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from sfumato.expectations.sorting import distinct, in_common, positions, stable_order
+from sfumato.expectations.shared.sorting import distinct, in_common, positions, stable_order
 
 KEYS = st.one_of(
     npst.arrays(np.int64, st.integers(0, 30), elements=st.integers(-5, 5)),

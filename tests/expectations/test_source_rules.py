@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.arrow import as_text
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.source import AcceptedValues, ValuesInRange, source_rules
+from sfumato.expectations.shared.arrow import as_text
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites.gate import judge_source
 
 TYPES = {

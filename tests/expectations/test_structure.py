@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.rule import ForbiddenColumns, NoRowNumber
 from sfumato.expectations.rules.structure import (
     CanonicalOrder,
@@ -19,6 +18,7 @@ from sfumato.expectations.rules.structure import (
     RowCount,
     rules_of_published,
 )
+from sfumato.expectations.shared.errors import PromiseError
 
 
 def rows_numbered(values, name="n") -> bool:

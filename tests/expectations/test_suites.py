@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from jinja2 import Environment
 
-from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
@@ -29,10 +28,11 @@ from sfumato.expectations.rules.structure import (
     RowCount,
     rules_of_published,
 )
+from sfumato.expectations.rules.verdicts import examine, require
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.suites.promises import promise_expectation
-from sfumato.expectations.verdicts import examine, require
 
 TABLE = pa.table({"age": [30, 40], "loss": [1, 2]})
 TABLES = {"microdata": TABLE}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 from sfumato.tasks.experiments.run import measure_seed
 from sfumato.tasks.experiments.shared.described import DATA, PAPERS

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.life.mending import mend_lines
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.pages import pages_behind

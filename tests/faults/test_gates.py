@@ -7,7 +7,7 @@ is known to be shut by the stage that failed.
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.partitions import registry
 from sfumato.tasks.partitions.partition import Partition
@@ -110,7 +110,7 @@ def test_a_candidate_that_was_changed_on_its_way_is_not_published(failed_run, mo
 
 def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
     """What is evaluated is not what was published: the bounds cannot contain it."""
-    from sfumato.expectations.errors import Fault
+    from sfumato.expectations.shared.errors import Fault
     from sfumato.flows import release as flow
     from sfumato.tasks.lines.versions import read_record
 

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.publication.check import check
 from tests.approval.conftest import reviewed, template, waiting  # noqa: F401 - fixtures
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.flows.life.mending import mend_lines
 from sfumato.tasks.lines import pages
 from sfumato.tasks.lines.left_over import find_left_over

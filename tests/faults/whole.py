@@ -27,7 +27,7 @@ def broken(public: Path, before: dict[str, str]) -> Iterator[str]:
 
 
 def _unverified(public: Path, now: dict[str, str]) -> Iterator[str]:
-    from sfumato.expectations.errors import SfumatoError
+    from sfumato.expectations.shared.errors import SfumatoError
     from sfumato.tasks.publication.check import check
 
     for number in now:
@@ -38,7 +38,7 @@ def _unverified(public: Path, now: dict[str, str]) -> Iterator[str]:
 
 
 def _wrongly_recorded(public: Path, now: dict[str, str], before: dict[str, str]) -> Iterator[str]:
-    from sfumato.expectations.errors import SfumatoError
+    from sfumato.expectations.shared.errors import SfumatoError
     from sfumato.tasks.lines.versions import read_record
 
     try:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from prefect.exceptions import FailedRun
 
-from sfumato.expectations.errors import Fault, PromiseError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import Fault, PromiseError, SpecError, TransientFault
 from sfumato.tasks.outcomes import failed_state, published_state, standing_state
 from sfumato.tasks.policy import WithoutRepetition, private_task
 from tests.prefect_server import free_port

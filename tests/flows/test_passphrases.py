@@ -2,9 +2,9 @@
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.main import run
-from sfumato.flows.passphrases import passphrases
+from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.tasks.private.keys import PASSPHRASE as KEY
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.terms.opened import SIGNATURE

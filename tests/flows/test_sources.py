@@ -5,7 +5,7 @@ import re
 import psycopg
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, TransientFault
+from sfumato.expectations.shared.errors import Fault, InputError, TransientFault
 from tests.flows.test_worker import deployment, readings
 from tests.query.databases import postgres
 from tests.release.small import Small, people

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.main import run

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.label_readers import levels, reader, reader_of_suppressed
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues, admits, interval, value_set
 from sfumato.tasks.schema.hierarchy import from_dates, from_intervals, from_prefixes

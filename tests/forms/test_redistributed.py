@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.tasks.forms import redistributed
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters

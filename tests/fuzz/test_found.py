@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers import columnar

@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.expectations import gallery
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.gallery import (
     ExpectAlphaK,
     ExpectBetaLikeness,
@@ -32,11 +31,12 @@ from sfumato.expectations.gallery import (
     ExpectTCloseness,
 )
 from sfumato.expectations.models.promises import PROMISE, models
+from sfumato.expectations.rules.verdicts import observation
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites import examples
 from sfumato.expectations.suites.groups import to_frame
 from sfumato.expectations.suites.in_database import count_groups
 from sfumato.expectations.suites.promises import assertable
-from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from tests.fork_server import ROOT

@@ -5,12 +5,12 @@ import re
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.flows.life.lines import forget
-from sfumato.flows.resolved import resolve_run
-from sfumato.tasks.private.backup import unpack
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.line import unit_hash
+from sfumato.tasks.private.people.backup import unpack
+from sfumato.tasks.private.people.identity import unit_hash
 from sfumato.tasks.private.people.keys import name_of, people_key
 from sfumato.tasks.terms.opened import open_release
 from tests.fork_server import ROOT

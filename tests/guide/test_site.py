@@ -141,7 +141,7 @@ def keys(schema: Any) -> Iterator[str]:
 
 def schema_of_its_own() -> Any:
     """The schema of specs in another process: a test of this one may have added promises."""
-    asked = "from sfumato.flows.spec import json_schema; print(json.dumps(json_schema()))"
+    asked = "from sfumato.flows.inputs.spec import json_schema; print(json.dumps(json_schema()))"
     called = [sys.executable, "-c", f"import json; {asked}"]
     done = subprocess.run(called, capture_output=True, check=True)
     return json.loads(done.stdout)

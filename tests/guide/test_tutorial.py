@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from tests.guide.page import PAGES, blocks, commands, sections
 from tests.guide.shell import PageShell, assert_ended_as_told
 

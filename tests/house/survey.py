@@ -84,25 +84,22 @@ def room(module: str) -> str:
     return str((path if path.is_dir() else path.parent).relative_to(ROOT))
 
 
-def arrows_between_rooms() -> Arrows:
-    """Which other rooms the modules of each room import."""
-    found: dict[str, set[str]] = defaultdict(set)
+def arrows_between_rooms(registered: bool = True) -> Arrows:
+    """Return the other rooms that the modules of each room import, with or without entries."""
+    skipped = set() if registered else {(entry.registry, entry.module) for entry in entries()}
+    rooms: dict[str, set[str]] = defaultdict(set)
     for module, imported in arrows().items():
-        found[room(module)] |= {room(other) for other in imported} - {room(module)}
-    return {name: frozenset(others) for name, others in found.items()}
+        others = {room(other) for other in imported if (module, other) not in skipped}
+        rooms[room(module)] |= others - {room(module)}
+    return {name: frozenset(others) for name, others in rooms.items()}
 
 
 def circles_of_rooms() -> list[list[str]]:
-    """Circles between rooms, a room and those inside it apart: a registry knows its families."""
-    between = {
-        name: frozenset(other for other in others if not _within(name, other))
-        for name, others in arrows_between_rooms().items()
-    }
-    return circles(between)
+    """Return circles between rooms, a folder and its subfolders included.
 
-
-def _within(one: str, other: str) -> bool:
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+    A registry's arrows to its entries do not count: it imports them when they are named.
+    """
+    return circles(arrows_between_rooms(registered=False))
 
 
 def arrows_back() -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from tests.house.survey import ROOT, entries, graph
 
 

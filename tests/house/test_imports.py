@@ -25,7 +25,7 @@ MACHINERY = {
     "prefect",
     "scipy",
 }
-DECLARING = ["sfumato.tasks.terms.terms", "sfumato.flows.spec"]
+DECLARING = ["sfumato.tasks.terms.terms", "sfumato.flows.inputs.spec"]
 ANSWERING = [
     "sfumato.tasks.query.ask",
     "sfumato.tasks.query.sql.rewrite",

@@ -13,7 +13,7 @@ import yaml
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import json_schema
+from sfumato.flows.inputs.spec import json_schema
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.readers.registry import READERS

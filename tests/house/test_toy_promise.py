@@ -12,10 +12,10 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Way, Worst
 from sfumato.expectations.models.promises import PROMISES
-from sfumato.expectations.numbers import Number
+from sfumato.expectations.shared.numbers import Number
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import json_schema
+from sfumato.flows.inputs.spec import json_schema
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.private.frozen import FACTORS, freeze_factors, read_factors
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.private.people.frozen import FACTORS, freeze_factors, read_factors
 from sfumato.tasks.query.intervals.calibration import (
     FEWEST,
     QUERIES,

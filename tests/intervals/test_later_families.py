@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.private.frozen import FACTORS, freeze_factors, read_factors
+from sfumato.tasks.private.people.frozen import FACTORS, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals

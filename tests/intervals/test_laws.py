@@ -151,8 +151,8 @@ def test_an_interval_of_extremes_has_the_values_that_need_no_greater_factor(part
         none = np.log(np.maximum(1 - np.cumsum(chances), 0))
     none[-1] = -np.inf
     law = ExtremeLaw(np.arange(len(parts))[::-1], none)
-    best, worst = law.within(factor)
-    needed = [law.needed(place) for place in range(len(parts))]
+    best, worst = law.interval_places(factor)
+    needed = [law.least_factor(place) for place in range(len(parts))]
     assert all(needed[place] <= factor + 1e-9 for place in range(best, worst + 1))
     outside = [*range(best), *range(worst + 1, len(parts))]
     assert all(needed[place] >= factor - 1e-9 for place in outside)

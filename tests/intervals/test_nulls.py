@@ -21,7 +21,7 @@ from sfumato.tasks.query.intervals.covariates import (
     SelectedOfGroups,
 )
 from sfumato.tasks.query.intervals.exact_rows import NumbersOfRows
-from sfumato.tasks.query.intervals.laws_of_column import numbers_where_known
+from sfumato.tasks.query.intervals.laws_of_column import numbers_with_missing
 from sfumato.tasks.query.intervals.shapes import ALIKE, family_of, shape_of
 from sfumato.tasks.query.intervals.spread import Z95
 from sfumato.tasks.query.question.question import Aggregate
@@ -174,7 +174,7 @@ def law_of(groups, hits, *, per_row):
 
     there = np.array([value is not None for value in values])
     numbers = np.array([value or 0 for value in values], dtype=float)
-    found = numbers_where_known(numbers, there, np.ones(len(values)), known)
+    found = numbers_with_missing(numbers, there, np.ones(len(values)), known)
     hit = np.flatnonzero(hits)
     selected = SelectedOfGroups(hit, np.array(hits)[hit], np.arange(sum(hits)))
     return found.spread_over(selected, per_row=per_row)

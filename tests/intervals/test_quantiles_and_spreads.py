@@ -16,7 +16,7 @@ from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.intervals.calibration import TruthOfColumn
 from sfumato.tasks.query.intervals.covariates import Binned, Covariates, SelectedOfGroups
-from sfumato.tasks.query.intervals.quantiles import AskedPlace, QuantileSpread, expected_places
+from sfumato.tasks.query.intervals.quantiles import QuantilePlace, QuantileSpread, expected_places
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.shapes import ALIKE, FAMILIES, name_of
 from sfumato.tasks.query.intervals.spread import SelectedSize
@@ -151,10 +151,10 @@ def test_the_width_of_a_spread_is_that_of_its_linear_part_in_all_worlds(of):
     alike = Covariates(group, len(of), [Binned(np.zeros(len(group), dtype=np.int64), 1)])
     ones = np.ones(len(group))
     above = numbers - numbers.mean()
-    known = spreads_of_rows(group, (above, above**2, ones), ones, alike).numbers.over(selected)
+    known = spreads_of_rows(group, (above, above**2, ones), ones, alike).numbers.sums_over(selected)
     total, squares, rows = known.middles
     mean, square = total / rows, squares / rows - (total / rows) ** 2
-    likely = known.weighted((-2 * mean, 1.0, mean**2 - square))
+    likely = known.weighted_sum((-2 * mean, 1.0, mean**2 - square))
     centre = mean + numbers.mean()
     sums = [sum((value - centre) ** 2 - square for value in world) for world in worlds(of)]
     assert likely.middle == pytest.approx(0, abs=1e-7)
@@ -191,7 +191,7 @@ SHARES = st.integers(1, 99).map(lambda part: Fraction(part, 100))
 def test_the_place_that_is_asked_for_is_the_quantiles_own(values, share, between):
     times = np.bincount(values).astype(float)
     places = expected_places(times)
-    wanted = AskedPlace(share, between).among(len(values))
+    wanted = QuantilePlace(share, between).place_among(len(values))
     ordered = sorted(values)
     if between:
         place = float(share) * (len(values) - 1)
@@ -256,7 +256,7 @@ def quantile(values, share, between):
 def test_truths_are_those_of_the_values_that_are_there(values, share):
     column = encode("wage", "sensitive", pa.array(values, pa.int64()))
     truth = TruthOfColumn(column)
-    codes = truth.chosen(np.ones(len(values), dtype=bool))
+    codes = truth.codes_in(np.ones(len(values), dtype=bool))
     known = [value for value in values if value is not None]
     for function, of in SPREADS.items():
         fewest = AGGREGATES[function].fewest

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.flows.spec import read_spec
-from sfumato.tasks.private.backup import backup, unpack
-from sfumato.tasks.private.frozen import FACTORS, FrozenFactors, freeze_factors, read_factors
+from sfumato.expectations.shared.errors import PromiseError, SpecError
+from sfumato.flows.inputs.spec import read_spec
+from sfumato.tasks.private.people.backup import backup, unpack
+from sfumato.tasks.private.people.frozen import FACTORS, FrozenFactors, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.conditions import RangeQueries
 from sfumato.tasks.query.ask import answer

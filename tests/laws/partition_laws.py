@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, key, seeded_keys
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS

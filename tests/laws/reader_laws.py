@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.registry import READERS

@@ -22,7 +22,7 @@ from sfumato.tasks.partitions.anatomy.alike import (
     count_with_noise,
     two_sided_geometric,
 )
-from sfumato.tasks.partitions.anatomy.anatomy import of_alike_codes
+from sfumato.tasks.partitions.anatomy.anatomy import draw_alike_groups
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from tests.laws.test_anatomy import assert_is_anatomy
 from tests.laws.test_mondrian import with_hierarchy
@@ -61,7 +61,7 @@ def test_whatever_counts_say_it_is_anatomy(histogram, l, seed):
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.repeat(np.arange(len(histogram)), histogram))
     counts = [rng.integers(-5, 50, (rng.integers(1, 4), len(histogram))) for _ in range(2)]
-    group = of_alike_codes(counts, codes, l, seeded_keys(seed))
+    group = draw_alike_groups(counts, codes, l, seeded_keys(seed))
     assert_is_anatomy(codes, group, l)
 
 
@@ -71,12 +71,12 @@ def test_many_values(values):
     codes = rng.permutation(np.arange(60_000) % values)
     bands = [rng.integers(0, 9, len(codes)) for _ in range(3)]
     counts = count_with_noise(bands, codes, values, 1.0, seeded_keys(2))
-    assert_is_anatomy(codes, of_alike_codes(counts, codes, 4, seeded_keys(3)), 4)
+    assert_is_anatomy(codes, draw_alike_groups(counts, codes, 4, seeded_keys(3)), 4)
 
 
 def test_no_quasi_identifier_tells_anything():
     codes = np.array([0, 0, 1, 1])
-    assert_is_anatomy(codes, of_alike_codes([], codes, 2, seeded_keys(1)), 2)
+    assert_is_anatomy(codes, draw_alike_groups([], codes, 2, seeded_keys(1)), 2)
 
 
 def test_who_is_with_whom_is_drawn_evenly():
@@ -84,7 +84,7 @@ def test_who_is_with_whom_is_drawn_evenly():
     counts = [np.array([[2, 2, 0, 0], [0, 0, 2, 2]])]
     codes = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     drawn = Counter(
-        tuple(np.unique(of_alike_codes(counts, codes, 2, seeded_keys(n)), return_inverse=True)[1])
+        tuple(np.unique(draw_alike_groups(counts, codes, 2, seeded_keys(n)), return_inverse=True)[1])
         for n in range(2000)
     )
     met = Counter(
@@ -175,7 +175,7 @@ def test_sets_depend_on_counts_with_noise_and_on_nothing_else(codes, seed):
     counted = [np.random.default_rng(seed).integers(-2, 5, (2, 3))]
     found = []
     for of in ([0, 0, 1, 1, 2, 2], codes):
-        groups = of_alike_codes(counted, np.array(of), 2, seeded_keys(seed))
+        groups = draw_alike_groups(counted, np.array(of), 2, seeded_keys(seed))
         kinds = [tuple(sorted(np.array(of)[groups == g])) for g in range(max(groups) + 1)]
         found.append(Counter(kinds))
     assert found[0] == found[1]

@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
 from sfumato.tasks.partitions.ambiguity.calibrated import (
     JoinedPresence,
-    _climbed,
+    _climb,
     _StopSearch,
+    combined_presence,
     covers_of,
-    together,
 )
-from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
+from sfumato.tasks.partitions.ambiguity.groups import _Remaining, _Room, draw_stratum, grow
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.residue import place_among, place_rows
 from sfumato.tasks.partitions.ambiguity.rule import strictest_rule
@@ -179,12 +179,14 @@ def test_the_pick_multiplies_the_combinations_by_most():
         admitted = np.array(
             [(covered[o : o + d] == 2).sum() for o, d in zip(offsets, domain, strict=True)]
         )
-        left = _Left(cells, np.arange(30), np.array([0, 10]), np.array([10, 20]), np.array([1, 0]))
+        left = _Remaining(
+            cells, np.arange(30), np.array([0, 10]), np.array([10, 20]), np.array([1, 0])
+        )
         factor = np.ones((3, 2))
         room = _Room(domain, admitted, covered, np.zeros(2), np.zeros(9), factor)
         scores = best_by_looking(cells, 10, 20, covered, 2, admitted)
         for probes in (20, 1000, 3):
-            row = ambiguity_groups._best(left, 1, int(rng.integers(2**62)), probes, room, 2)
+            row = ambiguity_groups._best_row(left, 1, int(rng.integers(2**62)), probes, room, 2)
             assert 10 <= row < 30
             if probes >= 20:
                 assert scores[row - 10] == max(scores)
@@ -257,7 +259,7 @@ def test_comparing_with_all_candidates_at_once_finds_what_one_by_one_does(seed, 
     limits = rule.limits(rule.alpha, 90, stratum.domain, repeats=True)
     group = np.where(np.arange(90) < 60, np.arange(90) % 20, -1)
     left = np.flatnonzero(group < 0)
-    numbered = ambiguity_residue._numbered(stratum, left)
+    numbered = ambiguity_residue._number_leftover(stratum, left)
     of_rows = left, numbered.cells[left], numbered.values[left]
     found = []
     for at_once in (False, True):
@@ -306,9 +308,9 @@ def test_calibrated_groups_keep_alpha_together(seed):
     assert reached <= Fraction("0.4")
     assert found.facts["combined"] == float(reached)
     assert found.facts["suppressed"] <= 3
-    assert _climbed(shown) <= float(reached) * (1 + 1e-12)
-    assert together(shown, reached).kept == reached
-    assert together(shown, reached - Fraction(1, 10**6)).kept is None
+    assert _climb(shown) <= float(reached) * (1 + 1e-12)
+    assert combined_presence(shown, reached).exact == reached
+    assert combined_presence(shown, reached - Fraction(1, 10**6)).exact is None
 
 
 @given(
@@ -320,7 +322,7 @@ def test_calibrated_groups_keep_alpha_together(seed):
 def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump, noise):
     alpha, steps = Fraction("0.2"), 0
     search = _StopSearch(log(1e-6), log(alpha))
-    while not search.ended and steps < 40:
+    while not search.is_done and steps < 40:
         tried, steps = search.next(), steps + 1
         assert search.low < tried < search.high
         over = exponent * (tried - middle) + jump * (tried > middle) + noise * (-1) ** steps
@@ -337,7 +339,7 @@ def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump,
 def test_the_search_follows_what_is_proportional_in_few_steps():
     alpha, steps = Fraction("0.1"), 0
     search = _StopSearch(log(1e-6), log(alpha))
-    while not search.ended:
+    while not search.is_done:
         tried, steps = search.next(), steps + 1
         about = 3000 * exp(tried)
         kept = Fraction(about) if about <= alpha else None

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import (
@@ -17,6 +16,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
@@ -79,7 +79,7 @@ def test_whatever_is_eligible_is_grouped(worth_compiling, counts, l, seed):
     before = anatomy._WORTH_COMPILING
     try:
         anatomy._WORTH_COMPILING = worth_compiling
-        group = anatomy.of_codes(codes, l, seeded_keys(seed))
+        group = anatomy.draw_groups(codes, l, seeded_keys(seed))
     finally:
         anatomy._WORTH_COMPILING = before
     assert_is_anatomy(codes, group, l)
@@ -126,7 +126,7 @@ def test_each_group_takes_from_the_values_with_the_most_rows_left(monkeypatch, w
         codes = np.repeat(np.arange(len(counts)), counts)
         left, value = np.sort(counts)[::-1].copy(), np.argsort(-counts)
         taken = np.full(len(codes), -1)
-        scan = anatomy._compiled() if worth_compiling == 0 else anatomy._take
+        scan = anatomy._compiled_loop() if worth_compiling == 0 else anatomy._take
         keys = rng.integers(0, 2**63, len(codes))
         groups = scan(left, value, l, keys, taken)
         now = Counter(codes.tolist())
@@ -145,7 +145,7 @@ def test_who_is_with_whom_is_drawn_evenly():
     codes = np.repeat(np.arange(3), 2)
     meetings, alone = Counter(), Counter()
     for seed in range(3000):
-        group = anatomy.of_codes(codes, 2, seeded_keys(seed))
+        group = anatomy.draw_groups(codes, 2, seeded_keys(seed))
         alone.update([tuple(np.bincount(group))])
         for one in range(6):
             for other in range(one + 1, 6):
@@ -161,7 +161,7 @@ def test_a_row_that_is_left_joins_any_group_without_its_value():
     codes = np.array([0, 0, 1, 1, 2])
     joined = Counter()
     for seed in range(600):
-        group = anatomy.of_codes(codes, 2, seeded_keys(seed))
+        group = anatomy.draw_groups(codes, 2, seeded_keys(seed))
         assert_is_anatomy(codes, group, 2)
         largest = group == np.bincount(group).argmax()
         joined[tuple(np.flatnonzero(largest).tolist())] += 1
@@ -234,8 +234,8 @@ def test_what_it_cannot_read_or_keep_it_refuses():
 def test_the_same_keys_give_the_same_groups():
     codes = np.random.default_rng(2).integers(0, 9, 500)
     assert np.array_equal(
-        anatomy.of_codes(codes, 4, seeded_keys(7)), anatomy.of_codes(codes, 4, seeded_keys(7))
+        anatomy.draw_groups(codes, 4, seeded_keys(7)), anatomy.draw_groups(codes, 4, seeded_keys(7))
     )
     assert not np.array_equal(
-        anatomy.of_codes(codes, 4, seeded_keys(7)), anatomy.of_codes(codes, 4, seeded_keys(8))
+        anatomy.draw_groups(codes, 4, seeded_keys(7)), anatomy.draw_groups(codes, 4, seeded_keys(8))
     )

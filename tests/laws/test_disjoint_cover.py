@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
@@ -21,6 +20,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover as cover_residue
@@ -33,7 +33,7 @@ from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverPara
 from sfumato.tasks.partitions.disjoint_cover.promises import strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
-from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Taste, distinct, room_for
+from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, CutPreference, distinct, room_for
 from sfumato.tasks.partitions.disjoint_cover.tree import grow, may_cut
 
 PATIENTS = {  # Figure 1
@@ -339,7 +339,7 @@ def assert_is_disjoint_cover_in_size(microdata, group, alpha):
 def test_estimates_are_those_of_readers():
     microdata = random_table(400, 8, sizes=(12, 7, 5, 4))
     vectors, vector = distinct(microdata.columns, np.zeros(400, dtype=np.int64))
-    taste = Taste(np.ones(vectors.begins[-1]), 1.0, 0.5, 0.5, 0.3, 64)
+    taste = CutPreference(np.ones(vectors.begins[-1]), 1.0, 0.5, 0.5, 0.3, 64)
     room = room_for(vectors, np.random.default_rng(1).random(97))
     tree = grow(vectors, CoverRule(1, 0, 1, 2), taste, np.arange(len(vectors.rows)), room)
     group = tree.part()[vector]
@@ -382,7 +382,7 @@ def test_the_search_lowers_the_error():
     rule = strictest_cover(microdata, [], [promise(".9", ".4")]).rule(900)
     errors = []
     for tried in (Effort(1, 0), Effort(1, 300_000)):
-        search = Search.of(vectors, rule, lambda tree: tree, seeded_keys(1), True)
+        search = Search.from_table(vectors, rule, lambda tree: tree, seeded_keys(1), True)
         found = search.run([np.arange(len(vectors.rows))], tried)
         errors.append(found.median + found.mean)
     assert errors[1] < 0.9 * errors[0]

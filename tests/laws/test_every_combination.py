@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.beta_likeness import BetaLikeness
@@ -27,6 +26,7 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form_parameters import (
     AmbiguousParameters,
     GeneralizedParameters,

@@ -13,7 +13,7 @@ from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.factors import (
     cut_cycles,
     factor,
-    of_codes,
+    cluster_by_factors,
     pairs_and_triples,
     partition,
 )
@@ -29,7 +29,7 @@ def test_the_ratio_is_kept_and_the_bound_is_one(k):
     rng = np.random.default_rng(k)
     ratios, tight = [], 0
     for codes in small_tables(rng, 150, k):
-        least, made = fewest_stars(codes, k), of_codes(codes, k)
+        least, made = fewest_stars(codes, k), cluster_by_factors(codes, k)
         before = stars(codes, made.cluster)
         after = stars(codes, improve(codes, made.cluster, made.near, k))
         weight = made.facts["factor_weight"]
@@ -62,7 +62,7 @@ def test_a_hub_that_is_near_to_everyone_leaves_a_factor():
     others = np.eye(60, dtype=np.int32)
     codes = np.concatenate([hub, others])
     for k in (2, 3):
-        sizes = np.bincount(of_codes(codes, k).cluster)
+        sizes = np.bincount(cluster_by_factors(codes, k).cluster)
         assert k <= sizes.min() <= sizes.max() <= 5
 
 

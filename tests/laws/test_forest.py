@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, key, seeded_keys
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import bundles, decompose, largest
-from sfumato.tasks.partitions.cell_suppression.forest import grow, of_codes, partition
+from sfumato.tasks.partitions.cell_suppression.forest import grow, cluster_by_forest, partition
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.shared.nearest import nearest
@@ -65,7 +65,7 @@ def test_the_ratio_is_kept_and_the_bound_is_one(k):
     rng = np.random.default_rng(k)
     ratios, above, tight = [], 0, 0
     for codes in small_tables(rng, 150, k):
-        least, made = fewest_stars(codes, k), of_codes(codes, k)
+        least, made = fewest_stars(codes, k), cluster_by_forest(codes, k)
         before = stars(codes, made.cluster)
         after = stars(codes, improve(codes, made.cluster, made.near, k))
         assert made.facts["forest_weight"] <= made.bound <= least <= after <= before
@@ -169,7 +169,7 @@ def test_the_search_never_raises_the_cost_and_compiled_it_finds_the_same():
         codes = rng.integers(0, rng.integers(2, 6), (rows, 5)).astype(np.int32)
         cluster = rng.permutation(np.arange(rows) // k)
         cluster[cluster == rows // k] = 0  # too few rows for another one
-        for start in (cluster, of_codes(codes, k).cluster):
+        for start in (cluster, cluster_by_forest(codes, k).cluster):
             near, _ = nearest(codes, 8)
             found = improve(codes, start, near, k)
             sizes = np.bincount(found)
@@ -177,7 +177,7 @@ def test_the_search_never_raises_the_cost_and_compiled_it_finds_the_same():
             assert stars(codes, found) <= stars(codes, start)
             assert np.array_equal(found, improve(codes, start, near, k, large=True))
             lower += stars(codes, found) < stars(codes, start)
-        assert np.array_equal(of_codes(codes, k).cluster, of_codes(codes, k, large=True).cluster)
+        assert np.array_equal(cluster_by_forest(codes, k).cluster, cluster_by_forest(codes, k, large=True).cluster)
     assert lower > 30
 
 
@@ -285,7 +285,7 @@ def test_duplicates_cost_nothing_and_k_rows_are_one_group():
     rng = np.random.default_rng(9)
     rows = np.repeat(rng.integers(0, 50, (20, 4)), rng.integers(5, 30, 20), axis=0)
     codes = rng.permutation(rows).astype(np.int32)
-    made = of_codes(codes, 5)
+    made = cluster_by_forest(codes, 5)
     assert made.bound == stars(codes, made.cluster) == 0
     assert stars(codes, improve(codes, made.cluster, made.near, 5)) == 0
-    assert of_codes(codes[:5], 5).cluster.tolist() == [0] * 5
+    assert cluster_by_forest(codes[:5], 5).cluster.tolist() == [0] * 5

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.measures.emd import hierarchical_distance, ordered_distance
 from sfumato.expectations.models.alpha_k import AlphaK
@@ -30,6 +29,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, key, seeded_keys
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.partitions.shared import nearest as module
-from sfumato.tasks.partitions.shared.nearest import by_groups, directly, nearest
+from sfumato.tasks.partitions.shared.nearest import nearest_by_groups, nearest_directly, nearest
 
 
 def table(rng, rows, columns):
@@ -65,7 +65,7 @@ def test_equals_are_taken_in_the_order_of_rows(monkeypatch, columns):
     """So that it does not depend on the machine, whose sorts exchange equals as they like."""
     monkeypatch.setattr(module, "_ROWS_PER_CHOICE", 0)
     codes = table(np.random.default_rng(columns), 70, columns)
-    assert by_groups(codes, 6)[0].tolist() == in_groups(codes, 6)
+    assert nearest_by_groups(codes, 6)[0].tolist() == in_groups(codes, 6)
 
 
 @pytest.mark.parametrize("until_compared", [0, 10])
@@ -77,7 +77,7 @@ def test_by_grouping(monkeypatch, until_compared):
     for _ in range(150):
         rows, many = int(rng.integers(2, 150)), int(rng.integers(1, 20))
         codes = table(rng, rows, int(rng.integers(1, 7)))
-        found, distance = by_groups(codes, min(many, rows - 1))
+        found, distance = nearest_by_groups(codes, min(many, rows - 1))
         check(codes, many, found, distance)
         far += distance.max() > 2
     assert far > 30
@@ -87,7 +87,7 @@ def test_keys_that_do_not_fit_in_an_integer():
     rng = np.random.default_rng(2)
     codes = rng.integers(0, 2**31 - 1, (40, 5)).astype(np.int32)
     codes[20:, :3] = codes[:20, :3]
-    found, distance = by_groups(codes, 3)
+    found, distance = nearest_by_groups(codes, 3)
     check(codes, 3, found, distance)
     assert (distance[:, 0] == 2).all()
 
@@ -97,7 +97,7 @@ def test_some_rows_of_a_large_table():
     codes = table(rng, 5000, 6)
     found, distance = nearest(codes, 6)
     some = rng.choice(5000, 200, replace=False)
-    assert np.array_equal(distance[some], directly(codes, some, 6)[1])
+    assert np.array_equal(distance[some], nearest_directly(codes, some, 6)[1])
     assert np.array_equal((codes[found] != codes[:, None]).sum(axis=2), distance)
     assert (found != np.arange(5000)[:, None]).all()
     again = nearest(codes, 6)

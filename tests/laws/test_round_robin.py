@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.anatomy.alike import deal
-from sfumato.tasks.partitions.anatomy.anatomy import of_codes
+from sfumato.tasks.partitions.anatomy.anatomy import draw_groups
 from tests.randomness.test_uniform import DRAWS, require_uniform
 
 
@@ -44,7 +44,7 @@ def test_there_are_few_sets_of_values():
 
     keys = seeded_keys(5)
     assert sets(deal(codes, 4, keys)) <= 60
-    assert sets(of_codes(codes, 4, keys)) > 300
+    assert sets(draw_groups(codes, 4, keys)) > 300
 
 
 def test_who_is_dealt_together_is_uniform():

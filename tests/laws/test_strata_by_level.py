@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from tests.release.small import SPEC, Small, people
 
 REGIONS = "Aa;north;*\nBee;north;*\nCé, the long;south;*\n"

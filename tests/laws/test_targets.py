@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, SpecError
-from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.expectations.shared.errors import InputError, SpecError
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.partitions.distribution.with_targets import chances
 from sfumato.tasks.partitions.targets import trees_with_weights
-from sfumato.tasks.partitions.targets.distribution import normal, of_counts, uniform, whole, zipf
-from sfumato.tasks.partitions.targets.given import from_rows, read_lines
+from sfumato.tasks.partitions.targets.distribution import normal, weights_of_counts, uniform, whole, zipf
+from sfumato.tasks.partitions.targets.given import weights_from_rows, read_lines
 from sfumato.tasks.partitions.targets.tree import balanced_tree, median_tree, taxonomy_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import annotate, nearest_ratios
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
@@ -246,11 +246,11 @@ def test_weights_beyond_int64_are_annotated_exactly():
 
 
 def test_distributions_of_counts():
-    assert of_counts(np.array([4, 0, 6])).tolist() == [2, 0, 3]
+    assert weights_of_counts(np.array([4, 0, 6])).tolist() == [2, 0, 3]
     assert uniform(3).tolist() == [1, 1, 1]
     assert whole([10**30, 1]).dtype == object
     with pytest.raises(SpecError, match="a value that is possible"):
-        of_counts(np.array([0, 0]))
+        weights_of_counts(np.array([0, 0]))
 
 
 @given(
@@ -289,7 +289,7 @@ def test_zipf_weights_are_as_the_law(s):
 def given_by(path, text, domain):
     path.write_text(text)
     rows = [line[:2] if line else None for line in read_lines(path, "p.csv")]
-    return from_rows(rows, domain, "p.csv")
+    return weights_from_rows(rows, domain, "p.csv")
 
 
 @pytest.mark.parametrize(

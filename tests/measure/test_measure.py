@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.schema.columns import TYPES

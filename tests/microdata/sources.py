@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.schema.columns import ColumnSpec

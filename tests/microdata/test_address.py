@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest

@@ -9,7 +9,7 @@ import yaml
 
 from sfumato.tasks.microdata.hierarchies import read_hierarchy
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.people.identity import fingerprint
 from tests.adult import (
     ADULT,
     DEPLOYMENTS,

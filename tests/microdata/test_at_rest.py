@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import Fault, SpecError
+from sfumato.expectations.shared.errors import Fault, SpecError
 from sfumato.tasks.arrays import at_rest
 from sfumato.tasks.arrays.at_rest import encrypted_below, read_stage_table, write_stage_table
 from sfumato.tasks.microdata.table import Microdata, encode, load, save

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values

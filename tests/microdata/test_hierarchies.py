@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.hierarchies import hierarchies, read_hierarchy
 from sfumato.tasks.schema.hierarchy import (
     PERIODS,

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
 from tests.microdata.sources import CANARY, column, ingest_parquet, refusal, values

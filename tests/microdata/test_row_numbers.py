@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import InputError, SpecError
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.schema.columns import ColumnSpec

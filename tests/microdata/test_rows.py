@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values
 
 PEOPLE = "id,age,city\n7,30,Rome\n8,,Oslo\n9,41,\n10,50,Bonn\n"

@@ -10,7 +10,7 @@ FIRST = (
     "tasks/publication/publish.py",
     "tasks/lines/standing.py",
     "expectations/suites/gate.py",
-    "expectations/verdicts.py",
+    "expectations/rules/verdicts.py",
     "tasks/forms/order.py",
     "tasks/lines/versions.py",
     "tasks/publication/manifest.py",

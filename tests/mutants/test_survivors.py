@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty
+from sfumato.expectations.rules.verdicts import Finding
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import (

@@ -8,7 +8,7 @@ import sfumato.expectations
 import sfumato.flows.cli.main
 import sfumato.flows.release
 import sfumato.tasks
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.microdata.notation import address
 from sfumato.tasks.private.failure import sanitised
 

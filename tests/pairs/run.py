@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import ask_several, engine, open_tables
 from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.language.several import read_inquiries

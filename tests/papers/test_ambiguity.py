@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.calibrated import covers_of

@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance
-from sfumato.tasks.partitions.targets.distribution import of_counts, uniform
+from sfumato.tasks.partitions.targets.distribution import weights_of_counts, uniform
 from sfumato.tasks.partitions.targets.fakes import costs, with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree
@@ -167,7 +167,7 @@ def test_a_groups_own_distribution_costs_nothing():
     rng = np.random.default_rng(4)
     counts = rng.integers(0, 40, 89)
     tree = balanced_tree(89, 2)
-    target = annotate(tree, of_counts(counts)).target
+    target = annotate(tree, weights_of_counts(counts)).target
     copies = minimum(target, tree.at_leaves(counts))
     assert copies[tree.leaf].tolist() == counts.tolist()
 
@@ -176,7 +176,7 @@ def test_exact_ratios_leave_small_groups_at_the_root_and_rounded_ones_do_not():
     rng = np.random.default_rng(5)
     values = rng.integers(0, 89, 1427)
     tree = balanced_tree(89, 2)
-    weights = of_counts(np.bincount(values, minlength=89))
+    weights = weights_of_counts(np.bincount(values, minlength=89))
     groups = [
         tree.at_leaves(np.bincount(part, minlength=89)) for part in np.array_split(values, 20)
     ]

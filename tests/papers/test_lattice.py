@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import (
@@ -14,6 +13,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.full_domain.full_domain import partition

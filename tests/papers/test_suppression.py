@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.cell_suppression import factors, forest
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
@@ -83,7 +83,7 @@ def test_both_methods_find_them(name, k):
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_forest_weighs_no_more_than_the_fewest_stars(k):
     for order in np.random.default_rng(3).permuted(np.tile(np.arange(7), (50, 1)), axis=1):
-        made = forest.of_codes(codes()[order], k)
+        made = forest.cluster_by_forest(codes()[order], k)
         weight = made.facts["forest_weight"]
         assert weight <= made.bound <= OPTIMA[k][0]
         assert OPTIMA[k][0] <= stars(codes()[order], made.cluster) <= largest(k) * weight

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sfumato.expectations.verdicts import examine, judge_rule
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.expectations.rules.verdicts import examine, judge_rule
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.microdata.table import Randomness, seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates

@@ -130,7 +130,7 @@ def test_questions_that_parts_do_not_answer_are_asked_of_all_by_sql(published):
 
 @given(
     st.lists(st.lists(st.integers(-9, 9) | st.none(), max_size=5), min_size=1, max_size=4),
-    st.sampled_from([kind for kind in AGGREGATES.values() if kind.measured]),
+    st.sampled_from([kind for kind in AGGREGATES.values() if kind.is_measurable]),
 )
 def test_truths_of_parts_make_that_of_all(parts, kind):
     values = [value for part in parts for value in part]
@@ -144,7 +144,7 @@ def answered(values, kind):
     aggregate = Aggregate(kind.name, "v", "x")
     truth = truth_of(encode("v", "sensitive", pa.array(values, pa.int64())), aggregate)
     everybody = np.ones(len(values), dtype=bool)
-    return truth.counted(everybody), truth.answer(kind, everybody)
+    return truth.count(everybody), truth.answer(kind, everybody)
 
 
 TOWNS = st.lists(
@@ -158,7 +158,7 @@ def test_vectors_of_all_parts_are_counted_in_their_order(parts, others, wide):
         if wide:
             patch.setattr(keys, "INT64_MAX", 1)
         tables = [table_of(rows) for rows in parts]
-        known = VectorKeys.of(["town", "n"], tables)
+        known = VectorKeys.for_parts(["town", "n"], tables)
         found, counts = count_vectors(known.of_rows(table) for table in tables)
         counted = Counter(row for rows in parts for row in rows)
         ordered = sorted(counted, key=lambda row: [(v is not None, v or 0) for v in row])

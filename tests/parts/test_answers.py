@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
@@ -186,7 +186,7 @@ def test_parts_are_asked_one_after_another(release, monkeypatch):
     def asked(*_arguments):
         raise AssertionError
 
-    for name in ("_helped", "_counted"):
+    for name in ("_bounds_by_help", "_bounds_by_values"):
         monkeypatch.setattr(RowsEngine, name, asked)
     opened = open_release(release)
     for query in QUERIES:

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.expectations.verdicts import examine
+from sfumato.expectations.rules.verdicts import examine
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import (
     AttackedPart,
@@ -23,7 +23,7 @@ from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.attack import attack_all_parts, attack_candidates
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.private.backup import ATTACKED
+from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.schema.stated import KeptBar
@@ -92,7 +92,7 @@ def attacked(divided):
 
 def test_bars_are_judged_stated_and_told_in_private(attacked):
     found, run_, version = attacked("one", BARS)
-    assert {one.limited.attack: one.kept for one in found.judged} == {
+    assert {one.limit.attack: one.is_kept for one in found.judged} == {
         "homogeneity": True,
         "background": False,
         "known-people": True,
@@ -151,6 +151,6 @@ def test_what_is_not_known_of_one_part_is_not_judged_of_all():
     known = MeasuredLimit(limit, "cost", refuses=True, number=150, share=0.5)
     parts = [AttackedPart(1, {}, [one]) for one in (known, replace(known, number=0, share=None))]
     assert pool_limits(parts)[0].share is None
-    assert not pool_limits(parts)[0].judged.kept
+    assert not pool_limits(parts)[0].judged_bar.is_kept
     few = [AttackedPart(1, {}, [replace(known, number=60, share=share)]) for share in (0.5, 0.25)]
-    assert pool_limits(few)[0].judged.observed == 0.375, "together they are enough"
+    assert pool_limits(few)[0].judged_bar.observed == 0.375, "together they are enough"

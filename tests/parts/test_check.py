@@ -6,7 +6,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.parts import SeenParts, see_part

@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.parts import continued
 from sfumato.tasks.parts import continued as people
 from sfumato.tasks.parts import continued as shown
-from sfumato.tasks.private.line import suppressed_rows
+from sfumato.tasks.private.people.identity import suppressed_rows
 from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.seen import take_slots

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.choice.draft import draft
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.lines import back_up, forget, rename, restore
-from sfumato.flows.overrides import Overrides
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.line import CandidateMap
 from sfumato.tasks.lines.versions import read_record

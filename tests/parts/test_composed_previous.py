@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.terms.opened import MANIFEST, open_release

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.parts.cuts import Histogram, grids
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.terms.opened import open_release

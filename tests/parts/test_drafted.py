@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.choice.draft import draft
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release
 from tests.drafts.traces import trace

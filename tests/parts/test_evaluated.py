@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
-from sfumato.flows.evaluation import evaluate_again
-from sfumato.flows.overrides import Overrides
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import evaluate_again
 from sfumato.tasks import evaluate as tasks
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening

@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.stages.ingest import FETCHED
 from sfumato.tasks.terms.opened import open_release

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.parts.anonymize import PartToAnonymize
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release

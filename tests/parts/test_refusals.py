@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.parts.divided import read_parts
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_versions import PEOPLE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication import check as checking
 from sfumato.tasks.publication import publish as publication

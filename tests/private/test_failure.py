@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.private.failure import sanitised
 
 

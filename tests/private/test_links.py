@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.private.durable import copy_atomically, locked, write_atomically
 from sfumato.tasks.private.workdir import private_directory
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people import maps_of_parts
 from sfumato.tasks.private.people.forget import with_forgotten

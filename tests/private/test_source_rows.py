@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import names_of, names_of_values
-from sfumato.tasks.private.people.spelled import (
-    half_of,
-    read_spelled,
-    spelled_otherwise,
-    spelled_units,
-    write_spelled,
-)
-from sfumato.tasks.private.source_rows import (
+from sfumato.tasks.private.people.source_rows import (
     WHOSE,
     _written,
     columns_of_both,
@@ -26,6 +19,13 @@ from sfumato.tasks.private.source_rows import (
     read_rows,
     with_other_units,
     write_rows,
+)
+from sfumato.tasks.private.people.spelled import (
+    half_of,
+    read_spelled,
+    spelled_otherwise,
+    spelled_units,
+    write_spelled,
 )
 
 SECRET = b"s" * 32

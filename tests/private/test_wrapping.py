@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private import wrapping
 from sfumato.tasks.private.wrapping import unwrap, wrap
 

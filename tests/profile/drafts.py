@@ -3,7 +3,7 @@
 import yaml
 
 from sfumato.flows.choice.first_spec import write_first_spec
-from sfumato.flows.spec import ReleaseSpec
+from sfumato.flows.inputs.spec import ReleaseSpec
 from sfumato.tasks.profile.dialect import DraftOptions
 
 

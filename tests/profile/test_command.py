@@ -10,7 +10,7 @@ from tests.profile.tables import marriages, written
 RUN = """
 import json, sys
 from sfumato.flows.cli.main import run
-from sfumato.flows.environment import without_pandas
+from sfumato.flows.inputs.environment import without_pandas
 without_pandas()
 code = run(sys.argv[1:])
 heavy = {"prefect", "great_expectations", "numba", "matplotlib"} & sys.modules.keys()

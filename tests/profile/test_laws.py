@@ -88,7 +88,7 @@ def test_what_was_written_is_read(rows, delimiter, encoding, decimal):
 
 def confirmed_source(made):
     """The draft with every column in it, whatever its proposed role."""
-    from sfumato.flows.spec_parts import SpecParts
+    from sfumato.flows.rules.spec_parts import SpecParts
 
     told = document(made)
     types = {"Wörter": "string", "betrag": "decimal", "zahl": "integer"}

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.terms.opened import open_release
 from tests.profile.drafts import confirm, document, draft, roles
 from tests.profile.tables import written

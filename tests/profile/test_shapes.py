@@ -2,9 +2,9 @@
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.publication.check import check

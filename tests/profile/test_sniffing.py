@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.profile.dialect import read_options
 from sfumato.tasks.profile.facts import facts_of

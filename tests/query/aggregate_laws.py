@@ -9,7 +9,7 @@ from math import ceil, floor
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on
 from tests.query.test_matched import declare, in_form, random_rows, worlds
@@ -163,7 +163,7 @@ class AggregateLaws:
         checked = Counter()
         queries = [f"SELECT {call(name)} AS x FROM microdata{where}" for where in OF_SUBDOMAINS]
         if AGGREGATES[name].of_cells is None:
-            refused = f"{AGGREGATES[name].called} has no bounds where ranges"
+            refused = f"{AGGREGATES[name].sql_name} has no bounds where ranges"
             with pytest.raises(QueryError, match=refused):
                 answers_on(small(0)[0], SMALL, queries)
             return

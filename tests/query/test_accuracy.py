@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters, SplitParameters
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
@@ -378,5 +378,5 @@ def test_ranges_are_counted_where_columns_stand_by_themselves(apart):
 )
 def test_rows_are_counted_whether_they_are_marked_or_numbered(codes, every_row, number, chosen):
     truth, rows = Truth(None, np.array(codes), every_row), np.array(chosen)
-    assert truth.counted(rows) == number
+    assert truth.count(rows) == number
     assert truth.answer(AGGREGATES["count"], rows) == number

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.spread import Choices, root_above, root_below, variance

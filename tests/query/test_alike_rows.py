@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.labels import Between, ListedValues
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.behind_labels.number_line import decide_on_number_line, extents_of

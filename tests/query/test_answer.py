@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import QueryError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition

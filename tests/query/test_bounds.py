@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.query.bounds.bounds import Bounds, above, below
+from sfumato.tasks.query.bounds.bounds import Bounds, json_above, json_below
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.quantiles import quantiles
 
@@ -21,7 +21,7 @@ NUMBERS = st.one_of(
 
 @given(NUMBERS)
 def test_floats_are_the_nearest_on_the_safe_side(number):
-    low, high = below(number), above(number)
+    low, high = json_below(number), json_above(number)
     assert Fraction(low) <= Fraction(number) <= Fraction(high)
     assert high in (low, math.nextafter(low, math.inf))
     assert (low == high) == (Fraction(float(number)) == Fraction(number))

@@ -12,12 +12,12 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.exact import exact
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.bounds.extremes import CountedValues
-from sfumato.tasks.query.engines.attendance import EveryoneIsHere, Meant, SomeHaveLeft
+from sfumato.tasks.query.engines.attendance import FullAttendance, PartialAttendance, PossibleRows
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query import asked
@@ -51,10 +51,10 @@ def chosen_sets(rows, live):
 def test_choices_among_rows_are_attained(rows, data):
     sizes = [sum(row[0] == number for row in rows) for number in range(2)]
     live = [data.draw(st.integers(min(size, 1), size)) for size in sizes]
-    attendance = SomeHaveLeft(np.array([row[0] for row in rows]), np.array(live))
+    attendance = PartialAttendance(np.array([row[0] for row in rows]), np.array(live))
     may = np.array([row[2] != "no" for row in rows])
     must = np.array([row[2] == "surely" for row in rows])[may]
-    meant = Meant(np.flatnonzero(may), must, np.where(must, 1.0, 0.5))
+    meant = PossibleRows(np.flatnonzero(may), must, np.where(must, 1.0, 0.5))
     codes = np.array([row[1] for row in rows])[may]
     worlds = [[int(VALUES[code]) for code in world] for world in chosen_sets(rows, live)]
     numbers = [len(world) for world in worlds]
@@ -89,8 +89,8 @@ def test_choices_among_rows_are_attained(rows, data):
 def test_where_nobody_left_everyone_is_here(rows):
     group, codes = (np.array([row[place] for row in rows]) for place in (0, 1))
     must = np.array([row[2] == "surely" for row in rows])
-    meant = Meant(np.arange(len(rows)), must, np.where(must, 1.0, 0.25))
-    left, here = SomeHaveLeft(group, np.bincount(group, minlength=2)), EveryoneIsHere()
+    meant = PossibleRows(np.arange(len(rows)), must, np.where(must, 1.0, 0.25))
+    left, here = PartialAttendance(group, np.bincount(group, minlength=2)), FullAttendance()
     assert left.counts(meant) == here.counts(meant)
     assert np.array_equal(left.chances(meant), here.chances(meant))
     for one, other in zip(

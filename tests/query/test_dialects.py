@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds

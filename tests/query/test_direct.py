@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.arrow import as_indices
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.arrow import as_indices
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines import (
@@ -41,7 +41,7 @@ from sfumato.tasks.query.engines.published_columns import (
     NotDirectError,
     PublishedColumns,
 )
-from sfumato.tasks.query.engines.release_tables import LoopWhenWorth, count_groups
+from sfumato.tasks.query.engines.release_tables import DeferredLoop, count_groups
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import session
@@ -56,7 +56,7 @@ EACH = {"dev": 5, "ci": 25, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "d
 @contextmanager
 def counted_sql():
     """Count how often SQL answers."""
-    ways = RowsEngine._helped, RowsEngine._counted
+    ways = RowsEngine._bounds_by_help, RowsEngine._bounds_by_values
     with ExitStack() as stack:
         watched = [
             stack.enter_context(
@@ -115,7 +115,7 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
             patch.object(cells, "_NEAR", rng.choice([0, 1 << 21])),
             patch.object(cells, "_LOOKED_AT", rng.choice([0, 16])),
             patch.object(release_tables, "_WORTH_LOADING", rng.choice([0, 10**9])),
-            patch.object(release_tables, "_compiled", lambda: count_groups),
+            patch.object(release_tables, "_compile", lambda: count_groups),
             patch.object(group_values, "_LONGEST", 1 if form == "split" else 1 << 40),
             counted_sql() as asked,
         ):
@@ -308,7 +308,7 @@ def test_hits_are_counted_in_runs_of_cells(rows, near, block, in_cells):
         sum(n for (c, g), n in counted_cells(rows).items() if c == cell and g % 2 == 0)
         for cell in range(some.cells)
     ]
-    assert some.reduced(np.add, some.hits, 0).tolist() == of_cells
+    assert some.reduce_by_cell(np.add, some.hits, 0).tolist() == of_cells
     assert some.sums(some.hits, 2**62).tolist() == of_cells
     assert set(some.cell.tolist()) == {c for c, g in counted_cells(rows) if g % 2 == 0}
 
@@ -318,7 +318,7 @@ def test_rows_are_found_by_their_values(rows, wanted):
     group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
     column = CodedValues(code.astype(np.uint8), pa.array(range(5)))
     known = GroupsByValue(column, group, 10)
-    found = known.among(np.array([of in wanted for of in range(5)]))
+    found = known.groups_with(np.array([of in wanted for of in range(5)]))
     expected = sorted((of, g) for g, _, of in rows if of in wanted)
     assert list(zip(found[1].tolist(), found[0].tolist(), strict=True)) == expected
 
@@ -341,12 +341,16 @@ def test_values_of_groups_stand_in_order(rows):
 
 
 def test_a_loop_is_loaded_after_as_much_was_counted_without_it():
-    loop = LoopWhenWorth()
+    loop = DeferredLoop()
     with (
         patch.object(release_tables, "_WORTH_LOADING", 10),
-        patch.object(release_tables, "_compiled", lambda: count_groups),
+        patch.object(release_tables, "_compile", lambda: count_groups),
     ):
-        assert [loop.after(number) for number in (5, 5, 1, 1)] == [None, None, *[count_groups] * 2]
+        assert [loop.loop_after(number) for number in (5, 5, 1, 1)] == [
+            None,
+            None,
+            *[count_groups] * 2,
+        ]
 
 
 FEW = [10**12 + place % 7 * 10**9 for place in range(300)]
@@ -364,11 +368,14 @@ def stored(values, type_, path):
 def test_columns_with_few_values_are_coded(type_, tmp_path):
     with patch.object(published_columns, "_SAMPLE", 16):
         for columns in stored([*FEW, None], type_, tmp_path / "few.parquet"):
-            coded, column = columns.coded("of"), columns.read("of").cast(type_).combine_chunks()
+            coded, column = (
+                columns.coded_column("of"),
+                columns.read("of").cast(type_).combine_chunks(),
+            )
             assert coded.codes.dtype == np.uint8
             assert coded.values.take(as_indices(coded.codes.astype(np.int32))).equals(column)
             *known, null = coded.values.to_pylist()
             assert (known, null) == (sorted(set(column.drop_null().to_pylist())), None)
         for columns in stored(MANY, type_, tmp_path / "many.parquet")[:2]:
             with pytest.raises(NotDirectError):
-                columns.coded("of")
+                columns.coded_column("of")

@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp
 
 import sfumato
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.parse import literal

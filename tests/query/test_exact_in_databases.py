@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.load import load

@@ -136,7 +136,7 @@ def test_a_document_says_which_rows_are_certain():
 
 
 def test_wide_clauses_are_refused():
-    from sfumato.expectations.errors import QueryError
+    from sfumato.expectations.shared.errors import QueryError
 
     many = " AND ".join(itertools.repeat("COUNT(*) > 1", 101))
     with pytest.raises(QueryError, match="at most 100"):

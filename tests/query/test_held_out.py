@@ -5,7 +5,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.terms.opened import open_release

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
 
 BOUNDS = ("l_sum", "u_sum", "l_min", "u_min", "l_max", "u_max")

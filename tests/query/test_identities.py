@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.several import read_inquiries
-from sfumato.tasks.query.question.formulas import AskedOfPart
+from sfumato.tasks.query.question.formulas import PartAggregate
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
 from tests.query.test_language_of_forms import in_columns, outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes
@@ -300,5 +300,5 @@ def known_exactly(connection, inquiry):
             call = f"{asked.function}({of}{times})"
             (value,) = connection.execute(f"SELECT {call} FROM microdata WHERE {where}").fetchone()
             exact = None if value is None else Fraction(value)
-            found[AskedOfPart(place, asked)] = Bounds(exact, exact, exact)
+            found[PartAggregate(place, asked)] = Bounds(exact, exact, exact)
     return found

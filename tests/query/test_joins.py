@@ -7,7 +7,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.test_language_of_forms import of_marginals

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.exact import INT64_MAX, exact_numbers
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.shared.exact import INT64_MAX, exact_numbers
 from sfumato.tasks.query.accuracy.usefulness import PART, mean_by_range
 
 

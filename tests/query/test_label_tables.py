@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite

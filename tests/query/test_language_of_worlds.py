@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.query.fifty import ANSWERED, ORDERED, REFUSED

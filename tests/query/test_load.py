@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query import load as loading
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import functions_of, load

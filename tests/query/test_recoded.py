@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.forms.labels import interval, value_set
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.registry import FORMS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.worlds import CENSUS

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.cli.answers import answer_as
 from sfumato.tasks.query.ask import answer_on

@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.cli.main import run
 from tests.corpus.lines import CORPUS
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms import redistributed
 from sfumato.tasks.partitions.targets.tree import balanced_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import annotate

@@ -8,13 +8,13 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.tripwires import LimitedFormula, Tripwires
 from sfumato.tasks.query.published.lookup import ends_of, row_count
 from sfumato.tasks.query.published.values import PublishedValues
-from sfumato.tasks.query.question.formulas import AskedOfPart, Calculation, Plain, Pooled
+from sfumato.tasks.query.question.formulas import Calculation, PartAggregate, Plain, Pooled
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, Measure
 from sfumato.tasks.terms.tables import write_table
 from tests.query.worlds import column, declare, with_help
@@ -47,7 +47,7 @@ def broken(monkeypatch):
         right = kind.bounds
 
         def wrong(formula, found):
-            asked = formula.of if isinstance(formula, Plain) else formula.values[0]
+            asked = formula.operand if isinstance(formula, Plain) else formula.values[0]
             return bounds if asked.aggregate.function == function else right(formula, found)
 
         monkeypatch.setattr(kind, "bounds", wrong)
@@ -153,7 +153,7 @@ class HalfAtMost:
     """A formula with limits of its own."""
 
     limits = (Fraction(0), Fraction(1, 2))
-    asked: tuple[AskedOfPart, ...] = ()
+    asked: tuple[PartAggregate, ...] = ()
 
     def bounds(self, _):
         return Bounds(0, 0)
@@ -163,7 +163,7 @@ class HalfAtMost:
 def test_a_formula_that_has_limits_is_held_to_them(upper, is_fault):
     formula = HalfAtMost()
     assert isinstance(formula, LimitedFormula)
-    assert not isinstance(Plain(AskedOfPart(0, None)), LimitedFormula)
+    assert not isinstance(Plain(PartAggregate(0, None)), LimitedFormula)
     part = InquiredPart(None, (), ())
     inquiry = Inquiry((Measure(formula, "half"),), (), (part,), formula, (), None, ())
     tripwires = Tripwires(inquiry, DECLARED, PublishedValues(TABLES, DECLARED))

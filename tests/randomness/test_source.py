@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.flows import evaluation
+from sfumato.flows.life import evaluation
 from sfumato.tasks import anonymize, evaluate
 from sfumato.tasks.microdata import table
 from sfumato.tasks.microdata.table import operating_system

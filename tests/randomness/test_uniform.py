@@ -16,7 +16,7 @@ from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
-from sfumato.tasks.partitions.anatomy.anatomy import of_codes
+from sfumato.tasks.partitions.anatomy.anatomy import draw_groups
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.ke.runs import at_random
@@ -121,7 +121,7 @@ def test_relaxed_mondrian_draws_which_rows_with_the_median_go_where():
 
 def anatomized(codes, l, seed):
     keys, codes = seeded_keys(seed), np.array(codes)
-    return pairings(np.array([of_codes(codes, l, keys) for _ in range(DRAWS)]))
+    return pairings(np.array([draw_groups(codes, l, keys) for _ in range(DRAWS)]))
 
 
 def test_anatomy_draws_which_of_equal_values_are_together():

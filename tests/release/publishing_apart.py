@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from tests.release.small import Small
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.publish import Published
 from tests.lines import prepare, publish_prepared

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import Microdata, encode, load

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines import pages, public_record
 from sfumato.tasks.lines.versions import RECORD, Approval, read_record
 from sfumato.tasks.private.state import read_state

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release

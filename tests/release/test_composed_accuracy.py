@@ -2,8 +2,8 @@
 
 import pytest
 
-from sfumato.flows.evaluation import evaluate_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import evaluate_again
 from tests.release.evolving import KINDS, Evolving
 
 ABOUT = {"ranges": "hours", "redistributed": "hours"}

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.choice.draft import rehearse
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.lines import back_up, forget, rename, restore
-from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates import continued
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.life.lines import forget
 from sfumato.tasks.continued.parameters import ComposedVersions
 from sfumato.tasks.lines.previous import hold_against

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.versions import read_record, write_record

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.life.dossier import dossier_of, keep_dossier
 from sfumato.tasks.schema.stated import DossierStatements
 from sfumato.tasks.terms.opened import open_release

@@ -5,7 +5,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
 from tests.release.forge import made_with, reseal

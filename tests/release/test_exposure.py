@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.readings import occurrences, presence_of
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication import exposure as module
 from sfumato.tasks.publication import exposure as room

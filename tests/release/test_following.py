@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.candidates.followed import slots_as_followed
 from sfumato.tasks.lines import meeting
 from sfumato.tasks.lines.previous import hold_against

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import NEWEST, lowest_format, require_readable, since

@@ -6,8 +6,8 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import names_of, people_key

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.registry import targets_of
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.backup import ATTACKED, backup, unpack
+from sfumato.tasks.private.people.backup import ATTACKED, backup, unpack
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.stated import guess_lines
 from sfumato.tasks.schema.formats import LAYOUT

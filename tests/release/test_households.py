@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.life.dossier import dossier_of
 from sfumato.tasks.candidates.remember import forget_whose, whose_in, write_whose

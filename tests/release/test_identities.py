@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
-from sfumato.flows.evaluation import attack_again
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.microdata.table import load as load_microdata
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
@@ -176,7 +176,7 @@ def test_who_they_are_is_attacked_by_records_and_by_a_register(small, tmp_path, 
     cells = set(zip(*(map(str, table[name].to_pylist()) for name in ("age", "town")), strict=True))
     alone = [row for row, times in Counter(rows).items() if times == 1 and row in cells]
     assert told["record like nobody else's, and published as it is"] == len(alone) / len(rows)
-    assert {(one.limited.attack, one.column) for one in judged} == {
+    assert {(one.limit.attack, one.column) for one in judged} == {
         ("matches", "identities"),
         ("linkability", "identities"),
     }

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import PromiseError, SpecError
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.lines.previous import hold_against
 from sfumato.tasks.microdata.grouping import as_tuples
 from sfumato.tasks.microdata.table import encode

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.registry import FORMS

@@ -6,15 +6,15 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.flows.life import lines
 from sfumato.tasks.lines import line as places
 from sfumato.tasks.lines.line import require_ours
 from sfumato.tasks.lines.versions import RECORD, read_record
-from sfumato.tasks.private import backup as backups
 from sfumato.tasks.private import workdir
 from sfumato.tasks.private.keys import PASSPHRASE, line_key
+from sfumato.tasks.private.people import backup as backups
 from sfumato.tasks.private.people.lines import forget_line
 from sfumato.tasks.private.state import STATE, read_state
 from tests.release.small import people

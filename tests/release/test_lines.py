@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.line import represented_part, write_suppressed_rows
+from sfumato.tasks.private.people.identity import represented_part, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check

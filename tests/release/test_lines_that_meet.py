@@ -6,11 +6,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.private.frozen import FrozenCodings
-from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.frozen import FrozenCodings
+from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.private.workdir import private_directory

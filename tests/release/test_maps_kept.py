@@ -5,9 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.flows.life.lines import back_up, forget, restore
-from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.private.people.lines import maps_of, people_of
 from sfumato.tasks.private.people.store import prune_maps, slots_so_far

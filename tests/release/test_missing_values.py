@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.truth import truth_of

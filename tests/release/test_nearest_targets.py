@@ -9,9 +9,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, RecursiveLDiversity
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.nearest import as_groups, nearest_ranked, ways_of_writing

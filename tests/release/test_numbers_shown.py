@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError, SpecError
+from sfumato.expectations.shared.errors import QueryError, SpecError
 from sfumato.flows.cli.answers import number
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import read_promise
+from sfumato.flows.inputs.spec import read_promise
 from sfumato.tasks.sql.parse import parse
 from tests.release.forge import edit
 from tests.release.small import people

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
-from sfumato.flows.evaluation import evaluate_again
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.shared.errors import PromiseError, SpecError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.resolved import resolve_run
+from sfumato.flows.life.evaluation import evaluate_again
 from sfumato.tasks import evaluate as tasks
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening

@@ -13,14 +13,14 @@ from math import comb
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
-from sfumato.flows.evaluation import attack_again, evaluate_again
+from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.dossier import dossier_of
-from sfumato.flows.overrides import Overrides
+from sfumato.flows.life.evaluation import attack_again, evaluate_again
 from sfumato.tasks.candidates.remember import whose_in, write_whose
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.backup import ATTACKED
+from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.query.ask import answer
@@ -353,7 +353,7 @@ def test_a_bar_on_who_knows_all_rows_is_judged_by_the_private_map(small):
     small.write(stays(), **changes("anatomy", attacks={"several-rows": bar}))
     _, candidate, judged = attack_prepared(small, "one")
     (of_illness,) = [one for one in judged if one.column == "ill"]
-    assert not of_illness.kept
+    assert not of_illness.is_kept
     assert 0 < of_illness.observed < 1, "who has one row is believed a third"
     people = whose_in(candidate).rows.person.max() + 1
     assert of_illness.observed * people == pytest.approx(round(of_illness.observed * people))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SfumatoError, SpecError
+from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.flows.spec import read_spec
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.lines import tombstones
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication import publish as publication

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.lines.all_versions import count_grown, joint_verdicts
 from sfumato.tasks.lines.previous import hold_against

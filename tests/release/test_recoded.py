@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms import redistributed
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check

@@ -11,12 +11,12 @@ from functools import partial
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.numbers import plain
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import require
 from sfumato.flows.cli.main import run
-from sfumato.flows.resolved import with_references
+from sfumato.flows.inputs.resolved import with_references
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.microdata.table import seeded_keys

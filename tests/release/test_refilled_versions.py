@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.cli.analyst.check import tell_succession
 from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.tasks.lines.previous import hold_against

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.publication.check import check
 from tests.release.evolving import DIVERSE, Evolving, spec
 

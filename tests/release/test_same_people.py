@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.flows.life.lines import forget, rename
-from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.private.backup import state_files
+from sfumato.tasks.private.people.backup import state_files
 from sfumato.tasks.private.people.keys import name_of, people_key
+from sfumato.tasks.private.people.source_rows import ROWS_NORMAL, WHOSE, read_rows
 from sfumato.tasks.private.people.spelled import UNITS_NORMAL, read_spelled
-from sfumato.tasks.private.source_rows import ROWS_NORMAL, WHOSE, read_rows
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.candidates.remember import map_in, write_map_followed, write_version_before
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.line import represented_part
+from sfumato.tasks.private.people.identity import represented_part
 from sfumato.tasks.publication import check, staging
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.schema.files import sha256_of

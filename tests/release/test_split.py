@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.rules.verdicts import require
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.verdicts import require
 from sfumato.tasks.forms import split
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with

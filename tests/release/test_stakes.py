@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
@@ -19,7 +18,8 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.flows.resolved import resolve_run
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.private.references import refer
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source

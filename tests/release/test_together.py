@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.exposed import require_nothing_by_subtraction
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.people.lines import maps_of

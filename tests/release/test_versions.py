@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import Approval, Record, read_record, record_content
 from sfumato.tasks.private.durable import locked_if_free
 from sfumato.tasks.private.state import read_state

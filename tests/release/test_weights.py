@@ -8,7 +8,7 @@ from fractions import Fraction
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import cli
 from sfumato.tasks.microdata.source import require
 from sfumato.tasks.publication.check import check

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, restore
 from sfumato.tasks.lines import tombstones as exchanges
 from sfumato.tasks.lines.kept import keep_release
@@ -14,7 +14,7 @@ from sfumato.tasks.lines.line import replace_record
 from sfumato.tasks.lines.snapshot import snapshot
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.microdata.table import seeded_keys
-from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
+from sfumato.tasks.private.people.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw, withdraw_after_evaluation
@@ -349,7 +349,7 @@ class TestComposed:
         return self.of(line).private / WITHDRAWN / "0002"
 
     def of(self, line):
-        from sfumato.flows.resolved import resolve_run
+        from sfumato.flows.inputs.resolved import resolve_run
 
         return resolve_run(line.write()).line
 

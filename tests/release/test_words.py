@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.flows.spec import json_schema
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.flows.inputs.spec import json_schema
 from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.report.line_entries import labels_in_order, said_of_line

@@ -1,6 +1,6 @@
 """The table of findings that Prefect keeps."""
 
-from sfumato.expectations.verdicts import GROUPS, Finding
+from sfumato.expectations.rules.verdicts import GROUPS, Finding
 from sfumato.tasks.report.watched import finding_rows
 
 

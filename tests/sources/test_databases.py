@@ -11,7 +11,7 @@ import psycopg
 import pymysql
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import InputError, SpecError, TransientFault
 from tests.microdata.sources import refusal
 from tests.query.databases import mariadb, postgres
 from tests.sources.tables import CANARY, QUERY, ROWS, read

@@ -15,7 +15,7 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import cells, convert_cells
 from sfumato.tasks.microdata.readers.declared import Source

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import InputError, SpecError, TransientFault
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.microdata.places import store as place
 from sfumato.tasks.microdata.readers.declared import Source

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.resolved import resolve_run
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.resolved import resolve_run
+from sfumato.flows.inputs.spec import read_spec
 from tests.release.evolving import KINDS, spec
 
 

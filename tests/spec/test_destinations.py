@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from sfumato.flows.spec import json_schema
+from sfumato.flows.inputs.spec import json_schema
 from tests.spec.test_spec import SPEC, read, refusal  # noqa: F401 - a fixture
 
 STORE = {"uri": "s3://open-data/releases", "endpoint": "https://store.example", "keys": "OPEN"}

@@ -5,9 +5,9 @@ import csv
 import pytest
 import yaml
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
-from sfumato.flows.resolved import resolve_run
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.flows.inputs.resolved import resolve_run
+from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.forms.label_readers import reader
 from sfumato.tasks.forms.labels import admits
 from sfumato.tasks.microdata.table import seeded_keys

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import json_schema
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.spec import json_schema
 from tests.spec.test_spec import changed, read  # noqa: F401 - a fixture
 
 ROWS = {"expect_table_row_count_to_be_between": {"min_value": 1}}

@@ -5,8 +5,8 @@ import copy
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import read_spec
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.spec import read_spec
 from tests.release.small import SPEC
 
 OWN = {"model": "p-privacy", "target": {"nearest": "own"}}

@@ -3,9 +3,9 @@
 import jsonschema
 import pytest
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import ShownOverrides, read_overrides
-from sfumato.flows.spec import json_schema
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import ShownOverrides, read_overrides
+from sfumato.flows.inputs.spec import json_schema
 from tests.spec.test_spec import ABSENT, SPEC, read, refusal  # noqa: F401 - a fixture
 
 QUERY = "SELECT person, age, town, wage FROM people WHERE month = :month"

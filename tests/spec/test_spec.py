@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.overrides import read_overrides
-from sfumato.flows.spec import json_schema, read_promise, read_spec
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.flows.inputs.overrides import read_overrides
+from sfumato.flows.inputs.spec import json_schema, read_promise, read_spec
 
 ADULT = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.flows.inputs.spec import ReleaseSpec, json_schema, read_spec
 from sfumato.flows.rules.defaults import BETTER, VERSIONS, default_schemas, resolve
-from sfumato.flows.spec import ReleaseSpec, json_schema, read_spec
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "version-1"
 DEPLOYMENTS = Path(__file__).parents[2] / "deployments"

@@ -3,7 +3,7 @@
 import pytest
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.sql.refusals import REFUSED, refusal
 from tests.query.worlds import CENSUS

@@ -5,7 +5,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.sql.predicate import MAX_LIST, check_predicate, parse_predicate
 from sfumato.tasks.sql.session import fetch, session
 

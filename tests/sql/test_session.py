@@ -8,7 +8,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from sfumato.expectations.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.sql.session import fetch, session
 
 pytestmark = pytest.mark.usefixtures("own_databases")

@@ -5,7 +5,7 @@ import logging
 import psycopg
 import pytest
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.sql.source_query import parameters_in, parse_source_query, require_parameters
 from tests.query.databases import postgres
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.forms.form_parameters import (
     GeneralizedParameters,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.verification import limits
 from sfumato.tasks.verification import limits as pages

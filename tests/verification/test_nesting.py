@@ -6,11 +6,11 @@ import tarfile
 
 import pytest
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
-from sfumato.flows.documents import parse_yaml
+from sfumato.flows.inputs.documents import parse_yaml
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.backup import unpack
+from sfumato.tasks.private.people.backup import unpack
 from sfumato.tasks.private.state import parse_state
 from sfumato.tasks.schema.files import DEEPEST, NestingError, parse_json
 from sfumato.tasks.terms.opened import MANIFEST

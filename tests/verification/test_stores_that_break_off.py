@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from sfumato.expectations.errors import TransientFault
+from sfumato.expectations.shared.errors import TransientFault
 from sfumato.tasks.verification.elsewhere import store as elsewhere
 from sfumato.tasks.verification.elsewhere.store import StoreDirectory
 

@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.workers.workers import attempt
 
 CANARY = "Ada Lovelace, diagnosis F32"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.workers.dask import require_safe
 
 

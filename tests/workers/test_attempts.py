@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.workers.workers import attempt, keep_attempt, open_attempts
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import dask
 import pytest
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.workers import dask as checked

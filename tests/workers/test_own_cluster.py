@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.workers.registry import open_engine
 from sfumato.tasks.workers.workers import InTurn, keep_attempt, open_attempts

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfumato.flows.spec import json_schema
+from sfumato.flows.inputs.spec import json_schema
 
 Schema = Mapping[str, Any]
 _LIMITS = {

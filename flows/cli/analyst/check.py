@@ -188,8 +188,8 @@ def _document(
     references: tuple[Path, ...],
 ) -> dict[str, Any]:
     """The findings for JSON; exact numbers that are none of JSON's are texts."""
-    from sfumato.expectations.numbers import plain
-    from sfumato.expectations.verdicts import observation
+    from sfumato.expectations.rules.verdicts import observation
+    from sfumato.expectations.shared.numbers import plain
 
     promises = [
         {

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import names, pairs, with_format
 
@@ -82,7 +82,7 @@ def _promises(models: tuple[str, ...]) -> list["PrivacyModel"]:
     """The promises to decide; without any, no more of a spec is imported."""
     if not models:
         return []
-    from sfumato.flows.spec import read_promise
+    from sfumato.flows.inputs.spec import read_promise
 
     return [read_promise(model) for model in models]
 

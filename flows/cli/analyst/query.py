@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import Fault, InputError, QueryError, SfumatoError, SpecError
+from sfumato.expectations.shared.errors import (
+    Fault,
+    InputError,
+    QueryError,
+    SfumatoError,
+    SpecError,
+)
 from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.answers import RefusedQuery, answer_as, place_of, refusal_as
 from sfumato.flows.cli.options import pairs, with_json

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, get_args
 
 import click
 
-from sfumato.expectations.errors import Fault, QueryError, SfumatoError
+from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.cli.show import INTERRUPTED, echo_json, one_line
 from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.query.inquiries.answer import Answer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.show import echo, echo_json, one_line

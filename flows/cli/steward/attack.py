@@ -57,8 +57,8 @@ def attack(
     Each share stands beside what is guessed without the attack. Exits with 3 where the spec has a
     bar that refuses, and the version does not keep it.
     """
-    from sfumato.expectations.errors import PromiseError
-    from sfumato.flows.evaluation import attack_again
+    from sfumato.expectations.shared.errors import PromiseError
+    from sfumato.flows.life.evaluation import attack_again
     from sfumato.tasks.private.failure import listening
 
     with listening(lambda said, _event, _counts: show.say(said)):
@@ -68,10 +68,10 @@ def attack(
         bars = [one.document() for one in judged]
         show.document({"private": True, "scores": told, "bars": bars}, "json")
     else:
-        _tell({name: [one.told for one in of] for name, of in scores.items()})
+        _tell({name: [one.text for one in of] for name, of in scores.items()})
         for one in judged:
-            echo(f"bar       {one_line(one.words)}: {'kept' if one.kept else 'not kept'}")
-    broken = [one.words for one in judged if one.refuses and not one.kept]
+            echo(f"bar       {one_line(one.words)}: {'kept' if one.is_kept else 'not kept'}")
+    broken = [one.words for one in judged if one.refuses and not one.is_kept]
     if broken:
         raise PromiseError(f"{'; '.join(broken)}: is not kept")
 

@@ -15,7 +15,7 @@ from sfumato.flows.cli.options import overrides, with_format, with_settings
 @with_format
 def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: str) -> None:
     """Measure a release's accuracy on the spec's workloads, against the original."""
-    from sfumato.flows.evaluation import evaluate_again
+    from sfumato.flows.life.evaluation import evaluate_again
 
     found = evaluate_again(directory, spec, overrides(settings))
     for notice in found.notices:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
 

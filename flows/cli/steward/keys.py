@@ -36,7 +36,7 @@ def keys() -> None:
 @with_document
 def generate(name: str) -> Told:
     """Draw a signing key called NAME (in a spec, publish.signed-by)."""
-    from sfumato.flows.passphrases import passphrases
+    from sfumato.flows.inputs.passphrases import passphrases
     from sfumato.tasks.verification.signing_keys import generate as draw
 
     with passphrases(os.environ):
@@ -184,7 +184,7 @@ def _deliver(line: Path) -> None:
 
 
 def _signer(name: str) -> "Signer":
-    from sfumato.flows.passphrases import passphrases
+    from sfumato.flows.inputs.passphrases import passphrases
     from sfumato.tasks.verification.signing_keys import open_signer
 
     with passphrases(os.environ):

@@ -18,8 +18,8 @@ def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool)
 
     The last line of output is the directory of the version.
     """
+    from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import PUBLISH, tags_of
-    from sfumato.flows.resolved import resolve_run
 
     resolved = resolve_run(spec)  # a wrong spec is told before a server is started
 

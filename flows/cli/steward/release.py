@@ -11,7 +11,7 @@ from sfumato.flows.cli.options import as_document, overrides, with_settings
 from sfumato.flows.cli.runs import run_here, tell_version
 
 if TYPE_CHECKING:
-    from sfumato.flows.overrides import Overrides
+    from sfumato.flows.inputs.overrides import Overrides
 
 
 @click.command()
@@ -60,13 +60,13 @@ def _rehearse(spec: Path, changes: "Overrides") -> None:
 
 def publish_version(spec: Path, changes: "Overrides") -> str:
     """Run the flow in this process; the published directory, or that of a candidate that waits."""
+    from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import tags_of
-    from sfumato.flows.resolved import resolve_run
 
     resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
 
     def run() -> str:
-        from sfumato.flows.operation.hidden import hide
+        from sfumato.flows.inputs.hidden import hide
         from sfumato.flows.release import release as flow
 
         with hide(changes) as shown:

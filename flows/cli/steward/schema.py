@@ -9,6 +9,6 @@ from sfumato.flows.cli.show import echo_json
 @click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
 def schema() -> None:
     """Print the JSON Schema of the release spec."""
-    from sfumato.flows.spec import json_schema
+    from sfumato.flows.inputs.spec import json_schema
 
     echo_json(json_schema(), indent=2)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.show import echo_json
@@ -43,7 +43,7 @@ def sweep(days: int | None, dry: bool, as_json: bool) -> None:
 def _sweep_runs(days: int, dry: bool) -> int:
     import httpx
 
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.inputs.environment import quiet
 
     quiet()
     from sfumato.flows.operation.retention import delete_runs

@@ -1,1 +1,1 @@
-"""Attacks by who knows a person's group, and what values it shows."""
+"""Attacks by people who know a person's group and the values that it shows."""

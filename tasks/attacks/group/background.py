@@ -1,8 +1,8 @@
 """Background knowledge: an attacker who can rule out some values for a person.
 
 Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006), whose l values
-withstand l - 2 that are ruled out. The worst case is taken: of each person those other values are
-ruled out that most of the group have.
+withstand l - 2 values being ruled out. The worst case is taken: for each person the most frequent
+other values of the group are ruled out.
 """
 
 from dataclasses import dataclass
@@ -17,52 +17,55 @@ _RULED_OUT = (1, 2)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Rule out one value for everybody, and two, and see who is left with one alone."""
+    """Rule out one value for everyone, then two, and count people with one possible value."""
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
-    alone = rule_out(counts, 0).believed(1.0)
+    alone = rule_out(counts, 0).share_above(1.0)
     return tuple(
         Score(
-            f"own value certain once {known} other{'s' if known > 1 else ''} can be ruled out",
-            rule_out(counts, known).believed(1.0),
+            f"own value certain once {number} other{'s' if number > 1 else ''} can be ruled out",
+            rule_out(counts, number).share_above(1.0),
             {"from the group alone": alone},
         )
-        for known in _RULED_OUT
+        for number in _RULED_OUT
     )
 
 
-def beliefs(target: AttackedRelease, known: int) -> OwnValueBeliefs | None:
-    """What is believed once so many values are ruled out; None where no values are shown."""
+def beliefs(target: AttackedRelease, ruled_out: int) -> OwnValueBeliefs | None:
+    """Return the beliefs once some values are ruled out, or None if no values are shown."""
     counts = target.groups()
-    return None if counts is None or not len(counts.sizes) else rule_out(counts, known)
+    return None if counts is None or not len(counts.sizes) else rule_out(counts, ruled_out)
 
 
-def rule_out(counts: Counts, known: int) -> OwnValueBeliefs:
-    """Beliefs in own values where the most frequent others of each person's group are ruled out.
+def rule_out(counts: Counts, ruled_out: int) -> OwnValueBeliefs:
+    """Return the beliefs in own values once the group's most frequent others are ruled out.
 
     Args:
         counts: the values of each group.
-        known: how many values are ruled out.
+        ruled_out: the number of values that are ruled out.
     """
-    ranked = _ranked(counts)
-    is_among = ranked.place < known
-    others = np.where(is_among, ranked.sum_of(known + 1) - counts.count, ranked.sum_of(known))
-    left = ranked.alike - np.clip(known - ranked.above, 0, ranked.alike)
+    ranked = _rank(counts)
+    is_among = ranked.place < ruled_out
+    others = np.where(
+        is_among, ranked.sum_of(ruled_out + 1) - counts.count, ranked.sum_of(ruled_out)
+    )
+    ties = ranked.alike - np.clip(ruled_out - ranked.above, 0, ranked.alike)
     return OwnValueBeliefs(
         people=counts.count,
         belief=counts.count / (counts.sizes[counts.group] - others),
-        guessed=np.where(ranked.above > known, 0.0, 1.0 / (1 + left)),
+        guessed=np.where(ranked.above > ruled_out, 0.0, 1.0 / (1 + ties)),
         alone=top_in_group(counts),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranked:
-    """Where each entry of counts stands in its group, the most frequent value first.
+class _Ranking:
+    """Rank of each entry of counts in its group, the most frequent value first.
 
-    `place` among the values (from 0), `above` how many are more frequent, `alike` how many others
-    are as frequent (int64, one per entry); `sums` of the first 0, 1, … entries in that order.
+    `place` is the rank among the values (from 0), `above` the number of more frequent values and
+    `alike` the number of other values as frequent (int64, one per entry). `sums` are the counts of
+    the first 0, 1, … entries in that order, added up.
     """
 
     counts: Counts
@@ -72,13 +75,13 @@ class _Ranked:
     sums: np.ndarray
 
     def sum_of(self, number: int) -> np.ndarray:
-        """How many rows have one of the so many most frequent values of the group, per entry."""
+        """Return, per entry, the rows with the group's `number` most frequent values."""
         starts = self.counts.starts
         ends = np.minimum(starts + number, self.counts.ends)
         return np.asarray((self.sums[ends] - self.sums[starts])[self.counts.group])
 
 
-def _ranked(counts: Counts) -> _Ranked:
+def _rank(counts: Counts) -> _Ranking:
     order = np.lexsort((-counts.count, counts.group))
     group, count = counts.group[order], counts.count[order]
     run = np.flatnonzero(np.append(True, (np.diff(group) != 0) | (np.diff(count) != 0)))
@@ -89,4 +92,4 @@ def _ranked(counts: Counts) -> _Ranked:
     place[order] = np.arange(len(order)) - begins
     above[order] = of_run - begins
     alike[order] = length - 1
-    return _Ranked(counts, place, above, alike, np.concatenate([[0], np.cumsum(count)]))
+    return _Ranking(counts, place, above, alike, np.concatenate([[0], np.cumsum(count)]))

@@ -12,7 +12,7 @@ _SHARES = (Fraction(1, 2), Fraction(95, 100), Fraction(1))
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """What everybody can believe who finds a person's group; None where no values are shown."""
+    """Return the beliefs of an attacker who knows the group, or None if no values are shown."""
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return None
@@ -23,17 +23,17 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess the most frequent value of each person's group.
 
-    People whose group it is not known for are those of forms that show no values.
+    Forms that show no values have no score.
     """
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
     base = {"without the release": most_frequent(counts)}
-    found = [Score("own value guessed from the group alone", best_in_group(counts), base)]
+    scores = [Score("own value guessed from the group alone", best_in_group(counts), base)]
     people = int(counts.sizes.sum())
     for share in _SHARES:
         alike = counts.largest * share.denominator >= counts.sizes * share.numerator
         words = "all" if share == 1 else f"{float(share):.0%} or more"
-        told = int(counts.sizes[alike].sum())
-        found.append(Score(f"in a group in which {words} have one value", told / people))
-    return tuple(found)
+        members = int(counts.sizes[alike].sum())
+        scores.append(Score(f"in a group in which {words} have one value", members / people))
+    return tuple(scores)

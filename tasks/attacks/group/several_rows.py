@@ -1,9 +1,9 @@
-"""People of several rows: an attacker who knows which rows are one person's.
+"""Several-rows attack: an attacker who knows which rows belong to one person.
 
-Each row of a person takes a value of its group, and no two rows take the same one: whoever has r of
-the n rows of a group, c of which have a value, lacks it in all of them with the chance
-C(n - c, r) / C(n, r), and in several groups with the product of these. That is more often believed,
-and rightly, than of one row alone.
+Each row of a person takes one of its group's rows of values, and no two rows take the same. A
+person with r of the n rows of a group, c of which have a value, lacks the value in all r rows with
+the chance C(n - c, r) / C(n, r), and in several groups with the product of these chances. So values
+are believed more strongly, and rightly, than from one row only.
 
 Source: Wang, Fung, Anonymizing sequential releases (KDD 2006), whose (X,Y)-privacy counts people
 and not rows; the chance is the hypergeometric distribution's.
@@ -20,7 +20,7 @@ from scipy.special import gammaln
 from sfumato.expectations.groups.counting import count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, HeldValues, People
-from sfumato.expectations.sorting import distinct, starts
+from sfumato.expectations.shared.sorting import distinct, starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.attacks.group import homogeneity
@@ -34,36 +34,36 @@ _AT_ONCE, _MOST = 4_000_000, 400_000_000  # pairs of a person and a value of a g
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess for each person the value that one of their rows most likely has."""
-    known, by_row = beliefs(target), homogeneity.beliefs(target)
-    if by_row is None or _standing(target)[0].person is None:
+    by_person, by_row = beliefs(target), homogeneity.beliefs(target)
+    if by_row is None or _rows_and_groups(target)[0].person is None:
         return ()
-    if known is None:
+    if by_person is None:
         unknown = people_of(target) is None
         return skipped_attack("several-rows", _UNKNOWN if unknown else _TOO_MANY)
-    told = (
-        ("guessed, by who knows all their rows", known.hits(), by_row.hits()),
-        (f"believed {SURE:.0%} or more", known.believed(SURE), by_row.believed(SURE)),
-        ("certain", known.believed(1.0), by_row.believed(1.0)),
+    figures = (
+        ("guessed, by who knows all their rows", by_person.hits(), by_row.hits()),
+        (f"believed {SURE:.0%} or more", by_person.share_above(SURE), by_row.share_above(SURE)),
+        ("certain", by_person.share_above(1.0), by_row.share_above(1.0)),
     )
     return tuple(
         Score(f"a value of their own {words}", share, {"of one row, from the group alone": alone})
-        for words, share, alone in told
+        for words, share, alone in figures
     )
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """What is believed of each person; None where people have one row each.
+    """Return the beliefs in each person's own values, or None if people have one row each.
 
-    None, too, where rows do not tell their groups, or there are too many pairs of a person and a
-    value to look at.
+    Returns None also if the groups of rows are unknown, or there are too many pairs of a person and
+    a value to look at.
     """
     people = people_of(target)
     return None if people is None else beliefs_about(people, target.sensitive)
 
 
 def people_of(target: AttackedRelease) -> People | None:
-    """Whose the rows of the groups are, and with which values; None where it cannot be told."""
-    rows, group = _standing(target)
+    """Return the people of the groups with their values, or None if rows' groups are unknown."""
+    rows, group = _rows_and_groups(target)
     counts = target.groups()
     if group is None or rows.person is None or counts is None or counts.labels is None:
         return None
@@ -73,8 +73,8 @@ def people_of(target: AttackedRelease) -> People | None:
     return count_people(group, rows.person, groups, {target.sensitive: codes})
 
 
-def _standing(target: AttackedRelease) -> tuple[Microdata, np.ndarray | None]:
-    """The rows with whose they are, and the group of each (int64)."""
+def _rows_and_groups(target: AttackedRelease) -> tuple[Microdata, np.ndarray | None]:
+    """Return the rows with their people, and the group of each row (int64; None if unknown)."""
     if target.whose is not None:
         return target.whose.rows, target.whose.group
     people = target.people
@@ -82,40 +82,45 @@ def _standing(target: AttackedRelease) -> tuple[Microdata, np.ndarray | None]:
 
 
 def beliefs_about(people: People, sensitive: str) -> OwnValueBeliefs | None:
-    """Beliefs in that value of each person's own which is believed most.
+    """Return the beliefs in the one of each person's own values that is believed most.
 
-    `alone` is the chance that one of their rows, whichever, is guessed from its group.
+    `alone` is the chance that the value of one of their rows is guessed from its group only.
 
     Args:
-        people: their rows in each group, and their values of the attribute.
-        sensitive: the attribute.
+        people: their rows in each group, and their values of the sensitive column.
+        sensitive: the sensitive column.
 
     Returns:
-        Of each person, in their order; None where there are more than 4·10^8 pairs of a person and
-        a value of a group of theirs.
+        The beliefs by person, in their order; None if there are more than 4·10^8 pairs of a person
+        and a value of one of their groups.
     """
-    held = people.held[sensitive]
-    if int(held.like.distinct[people.group].sum()) > _MOST:
+    person_values = people.held[sensitive]
+    if int(person_values.like.distinct[people.group].sum()) > _MOST:
         return None
-    own = distinct(held.person * held.like.values + held.value)
-    found = [_of_some(pairs, held.like, own) for pairs in _in_parts(people, held.like)]
-    belief, guessed = (np.concatenate(of) for of in zip(*found, strict=True))
-    return OwnValueBeliefs(np.ones(len(belief), dtype=np.int64), belief, guessed, _alone(held))
+    own = distinct(person_values.person * person_values.like.values + person_values.value)
+    results = [
+        _own_beliefs(pairs, person_values.like, own)
+        for pairs in _pairs_in_parts(people, person_values.like)
+    ]
+    belief, guessed = (np.concatenate(arrays) for arrays in zip(*results, strict=True))
+    return OwnValueBeliefs(
+        np.ones(len(belief), dtype=np.int64), belief, guessed, _guessed_by_row(person_values)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Some people and their groups (int64, parallel, by person), and their rows there."""
+    """Some people and their groups (int64, parallel, by person), and their rows in these groups."""
 
     person: np.ndarray
     group: np.ndarray
     rows: np.ndarray
 
 
-def _in_parts(people: People, counts: Counts) -> Iterator[_Pairs]:
-    """All pairs of a person and a group, so many people at once as memory is meant for."""
+def _pairs_in_parts(people: People, counts: Counts) -> Iterator[_Pairs]:
+    """Yield all pairs of a person and a group, in parts that fit in memory."""
     order = np.lexsort((people.group, people.person))
-    person, group, rows = (of[order] for of in (people.person, people.group, people.rows))
+    person, group, rows = (array[order] for array in (people.person, people.group, people.rows))
     begins = starts(person)
     before = np.cumsum(counts.distinct[group]) - counts.distinct[group]
     part = before[begins] // _AT_ONCE
@@ -124,19 +129,22 @@ def _in_parts(people: People, counts: Counts) -> Iterator[_Pairs]:
         yield _Pairs(person[part_], group[part_], rows[part_])
 
 
-def _of_some(pairs: _Pairs, counts: Counts, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The belief in their own values, and whether one of these is guessed (float64, per person)."""
+def _own_beliefs(pairs: _Pairs, counts: Counts, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the belief in own values and the chance that one is guessed (float64, per person)."""
+    # `pair` and `entry`: every value of every group of a person, by pair of person and group
     number = counts.distinct[pairs.group]
     pair = np.repeat(np.arange(len(number)), number)
     entry = np.arange(len(pair)) - np.repeat(np.cumsum(number) - number, number)
     entry += counts.starts[pairs.group][pair]
     missed = chance_of_none(counts.sizes[pairs.group][pair], counts.count[entry], pairs.rows[pair])
     place = pairs.person[pair] * counts.values + counts.value[entry]
+    # multiply the chances of each value over the groups of a person
     order = np.argsort(place, kind="stable")
     first = starts(place[order])
-    belief = _believed(np.multiply.reduceat(missed[order], first))
+    belief = _round_beliefs(np.multiply.reduceat(missed[order], first))
     place = place[order][first]
     is_own = own[np.minimum(np.searchsorted(own, place), len(own) - 1)] == place
+    # find each person's top guesses, and the belief in their own values
     begins = starts(place // counts.values)
     best = np.maximum.reduceat(belief, begins)
     top = belief == np.repeat(best, np.diff(np.append(begins, len(belief))))
@@ -146,36 +154,37 @@ def _of_some(pairs: _Pairs, counts: Counts, own: np.ndarray) -> tuple[np.ndarray
 
 
 def chance_of_none(size: np.ndarray, count: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The chance that none of some rows of a group has a value (float64).
+    """Return the chance that none of some rows of a group has a value (float64).
 
     Args:
-        size: the rows of the group (int64).
-        count: those with the value (int64).
-        rows: the rows that are looked at (int64), at least one.
+        size: the number of rows of the group (int64).
+        count: the number of rows with the value (int64).
+        rows: the number of rows that are looked at (int64), at least one.
     """
-    left = size - count
-    is_open = left >= rows
-    some, all_, drawn = (of[is_open].astype(np.float64) for of in (left, size, rows))
+    others = size - count
+    is_open = others >= rows  # otherwise one of the rows must have the value
+    some, all_, taken = (array[is_open].astype(np.float64) for array in (others, size, rows))
     chance = np.zeros(len(size))
-    logarithm = gammaln(some + 1) - gammaln(some - drawn + 1)
-    logarithm += gammaln(all_ - drawn + 1) - gammaln(all_ + 1)
-    chance[is_open] = np.where(drawn == 1, some / all_, np.exp(logarithm))
+    logarithm = gammaln(some + 1) - gammaln(some - taken + 1)
+    logarithm += gammaln(all_ - taken + 1) - gammaln(all_ + 1)
+    chance[is_open] = np.where(taken == 1, some / all_, np.exp(logarithm))
     return chance
 
 
-def _believed(missed: np.ndarray) -> np.ndarray:
-    """Beliefs to nine digits, so that equal ones are; one only where nothing else is possible."""
+def _round_beliefs(missed: np.ndarray) -> np.ndarray:
+    """Round beliefs to nine digits, so that equal ones are equal; only certainty becomes 1."""
     belief = np.round(1 - missed, 9)
     return np.where(missed > 0, np.minimum(belief, np.nextafter(1.0, 0.0)), 1.0)
 
 
-def _alone(held: HeldValues) -> np.ndarray:
-    """The chance that a row of each person is guessed right from its group (float64)."""
-    counts = held.like
+def _guessed_by_row(person_values: HeldValues) -> np.ndarray:
+    """Return the chance to guess the value of one row of each person (float64)."""
+    counts = person_values.like
     entry = np.searchsorted(
-        counts.group * counts.values + counts.value, held.group * counts.values + held.value
+        counts.group * counts.values + counts.value,
+        person_values.group * counts.values + person_values.value,
     )
-    right = np.bincount(held.person, held.rows * top_in_group(counts)[entry])
-    rows = np.bincount(held.person, held.rows)
+    right = np.bincount(person_values.person, person_values.rows * top_in_group(counts)[entry])
+    rows = np.bincount(person_values.person, person_values.rows)
     present = rows > 0
     return np.asarray(right[present] / rows[present])

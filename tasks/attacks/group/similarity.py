@@ -1,8 +1,8 @@
-"""Similarity: values that differ, and mean nearly the same.
+"""Similarity attack: values that differ but mean nearly the same.
 
-Source: Li, Li, Venkatasubramanian, t-closeness (ICDE 2007), §3.2: who learns that each value of a
-group is one of the stomach has learned of the stomach. Values are alike that have one node of the
-column's hierarchy above them.
+Source: Li, Li, Venkatasubramanian, t-closeness (ICDE 2007), §3.2: an attacker who learns that all
+values of a group are diseases of the stomach has learned that it is the stomach. Values are of one
+kind if the column's hierarchy has one node above them.
 """
 
 from dataclasses import replace
@@ -10,25 +10,25 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.sorting import starts
+from sfumato.expectations.shared.sorting import starts
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Guess what kind of value a person has, at each level of the hierarchy below its root."""
+    """Guess the kind of each person's value, at each level of the hierarchy below its root."""
     counts = target.groups()
     if counts is None or counts.ancestors is None or not len(counts.sizes):
         return ()
     return tuple(
         score
         for level in range(1, len(counts.ancestors) - 1)
-        for score in _of_kinds(at_level(counts, level), level)
+        for score in _scores_of_kinds(at_level(counts, level), level)
     )
 
 
 def beliefs(target: AttackedRelease, level: int) -> TrueBeliefs | None:
-    """What is believed of the kind of everybody's value; None where there are no such kinds."""
+    """Return the beliefs in the kind of each person's value, or None if the level has no kinds."""
     counts = target.groups()
     if counts is None or counts.ancestors is None or level >= len(counts.ancestors) - 1:
         return None
@@ -37,14 +37,14 @@ def beliefs(target: AttackedRelease, level: int) -> TrueBeliefs | None:
 
 
 def at_level(counts: Counts, level: int) -> Counts:
-    """The counts of the nodes above the values.
+    """Return the counts of the nodes above the values.
 
     Args:
-        counts: of values that have a hierarchy.
-        level: of the nodes, from the values themselves (0) to the root.
+        counts: the counts of values that have a hierarchy.
+        level: the level of the nodes, from the values themselves (0) to the root.
 
     Raises:
-        ValueError: where there is no hierarchy.
+        ValueError: the values have no hierarchy.
     """
     if counts.ancestors is None:
         raise ValueError("the values have no hierarchy")
@@ -67,7 +67,7 @@ def at_level(counts: Counts, level: int) -> Counts:
     )
 
 
-def _of_kinds(kinds: Counts, level: int) -> tuple[Score, Score]:
+def _scores_of_kinds(kinds: Counts, level: int) -> tuple[Score, Score]:
     alike = int(kinds.sizes[kinds.largest == kinds.sizes].sum())
     return (
         Score(

@@ -1,7 +1,7 @@
-"""Skewness: groups that have a value much more often than all people have it.
+"""Skewness attack: groups that have a value much more often than all people do.
 
-Source: Li, Li, Venkatasubramanian, t-closeness (ICDE 2007), §3.1: two values, each of half the
-group, are diverse, and tell whoever knows that one of them is rare.
+Source: Li, Li, Venkatasubramanian, t-closeness (ICDE 2007), §3.1: two values that half of a group
+has each are diverse, but an attacker learns much if one of them is rare among all people.
 """
 
 from fractions import Fraction
@@ -16,7 +16,7 @@ _TIMES = (2, 10)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """See whose own value is likelier by the group than by all people, and by how much."""
+    """Measure how many people's own value is likelier by their group than by all people."""
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
@@ -30,7 +30,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def successes(target: AttackedRelease, times: float) -> SuccessShare | None:
-    """Whose own value is so much likelier by their group; None where no values are shown."""
+    """Return the share of people whose value is `times` as likely; None if none are shown."""
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return None
@@ -38,10 +38,12 @@ def successes(target: AttackedRelease, times: float) -> SuccessShare | None:
 
 
 def share_as_likely(counts: Counts, times: float) -> float:
-    """The share of people whose value is so many times as likely in their group, or more."""
+    """Return the share of people whose value is at least `times` as likely in their group."""
     people, least = int(counts.sizes.sum()), Fraction(str(times))
-    fits = people**2 * least.numerator < 1 << 63
-    count, size = (of.astype(np.int64 if fits else object) for of in (counts.count, counts.sizes))
+    fits = people**2 * least.numerator < 1 << 63  # otherwise products need Python's integers
+    count, size = (
+        array.astype(np.int64 if fits else object) for array in (counts.count, counts.sizes)
+    )
     likely = count * people * least.denominator
     before = counts.totals[counts.value] * size[counts.group] * least.numerator
     return int(counts.count[likely >= before].sum()) / people

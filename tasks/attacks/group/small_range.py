@@ -1,7 +1,7 @@
-"""Small ranges: groups whose numbers are different, and all the same near each other.
+"""Small-range attack: groups whose numbers differ but are close to each other.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
-whose (k,e)-anonymity is about the whole range of a group and not about most of it.
+whose (k,e)-anonymity bounds the whole range of a group, and not the range of most of it.
 """
 
 from decimal import Decimal
@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.exact import Exact
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 
@@ -21,10 +21,10 @@ _FIFTH = 5
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Guess that a person's number lies where the numbers of the group are densest.
+    """Guess that a person's number is in the densest window of the group's numbers.
 
-    The width is that which was declared, else a fifth of what (k,e)-anonymity promises, or a
-    twentieth of the column's range.
+    The width is the declared one, otherwise a fifth of the range that (k,e)-anonymity promises,
+    otherwise a twentieth of the column's range.
     """
     counts = target.groups()
     if counts is None or counts.numbers is None or not len(counts.sizes):
@@ -47,57 +47,58 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def beliefs(target: AttackedRelease, width: Decimal | None) -> TrueBeliefs | None:
-    """What is believed of the window around everybody's number; None where there are no numbers.
+    """Return the beliefs in a window around each person's number, or None if there are no numbers.
 
-    Of all windows that have the number the one that most of the group are in is taken.
+    Of all windows that contain the number, the one with most rows of the group is taken.
     """
     counts = target.groups()
     if counts is None or counts.numbers is None or not len(counts.sizes):
         return None
     units = np.asarray(counts.numbers.units)
-    inside = around(counts, units, _width(target, counts.numbers, width)[0])
+    inside = densest_around(counts, units, _width(target, counts.numbers, width)[0])
     return TrueBeliefs(counts.count, inside / counts.sizes[counts.group])
 
 
-def around(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
-    """The rows in the densest window that has each value of each group (int64, one per entry).
+def densest_around(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
+    """Return the rows in the densest window that contains each value (int64, one per entry).
 
     Args:
         counts: the values of each group.
         units: the values as whole numbers, ascending (int64 or Python integers).
-        width: of windows, whose both ends belong to them.
+        width: the width of windows; both ends belong to them.
     """
     place = counts.group * counts.values + counts.value
     begin = np.searchsorted(units, units - width, side="left")
     first = np.searchsorted(place, counts.group * counts.values + begin[counts.value])
-    return _largest(_inside(counts, units, width), first)
+    return _largest(_rows_in_windows(counts, units, width), first)
 
 
-def _largest(of: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The largest of `of[first[i] : i + 1]` for each i (int64): by ranges of 1, 2, 4, … entries."""
-    found, ends = of.copy(), np.arange(len(of))
+def _largest(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return the largest of `values[first[i] : i + 1]` for each i (int64)."""
+    # `longest[j]` is the largest of the 2^step entries up to j: two such ranges cover any range
+    largest, ends = values.copy(), np.arange(len(values))
     level = np.frexp(ends - first + 1)[1] - 1  # the largest power of two that is no longer
-    longest = of
+    longest = values
     for step in range(int(level.max(initial=0)) + 1):
         some = level == step
-        found[some] = np.maximum(longest[first[some] + (1 << step) - 1], longest[ends[some]])
+        largest[some] = np.maximum(longest[first[some] + (1 << step) - 1], longest[ends[some]])
         longest = np.maximum(longest, np.append(longest[: 1 << step], longest[: -(1 << step)]))
-    return found
+    return largest
 
 
 def densest(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
-    """The rows that the densest window of each group has (int64, one per group).
+    """Return the rows in the densest window of each group (int64, one per group).
 
     Args:
         counts: the values of each group.
         units: the values as whole numbers, ascending (int64 or Python integers).
-        width: of windows, whose both ends belong to them.
+        width: the width of windows; both ends belong to them.
     """
-    return np.asarray(np.maximum.reduceat(_inside(counts, units, width), counts.starts))
+    return np.asarray(np.maximum.reduceat(_rows_in_windows(counts, units, width), counts.starts))
 
 
-def _inside(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
-    """The rows of its group in the window that begins with each value (int64, one per entry)."""
+def _rows_in_windows(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
+    """Return the group's rows in the window that begins at each value (int64, one per entry)."""
     place = counts.group * counts.values + counts.value
     beyond = counts.group * counts.values + _end_of_window(units, width)[counts.value]
     last = np.searchsorted(place, beyond) - 1
@@ -110,12 +111,12 @@ def _densest_of_all(units: np.ndarray, totals: np.ndarray, width: int) -> int:
 
 
 def _end_of_window(units: np.ndarray, width: int) -> np.ndarray:
-    """The first value beyond the window that begins with each value (int64, one per value)."""
+    """Return the first value beyond the window that begins at each value (int64, one per value)."""
     return np.searchsorted(units, units + width, side="right")
 
 
 def _width(target: AttackedRelease, numbers: Exact, declared: Decimal | None) -> tuple[int, str]:
-    """The width in units of the column, and how it is called."""
+    """Return the width of windows in units of the column, and its name in scores."""
     whole = int(numbers.units[-1]) - int(numbers.units[0])
     if declared is not None:
         units = int(declared * 10**numbers.digits)

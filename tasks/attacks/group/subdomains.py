@@ -1,9 +1,9 @@
-"""Subdomains: what the targets tell of who has which value, taken as the prior.
+"""Subdomains attack: guesses of values from subdomains, with the targets as the prior.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009): the
-attacker knows the target, and which subdomains a group shows. Each person of a group is equally
-likely to be behind each of its subdomains, made-up ones among them, and below a subdomain values
-are as likely as the target says.
+attacker knows the target, and the subdomains that a group shows. Each person of a group is equally
+likely to be behind each of its subdomains, also made-up ones. Below a subdomain values are as
+likely as in the target.
 """
 
 from collections.abc import Sequence
@@ -35,17 +35,19 @@ _Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Guess each person's likeliest value; forms that show no subdomains show nothing."""
-    found = _attacked(target)
-    if found is None:
+    """Guess each person's likeliest value; a form without subdomains gives no score."""
+    learned = _learn_once(target)
+    if learned is None:
         there = target.declared.form.shows == _WAY and target.people.rows
         return skipped_attack("subdomains", _TOO_MANY) if there else ()
-    own, belief, declared = found
+    own, belief, declared = learned
     references = {
         "without the release": float(own.sum(axis=0).max() / own.sum()),
         "from the declared target alone": right_guesses(declared, own),
     }
-    sure = [float((own * (one >= SURE)).sum() / own.sum()) for one in (belief, declared)]
+    sure = [
+        float((own * (probability >= SURE)).sum() / own.sum()) for probability in (belief, declared)
+    ]
     return (
         Score("own value guessed from the subdomains", right_guesses(belief, own), references),
         Score(
@@ -57,57 +59,60 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """What the subdomains tell of each person; None where there are none."""
-    found = _attacked(target)
-    if found is None:
+    """Return the beliefs that the subdomains give about each person, or None if there are none."""
+    learned = _learn_once(target)
+    if learned is None:
         return None
-    own, belief, declared = found
+    own, belief, declared = learned
     there = own > 0
-    top, alone = (top_guesses(one)[there] for one in (belief, declared))
+    top, alone = (top_guesses(probability)[there] for probability in (belief, declared))
     return OwnValueBeliefs(own[there], belief[there], top, alone)
 
 
-def below(target: Target) -> list[list[Fraction]]:
-    """How likely each leaf is below each node (nodes x leaves), by the target."""
+def leaf_shares(target: Target) -> list[list[Fraction]]:
+    """Return the chance of each leaf below each node (nodes x leaves), by the target."""
     chance, ends = probabilities(target), leaves(target)
-    found = [[Fraction(0)] * len(ends) for _ in chance]
+    shares = [[Fraction(0)] * len(ends) for _ in chance]
     for number, leaf in enumerate(ends):
         node = leaf
         while node >= 0:
             if chance[node]:
-                found[node][number] = chance[leaf] / chance[node]
+                shares[node][number] = chance[leaf] / chance[node]
             node = int(target.parent[node])
-    return found
+    return shares
 
 
 def beliefs_of_groups(seen: ShownGroups) -> tuple[np.ndarray, np.ndarray]:
-    """What is believed of each person of a group (float64, groups x values).
+    """Return the beliefs about each person of a group (two float64 arrays, groups x values).
 
     Returns:
-        By the subdomains that it shows, and by its target alone.
+        The beliefs from the subdomains of the group, and from its target only.
     """
-    shown, groups, values = seen.shown, len(seen.sizes), len(seen.told.domain)
+    subdomains, groups, values = seen.shown, len(seen.sizes), len(seen.told.domain)
     belief, declared = np.zeros((groups, values)), np.zeros((groups, values))
-    for number, target in enumerate(shown.targets):
-        of_nodes = np.array(below(target), dtype=np.float64)
-        members = shown.target == number
+    for number, target in enumerate(subdomains.targets):
+        of_nodes = np.array(leaf_shares(target), dtype=np.float64)
+        members = subdomains.target == number
         declared[members] = of_nodes[0]
-        entries = members[shown.group]
-        at = (shown.count[entries], (shown.group[entries], shown.node[entries]))
-        belief += csr_array(at, shape=(groups, len(of_nodes))) @ of_nodes
+        entries = members[subdomains.group]
+        entries_at = (
+            subdomains.count[entries],
+            (subdomains.group[entries], subdomains.node[entries]),
+        )
+        belief += csr_array(entries_at, shape=(groups, len(of_nodes))) @ of_nodes
     return belief / belief.sum(axis=1, keepdims=True), declared
 
 
-def _attacked(target: AttackedRelease) -> _Learned | None:
-    """By vector of quasi-identifiers: people with each value, and the two beliefs, once."""
+def _learn_once(target: AttackedRelease) -> _Learned | None:
+    """Return, by vector, the people with each value and the two beliefs; once per target."""
     if _NAME not in target.learned:
         shows = target.declared.form.shows == _WAY
-        target.learned[_NAME] = _of_vectors(target) if shows else None
-    found: _Learned | None = target.learned[_NAME]
-    return found
+        target.learned[_NAME] = _learn(target) if shows else None
+    learned: _Learned | None = target.learned[_NAME]
+    return learned
 
 
-def _of_vectors(target: AttackedRelease) -> _Learned | None:
+def _learn(target: AttackedRelease) -> _Learned | None:
     seen = shown_groups(target.tables, target.declared.columns)
     if not are_few(target, seen):
         return None
@@ -116,7 +121,7 @@ def _of_vectors(target: AttackedRelease) -> _Learned | None:
 
 
 def are_few(target: AttackedRelease, seen: ShownGroups) -> bool:
-    """Whether people who are alike, groups and values are few enough to pair, and there are any."""
+    """Decide whether people who look alike, groups and values are few enough to pair, and not 0."""
     names, values = target.declared.named("quasi-identifier"), len(seen.told.domain)
     vector, _ = vectors(target.tables[QIT], names, target.people)
     number = int(vector.max(initial=-1)) + 1
@@ -126,17 +131,17 @@ def are_few(target: AttackedRelease, seen: ShownGroups) -> bool:
 def beliefs_of_people(
     target: AttackedRelease, seen: ShownGroups, of_groups: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """By vector of quasi-identifiers: people with each value, and what is believed of them.
+    """Return, by vector of quasi-identifiers, the people with each value and beliefs about them.
 
     Args:
         target: the release.
         seen: its groups.
-        of_groups: what is believed of the people of each group (float64, groups x values), in
-            several ways.
+        of_groups: beliefs about the people of each group (float64, groups x values), of several
+            attackers.
 
     Returns:
-        The number of people (int64, vectors x values), and each belief (float64, the same shape):
-        the mean of those of the groups in which the vector stands.
+        The number of people (int64, vectors x values), and the beliefs of each attacker (float64,
+        the same shape): the mean of the groups that contain the vector.
     """
     table, values = target.tables[QIT], len(seen.told.domain)
     vector, of_people = vectors(table, target.declared.named("quasi-identifier"), target.people)
@@ -148,6 +153,6 @@ def beliefs_of_people(
     truth = target.people[target.sensitive].array().cast(labels.type)
     place = pc.index_in(truth, value_set=labels).to_numpy(False)
     there = of_people >= 0
-    at = of_people[there] * values + place[there].astype(np.int64)
-    own = np.bincount(at, minlength=number * values).reshape(number, values)
-    return [own, *(stands @ one / many for one in of_groups)]
+    cell = of_people[there] * values + place[there].astype(np.int64)
+    own = np.bincount(cell, minlength=number * values).reshape(number, values)
+    return [own, *(stands @ belief / many for belief in of_groups)]

@@ -1,1 +1,1 @@
-"""Attacks that learn from all groups of a release what goes with what."""
+"""Attacks that learn from all groups of a release which values occur together."""

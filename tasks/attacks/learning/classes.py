@@ -1,7 +1,7 @@
-"""Who is told apart by a release that shows quasi-identifiers, learnt by naive Bayes.
+"""Classes of people that a release with quasi-identifiers distinguishes, learned by naive Bayes.
 
-People of one group and one vector are one class. Pairs are of a class and a value that its group
-shows, by class and then by value.
+People of one group and one vector are one class. A pair is a class and a value that its group
+shows; pairs are ordered by class and then by value.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _SCALINGS = 20
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """A classifier, up to a factor that all values have in common.
+    """A naive Bayes classifier, up to a factor that all values have in common.
 
     Attributes:
         prior: ln P(value) (float64, one per value).
@@ -30,7 +30,7 @@ class NaiveBayes:
     tables: tuple[np.ndarray, ...]
 
     def log_likelihood(self, codes: np.ndarray) -> np.ndarray:
-        """Ln P(value) + sum over columns of ln P(column's value | value), by vector.
+        """Return ln P(value) + sum over columns of ln P(column's value | value), by vector.
 
         Args:
             codes: each vector's values (int64, vectors x columns).
@@ -38,14 +38,14 @@ class NaiveBayes:
         Returns:
             float64, vectors x values.
         """
-        found: np.ndarray = np.zeros((len(codes), 1)) + self.prior
+        likelihood: np.ndarray = np.zeros((len(codes), 1)) + self.prior
         for column, table in zip(codes.T, self.tables, strict=True):
-            found += table[column]
-        return found
+            likelihood += table[column]
+        return likelihood
 
 
 def smooth_counts(totals: np.ndarray, tables: Sequence[np.ndarray]) -> NaiveBayes:
-    """The classifier that counts make, one added to each.
+    """Return the classifier of some counts, with 1 added to each count.
 
     Args:
         totals: expected people with each value (float64).
@@ -57,34 +57,34 @@ def smooth_counts(totals: np.ndarray, tables: Sequence[np.ndarray]) -> NaiveBaye
 
 
 def train_on_vectors(codes: np.ndarray, sizes: tuple[int, ...], people: np.ndarray) -> NaiveBayes:
-    """The classifier that is learned from people whose values are known.
+    """Return the classifier trained on people whose values are known.
 
     Args:
         codes: each vector's values (int64, vectors x columns).
-        sizes: how many values each column has.
-        people: by vector and value (float64, vectors x values).
+        sizes: the number of values of each column.
+        people: the number of people, by vector and value (float64, vectors x values).
     """
     tables = []
     for column, size in zip(codes.T, sizes, strict=True):
-        at = (column[:, None] * people.shape[1] + np.arange(people.shape[1])).ravel()
-        table = np.bincount(at, people.ravel(), size * people.shape[1])
+        place = (column[:, None] * people.shape[1] + np.arange(people.shape[1])).ravel()
+        table = np.bincount(place, people.ravel(), size * people.shape[1])
         tables.append(table.reshape(size, -1))
     return smooth_counts(people.sum(axis=0), tables)
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """People who are told apart by a release.
+    """Classes of people whom a release distinguishes.
 
     Attributes:
-        group: of each class (int64).
-        people: in each class (int64).
-        vector: of each class, as its number among all vectors (int64).
+        group: the group of each class (int64).
+        people: the number of people in each class (int64).
+        vector: the vector of each class, as its number among all vectors (int64).
         codes: each vector's values (int64, vectors x columns).
-        sizes: how many values each column has.
-        of: the class of each pair (int64).
-        value: of each pair (int64).
-        entry: of each pair, the entry of its group and value in `counts` (int64).
+        sizes: the number of values of each column.
+        pair_class: the class of each pair (int64).
+        value: the value of each pair (int64).
+        entry: the entry in `counts` of the group and value of each pair (int64).
         counts: the values of each group.
     """
 
@@ -93,75 +93,75 @@ class Classes:
     vector: np.ndarray
     codes: np.ndarray
     sizes: tuple[int, ...]
-    of: np.ndarray
+    pair_class: np.ndarray
     value: np.ndarray
     entry: np.ndarray
     counts: Counts
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """How many classes each group has (int64)."""
+        """The number of classes in each group (int64)."""
         return np.bincount(self.group, minlength=len(self.counts.sizes))
 
     def beliefs(self, weight: np.ndarray) -> np.ndarray:
-        """What is believed of a person with each vector (float64, vectors x values).
+        """Return the beliefs about a person with each vector (float64, vectors x values).
 
-        Nothing of vectors that nobody has, which only forged tables show.
+        Beliefs are 0 for vectors that nobody has, which only forged tables show.
 
         Args:
-            weight: expected people of each pair (float64).
+            weight: the expected people of each pair (float64).
         """
         shape = len(self.codes), self.counts.values
-        at = self.vector[self.of] * shape[1] + self.value
-        found = np.bincount(at, weight, shape[0] * shape[1]).reshape(shape)
-        total = found.sum(axis=1, keepdims=True)
-        shares: np.ndarray = np.divide(found, total, out=np.zeros(shape), where=total > 0)
+        place = self.vector[self.pair_class] * shape[1] + self.value
+        expected = np.bincount(place, weight, shape[0] * shape[1]).reshape(shape)
+        total = expected.sum(axis=1, keepdims=True)
+        shares: np.ndarray = np.divide(expected, total, out=np.zeros(shape), where=total > 0)
         return shares
 
     def spread(self) -> np.ndarray:
-        """Expected people of each pair where all of a group are alike (float64)."""
-        sizes = self.counts.sizes[self.group[self.of]]
-        return np.asarray(self.people[self.of] * self.counts.count[self.entry] / sizes)
+        """Return the expected people of each pair if all people of a group are alike (float64)."""
+        sizes = self.counts.sizes[self.group[self.pair_class]]
+        return np.asarray(self.people[self.pair_class] * self.counts.count[self.entry] / sizes)
 
     def group_alone(self) -> np.ndarray:
-        """The beliefs of who learns nothing from other groups (float64, vectors x values)."""
+        """Return the beliefs without learning from other groups (float64, vectors x values)."""
         return self.beliefs(self.spread())
 
     def pairs(self, groups: np.ndarray | None = None) -> "ClassPairs":
-        """The pairs of some groups (bool, one per group), or of all."""
-        told = np.ones(len(self.counts.sizes), dtype=bool) if groups is None else groups
-        of_class = told[self.group]
-        kept = of_class[self.of]
-        vector = self.vector[self.of[kept]]
+        """Return the pairs of some groups (bool, one per group), or of all groups."""
+        chosen = np.ones(len(self.counts.sizes), dtype=bool) if groups is None else groups
+        of_class = chosen[self.group]
+        selected = of_class[self.pair_class]
+        vector = self.vector[self.pair_class[selected]]
         return ClassPairs(
             places=tuple(
-                (codes[vector] * self.counts.values + self.value[kept])
+                (codes[vector] * self.counts.values + self.value[selected])
                 for codes in np.ascontiguousarray(self.codes.T)
             ),
-            value=self.value[kept],
+            value=self.value[selected],
             sizes=(*self.sizes, self.counts.values),
-            first=np.flatnonzero(np.diff(self.of[kept], prepend=-1)),
-            spread=self.spread()[kept],
+            first=np.flatnonzero(np.diff(self.pair_class[selected], prepend=-1)),
+            spread=self.spread()[selected],
             people=self.people[of_class],
-            count=self.counts.count[told[self.counts.group]],
-            shape=(self.classes[told], self.counts.distinct[told]),
+            count=self.counts.count[chosen[self.counts.group]],
+            shape=(self.classes[chosen], self.counts.distinct[chosen]),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPairs:
-    """Pairs of a class and a value, as a classifier is trained on them and they are fitted.
+    """Pairs of a class and a value, in the layout for training a classifier and for fitting.
 
     Attributes:
         places: by column: the value of the column times the number of values, plus the value
             (int64, one per pair).
-        value: of each pair (int64).
-        sizes: how many values each column has, the sensitive one last.
+        value: the value of each pair (int64).
+        sizes: the number of values of each column, the sensitive column last.
         first: the first pair of each class (int64).
-        spread: expected people of each pair where all of a group are alike (float64).
-        people: in each class (int64).
-        count: of each value in its group, by group (int64).
-        shape: how many classes and how many values each group has (int64, int64).
+        spread: the expected people of each pair if all people of a group are alike (float64).
+        people: the number of people in each class (int64).
+        count: the count of each value in its group, by group (int64).
+        shape: the numbers of classes and of values of each group (int64, int64).
     """
 
     places: tuple[np.ndarray, ...]
@@ -174,7 +174,7 @@ class ClassPairs:
     shape: tuple[np.ndarray, np.ndarray]
 
     def train(self, weight: np.ndarray) -> NaiveBayes:
-        """The classifier that is learned from expected people of each pair (float64)."""
+        """Return the classifier trained on the expected people of each pair (float64)."""
         *sizes, values = self.sizes
         tables = [
             np.bincount(place, weight, size * values).reshape(size, values)
@@ -183,11 +183,11 @@ class ClassPairs:
         return smooth_counts(np.bincount(self.value, weight, values), tables)
 
     def fit(self, model: NaiveBayes, *, exactly: bool = False) -> np.ndarray:
-        """Expected people of each pair by a classifier, fitted to what groups show (float64).
+        """Return the expected people of each pair by a classifier, fitted to the groups (float64).
 
         Args:
             model: the classifier.
-            exactly: whether all ways are weighed in small groups.
+            exactly: whether all assignments of values are weighed in small groups.
         """
         logs = model.prior[self.value]
         for table, place in zip(model.tables, self.places, strict=True):
@@ -195,6 +195,6 @@ class ClassPairs:
         lengths = np.diff(np.append(self.first, len(logs)))
         logs -= np.repeat(np.maximum.reduceat(logs, self.first), lengths)
         likelihood = np.exp(logs, out=logs)
-        told = self.people, self.count, self.shape
-        fitted = fit_weights(likelihood, *told, _SCALINGS)
-        return match_small_groups(fitted, likelihood, *told) if exactly else fitted
+        margins = self.people, self.count, self.shape
+        fitted = fit_weights(likelihood, *margins, _SCALINGS)
+        return match_small_groups(fitted, likelihood, *margins) if exactly else fitted

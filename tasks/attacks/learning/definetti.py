@@ -1,10 +1,10 @@
-"""deFinetti: what the groups themselves teach about who has which value.
+"""deFinetti attack: the groups themselves teach which values occur together.
 
 Source: Kifer, Attacks on privacy and deFinetti's theorem (SIGMOD 2009). A classifier is trained on
-the groups of a release that shows quasi-identifiers as they are, and its guesses are fitted to the
-values of each group, again and again: naive Bayes with add-one smoothing, whose beliefs are scaled
-so that each group has its values and each person one of them (Sinkhorn). What is believed in the
-end is exact in small groups, given the classifier: scaling believes too little there.
+the groups of a release with exact quasi-identifiers, and its guesses are fitted to the values of
+each group, again and again. It is naive Bayes with add-one smoothing, whose beliefs are scaled so
+that each group has its values and each person one of them (Sinkhorn). The final beliefs are exact
+in small groups, given the classifier, because scaling gives too weak beliefs there.
 """
 
 from dataclasses import dataclass, replace
@@ -29,38 +29,41 @@ from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
 _ROUNDS = 15
-_ENOUGH = 100_000  # people, where no bar asks for what all teach
-_ON_ALL = 5  # rounds, where one does
+_ENOUGH = 100_000  # people whose groups are learned from in each round
+_ON_ALL = 5  # last rounds that learn from all groups, for a bar
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _TOO_MANY = f"more than {_MOST:,} pairs of people who are alike and a value of their group"
 _NAME, _EXACT = "definetti", "rows"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Learn from the groups, and guess each person's value; forms without exact rows show none.
+    """Learn from the groups and guess each person's value; forms without exact rows give no score.
 
-    Of many people the groups of some are learned from, unless all were, as bars ask for: about
-    everybody guesses are made.
+    If there are many people, the groups of some are learned from, unless a bar has already learned
+    from all. Guesses are made about everyone.
     """
-    found = target.learned.get(_NAME) or _learned(target)
-    if found is None:
+    learned = target.learned.get(_NAME) or _learn(target)
+    if learned is None:
         return skipped_attack(_NAME, _TOO_MANY) if _has_groups(target) else ()
-    alone = found.known.group_alone()
-    trained = train_on_vectors(found.known.codes, found.known.sizes, found.own.astype(np.float64))
-    beliefs_of = (found.belief, alone, trained.log_likelihood(found.known.codes))
-    shares = [right_guesses(belief, found.own) for belief in beliefs_of]
+    alone = learned.classes.group_alone()
+    trained = train_on_vectors(
+        learned.classes.codes, learned.classes.sizes, learned.own.astype(np.float64)
+    )
+    beliefs_of = (learned.belief, alone, trained.log_likelihood(learned.classes.codes))
+    shares = [right_guesses(belief, learned.own) for belief in beliefs_of]
     references = {
-        "without the release": most_frequent(found.known.counts),
+        "without the release": most_frequent(learned.classes.counts),
         "from the group alone": shares[1],
         "trained on the truth, without the release": shares[2],
     }
     sure = [
-        float((found.own * (one >= SURE)).sum() / found.own.sum()) for one in (found.belief, alone)
+        float((learned.own * (probability >= SURE)).sum() / learned.own.sum())
+        for probability in (learned.belief, alone)
     ]
     return (
-        Score(f"own value guessed by deFinetti's attack{found.words}", shares[0], references),
+        Score(f"own value guessed by deFinetti's attack{learned.words}", shares[0], references),
         Score(
-            f"own value believed with {SURE:.0%} or more{found.words}",
+            f"own value believed with {SURE:.0%} or more{learned.words}",
             sure[0],
             {"from the group alone": sure[1]},
         ),
@@ -68,45 +71,47 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def _has_groups(target: AttackedRelease) -> bool:
-    """Whether there is something to learn from: groups of rows as they are."""
+    """Decide whether there are groups of exact rows to learn from."""
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     return counts is not None and len(counts.sizes) > 0
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """What all groups teach of each person; None where they teach nothing, or are too many."""
+    """Return the beliefs learned from all groups; None without groups or with too many pairs."""
     if _NAME not in target.learned:
-        target.learned[_NAME] = _learned(target, _ON_ALL)
-    found: LearnedBeliefs | None = target.learned[_NAME]
-    if found is None:
+        target.learned[_NAME] = _learn(target, _ON_ALL)
+    learned: LearnedBeliefs | None = target.learned[_NAME]
+    if learned is None:
         return None
-    there = found.own > 0
-    top, alone = (top_guesses(one)[there] for one in (found.belief, found.known.group_alone()))
-    return OwnValueBeliefs(found.own[there], found.belief[there], top, alone)
+    there = learned.own > 0
+    top, alone = (
+        top_guesses(belief)[there] for belief in (learned.belief, learned.classes.group_alone())
+    )
+    return OwnValueBeliefs(learned.own[there], learned.belief[there], top, alone)
 
 
 def expect_hits(target: AttackedRelease) -> tuple[Score, ...]:
-    """How often the attack expects its guesses to be right, which its tables alone tell.
+    """Score the share of its own guesses that the attack expects to be right, from the tables only.
 
-    Nothing is told of more rows than are learned from as a whole.
+    There is no score for more rows than the attack learns from as a whole.
     """
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not 0 < counts.sizes.sum() <= _ENOUGH:
         return ()
-    known = _classes(replace(target, people=_shown_people(target)), counts)
-    if known is None:
+    classes = _classes(replace(target, people=_shown_people(target)), counts)
+    if classes is None:
         return ()
-    people = np.bincount(known.vector, known.people, minlength=len(known.codes))
+    people = np.bincount(classes.vector, classes.people, minlength=len(classes.codes))
     learned, alone = (
         float((people * belief.max(axis=1)).sum() / people.sum())
-        for belief in (learn(known), known.group_alone())
+        for belief in (learn(classes), classes.group_alone())
     )
     words = "own value guessed by who learns from all groups (deFinetti's attack), as they expect"
     return (Score(words, learned, {"as who learns nothing expects": alone}),)
 
 
 def _shown_people(target: AttackedRelease) -> Microdata:
-    """The rows as they are shown, in the place of people."""
+    """Return the published rows in place of people."""
     table = target.tables[relations(target.declared).rows]
     names = target.declared.named("quasi-identifier")
     columns = (encode(name, "quasi-identifier", table[name]) for name in names)
@@ -115,45 +120,47 @@ def _shown_people(target: AttackedRelease) -> Microdata:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBeliefs:
-    """What was learned.
+    """Beliefs that were learned from groups.
 
     Attributes:
-        known: the classes of people.
-        own: how many people of each vector have each value (int64, vectors x values).
-        belief: in each value, by vector (float64, vectors x values).
-        words: of how many people's groups, where these are not all.
+        classes: the classes of people.
+        own: the number of people of each vector with each value (int64, vectors x values).
+        belief: the belief in each value, by vector (float64, vectors x values).
+        words: the size of the sample that was learned from, in words; empty if it was everyone.
     """
 
-    known: Classes
+    classes: Classes
     own: np.ndarray
     belief: np.ndarray
     words: str = ""
 
 
-def _learned(target: AttackedRelease, last: int = 0) -> LearnedBeliefs | None:
-    """What groups teach, those of some of many people in all rounds but the last ones.
+def _learn(target: AttackedRelease, last: int = 0) -> LearnedBeliefs | None:
+    """Learn from the groups; return None if there are no groups or too many pairs.
+
+    Of many people the groups of some are learned from, in all rounds but the last `last` ones.
 
     None where there are too many.
     """
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
         return None
-    known = _classes(target, counts)
-    if known is None:
+    classes = _classes(target, counts)
+    if classes is None:
         return None
     vector = target.vectors()[1]
-    own = _own_values(target.people[target.sensitive], vector, len(known.codes), counts)
+    own = _own_values(target.people[target.sensitive], vector, len(classes.codes), counts)
     if counts.sizes.sum() <= _ENOUGH:
-        return LearnedBeliefs(known, own, learn(known))
+        return LearnedBeliefs(classes, own, learn(classes))
     some = _some_groups(counts, _ENOUGH, target.drawing(_NAME))
     if last:
-        return LearnedBeliefs(known, own, learn(known, some, last))
+        return LearnedBeliefs(classes, own, learn(classes, some, last))
     words = f", learned from the groups of {int(counts.sizes[some].sum()):,} people"
-    return LearnedBeliefs(known, own, learn(known, some), words)
+    return LearnedBeliefs(classes, own, learn(classes, some), words)
 
 
 def _some_groups(counts: Counts, enough: int, drawing: np.random.Generator) -> np.ndarray:
-    """So many groups, at random, that enough people are in them (bool, one per group)."""
+    """Draw random groups until enough people are in them (bool, one per group)."""
     order = drawing.permutation(len(counts.sizes))
     people = np.cumsum(counts.sizes[order])
     some = np.zeros(len(order), dtype=bool)
@@ -161,50 +168,54 @@ def _some_groups(counts: Counts, enough: int, drawing: np.random.Generator) -> n
     return some
 
 
-def learn(known: Classes, groups: np.ndarray | None = None, last: int = 0) -> np.ndarray:
-    """The beliefs after fifteen rounds of learning and fitting (float64, vectors x values).
+def learn(classes: Classes, groups: np.ndarray | None = None, last: int = 0) -> np.ndarray:
+    """Return the beliefs after fifteen rounds of learning and fitting (float64, vectors x values).
 
     Args:
-        known: the classes of people.
-        groups: those that are learned from (bool, one per group), where it is not all of them;
-            what was learned is fitted to all.
-        last: how many of the rounds learn from all again.
+        classes: the classes of people.
+        groups: the groups to learn from (bool, one per group), or None for all; the final beliefs
+            are fitted to all groups.
+        last: the number of last rounds that learn from all groups again.
     """
-    every = known.pairs()
-    taught = every if groups is None else known.pairs(groups)
+    every = classes.pairs()
+    taught = every if groups is None else classes.pairs(groups)
     weight = taught.spread
     for _ in range(_ROUNDS - last - 1):
         weight = taught.fit(taught.train(weight))
     model = taught.train(weight)
     for _ in range(last):
         model = every.train(every.fit(model))
-    return known.beliefs(every.fit(model, exactly=True))
+    return classes.beliefs(every.fit(model, exactly=True))
 
 
 def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
-    """The classes of people; None where there are too many pairs."""
+    """Return the classes of people, or None if there are too many pairs."""
     table = target.tables[relations(target.declared).rows]
     names = target.declared.named("quasi-identifier")
     vector, _ = target.vectors()
     number = int(vector.max()) + 1
     group = table[GROUP_ID].to_numpy().astype(np.int64)
     pair, people = np.unique(group * number + vector, return_counts=True)
+    # one class for each group and vector that occur together, then one pair for each of its values
     of_class = pair // number
-    shown = counts.distinct[of_class]
-    if max(int(shown.sum()), number * counts.values) > _MOST:
+    shown_values = counts.distinct[of_class]
+    if max(int(shown_values.sum()), number * counts.values) > _MOST:
         return None
-    of = np.repeat(np.arange(len(pair)), shown)
-    entry = np.arange(len(of)) + (counts.starts[of_class] - np.cumsum(shown) + shown)[of]
+    pair_class = np.repeat(np.arange(len(pair)), shown_values)
+    entry = (
+        np.arange(len(pair_class))
+        + (counts.starts[of_class] - np.cumsum(shown_values) + shown_values)[pair_class]
+    )
     one_row = np.zeros(number, dtype=np.int64)
     one_row[vector] = np.arange(len(vector))
-    told = [encode(name, "quasi-identifier", table[name]).category() for name in names]
+    columns = [encode(name, "quasi-identifier", table[name]).category() for name in names]
     return Classes(
         group=of_class,
         people=people.astype(np.int64),
         vector=pair % number,
-        codes=np.stack([codes[one_row] for codes, _ in told], axis=1).astype(np.int64),
-        sizes=tuple(size for _, size in told),
-        of=of,
+        codes=np.stack([codes[one_row] for codes, _ in columns], axis=1).astype(np.int64),
+        sizes=tuple(size for _, size in columns),
+        pair_class=pair_class,
         value=counts.value[entry],
         entry=entry,
         counts=counts,
@@ -212,11 +223,11 @@ def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
 
 
 def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts) -> np.ndarray:
-    """How many people of each vector have each value (int64, vectors x values)."""
+    """Return the number of people of each vector with each value (int64, vectors x values)."""
     labels = counts.labels
     if labels is None:
         raise ValueError("the values of the groups are not told")
     place = pc.index_in(truth.array().cast(labels.type), value_set=labels).to_numpy(False)
     there = vector >= 0
-    at = vector[there] * counts.values + place[there].astype(np.int64)
-    return np.bincount(at, minlength=vectors_ * counts.values).reshape(vectors_, -1)
+    cell = vector[there] * counts.values + place[there].astype(np.int64)
+    return np.bincount(cell, minlength=vectors_ * counts.values).reshape(vectors_, -1)

@@ -1,7 +1,7 @@
-"""Weights of pairs of a person and a value, fitted to what each group shows: Sinkhorn's scaling.
+"""Weights of pairs of a person and a value, fitted to the counts of each group (Sinkhorn).
 
 Source: Sinkhorn, A relationship between arbitrary positive matrices and doubly stochastic matrices
-(1964). A group is a matrix of its own, small enough to stay near the processor.
+(1964). Each group is a matrix of its own, small enough for the processor's cache.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
-_LARGE = 50_000  # pairs, from which on it pays to compile
+_LARGE = 50_000  # pairs from which on compiling pays
 _LEAST = 1e-300
 
 
@@ -21,14 +21,15 @@ def fit_weights(
     sizes: tuple[np.ndarray, np.ndarray],
     rounds: int,
 ) -> np.ndarray:
-    """Expected people of each pair: values of groups and people of classes add up (float64).
+    """Return the expected people of each pair (float64), so that values and classes add up.
 
     Args:
-        weight: of each pair, positive, by group, class and value (float64).
-        people: in each class, by group (int64).
-        count: of each value in its group, by group (int64).
-        sizes: how many classes and how many values each group has (int64, int64).
-        rounds: of scaling values and then people; people are scaled before, too.
+        weight: the weight of each pair, positive, by group, class and value (float64).
+        people: the number of people in each class, by group (int64).
+        count: the count of each value in its group, by group (int64).
+        sizes: the numbers of classes and of values of each group (int64, int64).
+        rounds: the number of rounds, each scaling values and then people; people are also scaled
+            before the first.
     """
     classes, values = sizes
     fitted: np.ndarray = weight.astype(np.float64)
@@ -46,17 +47,20 @@ def _fit_at_once(
     sizes: tuple[np.ndarray, np.ndarray],
     rounds: int,
 ) -> np.ndarray:
-    """The same in steps over all pairs: nothing is compiled for a few."""
+    """Fit as `_fit_groups` does, in steps over all pairs: nothing is compiled for a few pairs."""
     classes, values = sizes
-    of_class = np.repeat(values, classes)  # how many pairs each class has
-    of = np.repeat(np.arange(len(of_class)), of_class)
+    of_class = np.repeat(values, classes)  # the number of pairs of each class
+    pair_class = np.repeat(np.arange(len(of_class)), of_class)
     before = np.cumsum(of_class) - of_class
-    entry = np.arange(len(of)) + (np.repeat(np.cumsum(values) - values, classes) - before)[of]
-    weight = weight * (people / np.maximum(np.bincount(of, weight), _LEAST))[of]
+    entry = (
+        np.arange(len(pair_class))
+        + (np.repeat(np.cumsum(values) - values, classes) - before)[pair_class]
+    )
+    weight = weight * (people / np.maximum(np.bincount(pair_class, weight), _LEAST))[pair_class]
     for _ in range(rounds):
-        shown = np.bincount(entry, weight, len(count))
-        weight *= (count / np.maximum(shown, _LEAST))[entry]
-        weight *= (people / np.maximum(np.bincount(of, weight), _LEAST))[of]
+        sums = np.bincount(entry, weight, len(count))
+        weight *= (count / np.maximum(sums, _LEAST))[entry]
+        weight *= (people / np.maximum(np.bincount(pair_class, weight), _LEAST))[pair_class]
     return weight
 
 
@@ -70,19 +74,19 @@ def _fit_groups(
     rounds: int,
 ) -> None:
     pair = person = value = 0
-    factor, shown = scratch
+    factor, sums = scratch
     for group in range(len(classes)):
         rows, columns = classes[group], values[group]
         factor[:columns] = 1.0
-        _scale(weight, people, (pair, person, rows, columns), factor, shown)
+        _scale(weight, people, (pair, person, rows, columns), factor, sums)
         for _ in range(rounds):
             apart = 0.0
-            for at in range(columns):
-                factor[at] = count[value + at] / max(shown[at], 1e-300)
-                apart = max(apart, abs(factor[at] - 1.0))
+            for column in range(columns):
+                factor[column] = count[value + column] / max(sums[column], 1e-300)
+                apart = max(apart, abs(factor[column] - 1.0))
             if apart < 1e-9:  # the values add up: hardly anything would change
                 break
-            _scale(weight, people, (pair, person, rows, columns), factor, shown)
+            _scale(weight, people, (pair, person, rows, columns), factor, sums)
         pair, person, value = pair + rows * columns, person + rows, value + columns
 
 
@@ -91,21 +95,21 @@ def _scale(
     people: np.ndarray,
     group: tuple[int, int, int, int],
     factor: np.ndarray,
-    shown: np.ndarray,
+    sums: np.ndarray,
 ) -> None:
-    """Scale a group's values by factors, then its people to those there are; add up the values."""
+    """Scale a group's values by factors, then its people; sum up the values in `sums`."""
     pair, person, rows, columns = group
-    for at in range(columns):
-        shown[at] = 0.0
+    for column in range(columns):
+        sums[column] = 0.0
     for row in range(rows):
         total, first = 0.0, pair + row * columns
-        for at in range(columns):
-            weight[first + at] *= factor[at]
-            total += weight[first + at]
+        for column in range(columns):
+            weight[first + column] *= factor[column]
+            total += weight[first + column]
         times = people[person + row] / max(total, 1e-300)
-        for at in range(columns):
-            weight[first + at] *= times
-            shown[at] += weight[first + at]
+        for column in range(columns):
+            weight[first + column] *= times
+            sums[column] += weight[first + column]
 
 
 @cache

@@ -1,9 +1,9 @@
-"""What is believed of people whose values are a group's in some order: all orders, weighed.
+"""Beliefs about people who have a group's values in an unknown order, weighed over all orders.
 
-Scaling (`fitting`) tells who is likelier to have a value, and by too little in small groups: of two
-people it takes the square root of the odds. Here every way to give a small group its values counts
-as much as the classifier says, exactly: what is believed is as often true, where the classifier is.
-The ways are summed up person by person, over how many of each value have been given.
+Scaling (`fitting`) ranks people rightly, but its beliefs are too weak in small groups: between two
+people it takes the square root of the odds. Here every way to give a small group its values weighs
+exactly what the classifier says. So beliefs are true as often as they say, if the classifier is
+right. The ways are summed up person by person, over the number of each value given so far.
 """
 
 from functools import cache
@@ -12,8 +12,8 @@ import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 
-_MOST = 256  # of what a group's people before one may have been given: eight values, once each
-_LARGE = 50_000  # pairs, from which on it pays to compile
+_MOST = 256  # states, numbers of each value given so far: eight values of one person each
+_LARGE = 50_000  # pairs from which on compiling pays
 
 
 def match_small_groups(
@@ -23,26 +23,26 @@ def match_small_groups(
     count: np.ndarray,
     sizes: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """Expected people of each pair (float64): exact in small groups, as fitted in others.
+    """Return the expected people of each pair (float64): exact in small groups, fitted in others.
 
     Args:
-        fitted: expected people of each pair, by group, class and value (float64).
-        likelihood: of each pair, up to a factor of its class (float64).
-        people: in each class, by group (int64).
-        count: of each value in its group, by group (int64).
-        sizes: how many classes and how many values each group has (int64, int64).
+        fitted: the expected people of each pair, by group, class and value (float64).
+        likelihood: the likelihood of each pair, up to a factor of its class (float64).
+        people: the number of people in each class, by group (int64).
+        count: the count of each value in its group, by group (int64).
+        sizes: the numbers of classes and of values of each group (int64, int64).
     """
     classes, values = sizes
-    found = fitted.copy()
+    matched = fitted.copy()
     people, count = people.astype(np.int64), count.astype(np.int64)
-    loop = choose_loop(len(found) >= _LARGE, _match_groups, _compiled)
+    loop = choose_loop(len(matched) >= _LARGE, _match_groups, _loop)
     scratch = np.zeros((2, _MOST)), np.zeros((2, _MOST + 1), dtype=np.int64)
-    loop(found, likelihood, people, count, classes, values, *scratch)
-    return found
+    loop(matched, likelihood, people, count, classes, values, *scratch)
+    return matched
 
 
 def _match_groups(
-    found: np.ndarray,
+    matched: np.ndarray,
     likelihood: np.ndarray,
     people: np.ndarray,
     count: np.ndarray,
@@ -54,21 +54,23 @@ def _match_groups(
     pair = person = value = 0
     for group in range(len(classes)):
         rows, columns = classes[group], values[group]
+        # a state is a number with one digit per value: how many of that value were given so far;
+        # `steps[1]` holds the weights of the digits, `steps[0]` the class of each person
         states = 1
-        for at in range(columns):
-            steps[1, at] = states
-            states *= count[value + at] + 1
+        for position in range(columns):
+            steps[1, position] = states
+            states *= count[value + position] + 1
             if states > len(sums[0]):
                 break
         if states <= len(sums[0]):
-            at = 0
+            position = 0
             for row in range(rows):
                 for _ in range(people[person + row]):
-                    steps[0, at] = row
-                    at += 1
+                    steps[0, position] = row
+                    position += 1
             end = pair + rows * columns
             _match(
-                found[pair:end],
+                matched[pair:end],
                 likelihood[pair:end],
                 count[value : value + columns],
                 steps,
@@ -78,7 +80,7 @@ def _match_groups(
 
 
 def _match(
-    found: np.ndarray,
+    matched: np.ndarray,
     likelihood: np.ndarray,
     count: np.ndarray,
     steps: np.ndarray,
@@ -90,30 +92,30 @@ def _match(
     before[:], behind[:] = 0.0, 0.0
     before[0], behind[states - 1] = 1.0, 1.0
     for state in range(states - 1):
-        first = steps[0, _given(state, count, steps)] * columns
-        for at in range(columns):
-            if state // steps[1, at] % (count[at] + 1) < count[at]:
-                before[state + steps[1, at]] += before[state] * likelihood[first + at]
+        first = steps[0, _count_given(state, count, steps)] * columns
+        for column in range(columns):
+            if state // steps[1, column] % (count[column] + 1) < count[column]:
+                before[state + steps[1, column]] += before[state] * likelihood[first + column]
     if before[states - 1] <= 0.0:
         return
-    found[:] = 0.0
+    matched[:] = 0.0
     for state in range(states - 2, -1, -1):
-        first = steps[0, _given(state, count, steps)] * columns
-        for at in range(columns):
-            if state // steps[1, at] % (count[at] + 1) < count[at]:
-                way = likelihood[first + at] * behind[state + steps[1, at]]
+        first = steps[0, _count_given(state, count, steps)] * columns
+        for column in range(columns):
+            if state // steps[1, column] % (count[column] + 1) < count[column]:
+                way = likelihood[first + column] * behind[state + steps[1, column]]
                 behind[state] += way
-                found[first + at] += before[state] * way / before[states - 1]
+                matched[first + column] += before[state] * way / before[states - 1]
 
 
-def _given(state: int, count: np.ndarray, steps: np.ndarray) -> int:
-    """How many values were given in a state."""
+def _count_given(state: int, count: np.ndarray, steps: np.ndarray) -> int:
+    """Return the number of values that were given in a state."""
     total = 0
-    for at in range(len(count)):
-        total += state // steps[1, at] % (count[at] + 1)
+    for column in range(len(count)):
+        total += state // steps[1, column] % (count[column] + 1)
     return total
 
 
 @cache
-def _compiled() -> Loop:
-    return compile_loop(_given, _match, _match_groups)
+def _loop() -> Loop:
+    return compile_loop(_count_given, _match, _match_groups)

@@ -1,1 +1,1 @@
-"""Attacks by who has a register of people, or another release about them."""
+"""Attacks by people who have a register of people, or another release about them."""

@@ -1,11 +1,11 @@
-"""Composition: releases about the same people, each of which says who could have what.
+"""Composition attack: releases about the same people, each of which limits the values of a person.
 
 Source: Ganta, Kasiviswanathan, Smith, Composition attacks and auxiliary information in data privacy
-(KDD 2008). The attacker finds a person's group in each release, and takes the values that all of
-them have, each as likely as the worlds are in which the person has it (`same_people`). Where these
-are too many, the shares of all groups are multiplied, which is right of groups that have nobody
-else in common. People who are in the first release and not in all others are told of by what those
-leave who are (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
+(KDD 2008). The attacker finds a person's group in each release, and takes the values that all these
+groups have, each as likely as the worlds in which the person has it (`same_people`). If there are
+too many worlds, the shares of all groups are multiplied, which is right for groups that have no
+other person in common. Values of people in the first release and not in all others follow from the
+values that the others leave (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.linking.counted import Weight
@@ -35,20 +35,20 @@ _OF_SOME = (
     f"own value believed with {SURE:.0%} or more, of those who are not in all of them",
     "own value the only one that is left, of those who are not in all of them",
 )
-_ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
+_ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleInGroups:
-    """What one release shows of people.
+    """The people of one release, with their groups and the groups' values.
 
     Attributes:
-        person: of each row (int64, ascending, each once).
-        group: of each row (int64).
-        own: the value of each row (int64, as all releases number it).
-        size: of each group (int64).
+        person: the person of each row (int64, ascending, each once).
+        group: the group of each row (int64).
+        own: the value of each row (int64, numbered alike in all releases).
+        size: the rows of each group (int64).
         place: group times the number of values, plus a value, for each pair that occurs (int64).
-        count: of each such pair (int64).
+        count: the rows of each such pair (int64).
     """
 
     person: np.ndarray
@@ -59,72 +59,76 @@ class PeopleInGroups:
     count: np.ndarray
 
     def groups_of(self, people: np.ndarray) -> np.ndarray:
-        """The group of each of some people; -1 of those who are not there (both int64)."""
-        at = np.minimum(np.searchsorted(self.person, people), len(self.person) - 1)
-        return np.where(self.person[at] == people, self.group[at], -1)
+        """Return the group of each of some people; -1 if not in the release (both int64)."""
+        row = np.minimum(np.searchsorted(self.person, people), len(self.person) - 1)
+        return np.where(self.person[row] == people, self.group[row], -1)
 
 
 def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
-    """Look for the same people in several releases.
+    """Look for the same people in several releases and guess their values from all of them.
 
     Args:
-        targets: the releases, with the same sensitive column; their people say whose rows are, or
-            private maps do, which tell everybody's group.
+        targets: the releases, with the same sensitive column. The person of each row comes from
+            their people, or from private maps, which also have everyone's group.
 
     Raises:
-        InputError: where somebody has several rows, or is in no group alone.
+        InputError: a person has several rows, or the group of a person is unknown.
     """
     labels = _all_values(targets)
-    seen = [_seen(target, labels) for target in targets]
-    known = seen[0].person
-    for one in seen[1:]:
-        known = np.intersect1d(known, one.person, assume_unique=True)
-    smallest = min(len(one.person) for one in seen) / len(seen[0].person)
+    seen = [_people_in_groups(target, labels) for target in targets]
+    common = seen[0].person
+    for release in seen[1:]:
+        common = np.intersect1d(common, release.person, assume_unique=True)
+    smallest = min(len(release.person) for release in seen) / len(seen[0].person)
     there = Score(
         "in all of these releases",
-        len(known) / len(seen[0].person),
+        len(common) / len(seen[0].person),
         {"at most, by how many people each has": min(smallest, 1.0)},
     )
-    if not any(np.isin(seen[0].person, one.person).any() for one in seen[1:]):
+    if not any(np.isin(seen[0].person, release.person).any() for release in seen[1:]):
         return (there,)
-    left = np.setdiff1d(seen[0].person, known, assume_unique=True)
+    others = np.setdiff1d(seen[0].person, common, assume_unique=True)
     return (
         there,
-        *_told(seen, known, len(labels), _OF_ALL),
-        *_told(seen, left, len(labels), _OF_SOME),
+        *_score_together(seen, common, len(labels), _OF_ALL),
+        *_score_together(seen, others, len(labels), _OF_SOME),
     )
 
 
-def _told(
+def _score_together(
     seen: Sequence[PeopleInGroups], people: np.ndarray, values: int, words: Sequence[str]
 ) -> Iterator[Score]:
-    """What all releases tell of some people of the first, beside what that tells alone."""
+    """Yield scores of some people of the first release, from all releases and from the first."""
     if not len(people):
         return
-    alone, (*together, exact) = (_scored(seen[:n], people, values) for n in (1, len(seen)))
+    alone, (*together, exact) = (_shares_of_hits(seen[:n], people, values) for n in (1, len(seen)))
     for word, share, first in zip(words, together, alone, strict=False):
         yield Score(word, share, {_ALONE: first}, exact=exact)
 
 
 def successes(target: AttackedRelease) -> SuccessShare:
-    """Who faces one value alone, by what a version tells together with others that are known.
+    """Return the share of people for whom a version and other known versions leave one value.
 
-    By intersection or by subtraction; whoever is told of in both ways counts twice. Nobody does
-    where nobody is in another version.
+    Values follow by intersection or by subtraction; a person found in both ways counts twice. The
+    share is 0 if no other version is known.
     """
     exposure = target.declared.exposure
-    told = [] if exposure is None else [c for c in exposure.columns if c.column == target.sensitive]
-    if not told:
+    exposures = (
+        [] if exposure is None else [c for c in exposure.columns if c.column == target.sensitive]
+    )
+    if not exposures:
         return SuccessShare(target.people.rows, 0.0)
-    (of,) = told
-    alone = sum(found.one for found in (of.intersection, of.newcomers, of.leavers))
-    return SuccessShare(of.intersection.people, min(1.0, alone / max(of.intersection.people, 1)))
+    (column,) = exposures
+    alone = sum(way.one for way in (column.intersection, column.newcomers, column.leavers))
+    return SuccessShare(
+        column.intersection.people, min(1.0, alone / max(column.intersection.people, 1))
+    )
 
 
 def _all_values(targets: Sequence[AttackedRelease]) -> pa.Array:
-    """The values of the sensitive column in any of them, each once."""
+    """Return the values of the sensitive column in any of the releases, each once."""
     values = [_people(target)[target.sensitive].values for target in targets]
-    if len({of.type for of in values}) > 1:
+    if len({column.type for column in values}) > 1:
         raise InputError(f"{targets[0].sensitive}: is of another type in each release")
     return pc.unique(pa.chunked_array(values))
 
@@ -137,7 +141,7 @@ def _group(target: AttackedRelease) -> np.ndarray | None:
     return group_of_people(target) if target.whose is None else target.whose.group
 
 
-def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
+def _people_in_groups(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
     people = _people(target)
     person, group = people.person, _group(target)
     if person is None or len(np.unique(person)) < len(person):
@@ -154,10 +158,12 @@ def _seen(target: AttackedRelease, labels: pa.Array) -> PeopleInGroups:
     return PeopleInGroups(person[order], group, own, np.bincount(group), place, count)
 
 
-def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> tuple[float, ...]:
-    """Of some people of the first release: guessed, as good as known, known; counted exactly."""
-    rows = np.searchsorted(seen[0].person, known)
-    groups = np.stack([one.groups_of(known) for one in seen], axis=1)
+def _shares_of_hits(
+    seen: Sequence[PeopleInGroups], people: np.ndarray, values: int
+) -> tuple[float, ...]:
+    """Return shares of people: guessed, believed with 80 % or more, certain, exactly counted."""
+    rows = np.searchsorted(seen[0].person, people)
+    groups = np.stack([release.groups_of(people) for release in seen], axis=1)
     kinds, kind = np.unique(groups, axis=0, return_inverse=True)
     likely = _likely(seen, kinds, values + 1)
     belief = likely.weight / np.add.reduceat(likely.weight, likely.starts)[likely.kind]
@@ -168,19 +174,19 @@ def _scored(seen: Sequence[PeopleInGroups], known: np.ndarray, values: int) -> t
     place = likely.kind * (values + 1) + likely.value
     own = np.searchsorted(place, kind * (values + 1) + seen[0].own[rows])
     sure, only = belief[own] >= SURE * _ROUNDED, possible[kind] == 1
-    found = guess[own].sum(), sure.sum(), only.sum(), likely.exact[kind].sum()
-    return tuple(float(of_all) / len(known) for of_all in found)
+    totals = guess[own].sum(), sure.sum(), only.sum(), likely.exact[kind].sum()
+    return tuple(float(of_all) / len(people) for of_all in totals)
 
 
 @dataclass(frozen=True, eq=False)
 class LikelyValues:
-    """How likely values are, by kinds of people who are in the same groups.
+    """Likelihoods of values, by kinds of people who are in the same groups.
 
     Attributes:
-        kind: of each pair of a kind and a value that its first group has (int64, ascending).
-        value: of each pair (int64, ascending in each kind).
-        weight: in proportion to how likely the value is for the kind (float64).
-        exact: the kinds of which all worlds were counted (bool, one per kind).
+        kind: the kind of each pair of a kind and a value of its first group (int64, ascending).
+        value: the value of each pair (int64, ascending in each kind).
+        weight: the likelihood of the value for the kind, up to a factor (float64).
+        exact: whether all worlds of the kind were counted (bool, one per kind).
     """
 
     kind: np.ndarray
@@ -190,67 +196,77 @@ class LikelyValues:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where the pairs of each kind start (int64)."""
+        """The first pair of each kind (int64)."""
         return np.flatnonzero(np.diff(self.kind, prepend=-1))
 
 
 def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> LikelyValues:
-    """By the worlds of groups that hang together, where all of these are counted.
+    """Weigh each kind's values by the worlds of connected groups, where all worlds are counted.
 
     Args:
         seen: the releases.
-        kinds: the group in each, -1 in those that do not have them (int64, kinds x releases).
-        values: how many there are.
+        kinds: the group in each release, -1 if they are not in it (int64, kinds x releases).
+        values: the number of values.
     """
     first = seen[0]
     starts = np.searchsorted(first.place, np.stack([kinds[:, 0], kinds[:, 0] + 1]) * values)
-    shown = starts[1] - starts[0]
-    if int(shown.sum()) > _MOST:
+    shown_values = starts[1] - starts[0]
+    if int(shown_values.sum()) > _MOST:
         raise InputError("the groups have too many values to compare releases")
-    of = np.repeat(np.arange(len(kinds)), shown)
-    entry = np.arange(len(of)) + (starts[0] - np.cumsum(shown) + shown)[of]
+    pair_kind = np.repeat(np.arange(len(kinds)), shown_values)
+    entry = (
+        np.arange(len(pair_kind)) + (starts[0] - np.cumsum(shown_values) + shown_values)[pair_kind]
+    )
     value = first.place[entry] % values
-    weight = np.ones(len(of))
-    for one, group in zip(seen, kinds.T, strict=True):
-        weight *= np.where(group[of] >= 0, _share(one, group[of], value, values), 1.0)
+    weight = np.ones(len(pair_kind))
+    for release, group in zip(seen, kinds.T, strict=True):
+        weight *= np.where(
+            group[pair_kind] >= 0, _share_of_value(release, group[pair_kind], value, values), 1.0
+        )
     exact = np.full(len(kinds), len(seen) == 1)
     if len(seen) > 1:
         for kind, (shares, exact[kind]) in enumerate(_by_worlds(seen, kinds, values)):
             if shares:
-                here = slice(*np.searchsorted(of, [kind, kind + 1]))
-                weight[here] = [float(shares.get(one, 0)) for one in value[here].tolist()]
-    return LikelyValues(of, value, weight, exact)
+                here = slice(*np.searchsorted(pair_kind, [kind, kind + 1]))
+                weight[here] = [float(shares.get(code, 0)) for code in value[here].tolist()]
+    return LikelyValues(pair_kind, value, weight, exact)
 
 
 def _by_worlds(
     seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int
 ) -> Iterator[tuple[Mapping[int, Weight] | None, bool]]:
-    """The share of worlds with each value, of each kind; none where worlds are too many.
+    """Yield, for each kind, the share of worlds with each value and whether these are all worlds.
+
+    The share is None where there are too many worlds.
 
     And whether they are all worlds that there are.
     """
-    everybody = np.unique(np.concatenate([one.person for one in seen]))
+    everybody = np.unique(np.concatenate([release.person for release in seen]))
     groups = np.full((len(everybody), len(seen)), -1, dtype=np.int64)
-    for number, one in enumerate(seen):
-        groups[np.searchsorted(everybody, one.person), number] = one.group
+    for number, release in enumerate(seen):
+        groups[np.searchsorted(everybody, release.person), number] = release.group
     distinct, people = np.unique(groups, axis=0, return_counts=True)
-    named = [_kind(row) for row in distinct.tolist()]
-    shown: dict[ShownGroup, dict[int, int]] = {}
-    for number, one in enumerate(seen):
-        for place, count in zip(one.place.tolist(), one.count.tolist(), strict=True):
+    distinct_kinds = [_kind(row) for row in distinct.tolist()]
+    counts: dict[ShownGroup, dict[int, int]] = {}
+    for number, release in enumerate(seen):
+        for place, count in zip(release.place.tolist(), release.count.tolist(), strict=True):
             group, value = divmod(place, values)
-            shown.setdefault((number, group), {})[value] = count
-    wanted = [_kind(row) for row in kinds.tolist()]
-    found = shares_of_kinds(dict(zip(named, people.tolist(), strict=True)), shown, wanted)
-    return ((found.shares.get(kind), kind in found.exact) for kind in wanted)
+            counts.setdefault((number, group), {})[value] = count
+    queried = [_kind(row) for row in kinds.tolist()]
+    result = shares_of_kinds(
+        dict(zip(distinct_kinds, people.tolist(), strict=True)), counts, queried
+    )
+    return ((result.shares.get(kind), kind in result.exact) for kind in queried)
 
 
 def _kind(groups: Sequence[int]) -> Kind:
     return frozenset((number, group) for number, group in enumerate(groups) if group >= 0)
 
 
-def _share(one: PeopleInGroups, group: np.ndarray, value: np.ndarray, values: int) -> np.ndarray:
-    """Which share of each group has each value (float64)."""
-    wanted = group * values + value
-    at = np.minimum(np.searchsorted(one.place, wanted), len(one.place) - 1)
-    return np.where(one.place[at] == wanted, one.count[at] / one.size[group], 0.0)
+def _share_of_value(
+    release: PeopleInGroups, group: np.ndarray, value: np.ndarray, values: int
+) -> np.ndarray:
+    """Return the share of each group that has each value (float64)."""
+    pair = group * values + value
+    entry = np.minimum(np.searchsorted(release.place, pair), len(release.place) - 1)
+    return np.where(release.place[entry] == pair, release.count[entry] / release.size[group], 0.0)

@@ -1,11 +1,11 @@
-"""Worlds counted by steps, and those that put people of a register into groups that cover them.
+"""Weights of worlds, counted step by step, and of worlds that put people of a register into groups.
 
-Worlds that leave the same for the rest are counted together, forwards and backwards, so that each
-step's choices are weighed by all worlds without a list of them.
+Worlds that leave the same state for the next steps are counted together, forwards and backwards.
+So each step's choices are weighed by all worlds without a list of worlds.
 
-A world puts everybody into one group at most, so that each group has as many people as it shows
-rows, and each value that it shows is somebody's there. It weighs the product of what its members
-weigh.
+A world puts each person into one group at most, so that each group has as many people as rows, and
+each of its values is the value of one of its people. Its weight is the product of the weights of
+its people in their groups.
 """
 
 from collections import defaultdict
@@ -20,27 +20,27 @@ import numpy as np
 
 Weight = int | Fraction | float
 Choice = tuple[int, ...]
-_GROUPS = 20  # that hang together and are counted
+_GROUPS = 20  # connected groups, above which worlds are not counted
 Pair = tuple[int, int]
-"""People who are alike, and a group that covers them, by their numbers."""
-_Left = tuple[tuple[int, frozenset[Pair]], ...]
-"""Of each group how many people it lacks, and which of its values."""
+"""Number of a kind of people, and number of a group that covers them."""
+_Lacks = tuple[tuple[int, frozenset[Pair]], ...]
+"""For each group, the number of people and the values that it still lacks."""
 
 
 EACH, ALL = 20_000, 500_000
-"""How many choices are looked at, at most: of what hangs together, and of everything."""
+"""Most choices to look at: for one connected set, and altogether."""
 
 
-Left = TypeVar("Left", bound=Hashable)
+State = TypeVar("State", bound=Hashable)
 
 
 Node = TypeVar("Node", bound=Hashable)
 
 
-def hang_together(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
-    """The members of sets, those together that sets tie, directly or through others.
+def connected_sets(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
+    """Return the connected components of some sets: members of one set are connected.
 
-    >>> sorted(map(sorted, hang_together([{1, 2}, {2, 3}, {4}])))
+    >>> sorted(map(sorted, connected_sets([{1, 2}, {2, 3}, {4}])))
     [[1, 2, 3], [4]]
     """
     from scipy.sparse import coo_array  # imported where it is used: it takes long
@@ -48,76 +48,80 @@ def hang_together(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
 
     if not sets:
         return []
-    place = {node: at for at, node in enumerate(dict.fromkeys(one for of in sets for one in of))}
-    member = np.array([place[one] for of in sets for one in of], dtype=np.int64)
-    of_set = len(place) + np.repeat(np.arange(len(sets)), [len(of) for of in sets])
+    place = {
+        node: index
+        for index, node in enumerate(dict.fromkeys(node for members in sets for node in members))
+    }
+    member = np.array([place[node] for members in sets for node in members], dtype=np.int64)
+    of_set = len(place) + np.repeat(np.arange(len(sets)), [len(members) for members in sets])
     size = len(place) + len(sets)
     edges = coo_array((np.ones(len(member)), (member, of_set)), shape=(size, size))
     _, number = connected_components(edges, directed=False)
-    found = defaultdict[int, set[Node]](set)
+    components = defaultdict[int, set[Node]](set)
     for node, component in zip(place, number.tolist(), strict=False):
-        found[component].add(node)
-    return [frozenset(of) for of in found.values()]
+        components[component].add(node)
+    return [frozenset(members) for members in components.values()]
 
 
 def weigh_choices(
-    start: Left,
-    steps: Sequence[Callable[[Left], Iterable[tuple[Choice, Weight, Left]]]],
-    last: Callable[[Left], Weight],
+    start: State,
+    steps: Sequence[Callable[[State], Iterable[tuple[Choice, Weight, State]]]],
+    last: Callable[[State], Weight],
     looks: Iterator[int],
 ) -> list[Mapping[Choice, Weight]] | None:
-    """The weight of all worlds with each choice, step by step.
+    """Return the weight of all worlds with each choice, for each step.
 
     Args:
-        start: what there is before the first step.
-        steps: one after the other: from what is left, what can be chosen, each choice with its
-            weight and what it leaves.
-        last: the weight of what is left after all of them; 0 where that cannot be.
-        looks: as many as choices may be looked at.
+        start: the state before the first step.
+        steps: functions from a state to its possible choices, each with its weight and the state
+            after it.
+        last: the weight of a state after the last step; 0 if it is impossible.
+        looks: an iterator with one item for each choice that may be looked at.
 
     Returns:
-        One mapping per step; None where there are more choices, or no world.
+        One mapping per step; None if there are more choices, or no world.
     """
-    reached: list[Mapping[Left, Weight]] = [{start: 1}]
+    reached: list[Mapping[State, Weight]] = [{start: 1}]
     moves = []
     for step in steps:
-        made, after = [], defaultdict[Left, Weight](int)
-        for left, weight in reached[-1].items():
-            for choice, ways, rest in step(left):
+        made, after = [], defaultdict[State, Weight](int)
+        for state, weight in reached[-1].items():
+            for choice, ways, rest in step(state):
                 if next(looks, None) is None:
                     return None
-                made.append((left, choice, ways, rest))
+                made.append((state, choice, ways, rest))
                 after[rest] += weight * ways
         moves.append(made)
         reached.append(after)
-    ahead: Mapping[Left, Weight] = {left: last(left) for left in reached[-1]}
-    found: list[Mapping[Choice, Weight]] = []
+    # backwards: `ahead` is the weight of all ways from a state to the end
+    ahead: Mapping[State, Weight] = {state: last(state) for state in reached[-1]}
+    chosen_by_step: list[Mapping[Choice, Weight]] = []
     for made, before in zip(reversed(moves), reversed(reached[:-1]), strict=True):
-        here, chosen = defaultdict[Left, Weight](int), defaultdict[Choice, Weight](int)
-        for left, choice, ways, rest in made:
-            here[left] += ways * ahead[rest]
-            chosen[choice] += before[left] * ways * ahead[rest]
+        here, chosen = defaultdict[State, Weight](int), defaultdict[Choice, Weight](int)
+        for state, choice, ways, rest in made:
+            here[state] += ways * ahead[rest]
+            chosen[choice] += before[state] * ways * ahead[rest]
         ahead = here
-        found.append(chosen)
-    return found[::-1] if ahead.get(start) else None
+        chosen_by_step.append(chosen)
+    return chosen_by_step[::-1] if ahead.get(start) else None
 
 
 def mean_choice(chosen: Mapping[Choice, Weight], size: int) -> list[Weight]:
-    """The share of a kind's people, so many, who have each of what is chosen from, on average."""
+    """Return the average share of a kind's `size` people who have each thing to choose from."""
     total = sum(chosen.values()) * size
-    sums = [sum(of) for of in zip(*(_times(*one) for one in chosen.items()), strict=True)]
-    return [_share(of, total) for of in sums]
+    sums = [sum(terms) for terms in zip(*(_times(*item) for item in chosen.items()), strict=True)]
+    return [_share(subtotal, total) for subtotal in sums]
 
 
 def _share(part: Weight, total: Weight) -> Weight:
-    """Exact, unless weights are floats."""
+    """Divide exactly, unless one of the weights is a float."""
     if isinstance(part, float) or isinstance(total, float):
         return part / total
     return Fraction(part) / Fraction(total)
 
 
 def ways_to_give(counts: Iterable[int]) -> int:
-    """How many ways there are to give so many of each value to as many people.
+    """Return the number of ways to give values, `counts` of each, to as many people.
 
     >>> ways_to_give([2, 1])
     3
@@ -127,7 +131,7 @@ def ways_to_give(counts: Iterable[int]) -> int:
 
 
 def ways_to_take(size: int, most: Sequence[int]) -> Iterator[Choice]:
-    """All ways to take so many in all, of each at most so many.
+    """Yield all ways to take `size` things, at most `most` of each kind.
 
     >>> list(ways_to_take(2, [1, 2]))
     [(0, 2), (1, 1)]
@@ -152,42 +156,50 @@ def shares_of_pairs(
     vectors: Mapping[int, frozenset[Pair]],
     groups: Mapping[int, tuple[int, frozenset[Pair]]],
 ) -> dict[Pair, Weight]:
-    """The share of worlds in which somebody is in a group; those of too many worlds lack.
+    """Return the share of worlds in which a person is in a group; pairs with too many worlds lack.
 
     Args:
-        pairs: what people of a kind weigh in a group that covers them.
-        people: how many are of each kind.
-        vectors: their values, each with the number of its quasi-identifier.
-        groups: how many rows each shows, and which values.
+        pairs: the weight of people of a kind in a group that covers them.
+        people: the number of people of each kind.
+        vectors: the values of each kind, each with the number of its quasi-identifier.
+        groups: the number of rows of each group, and its values.
     """
     looks = iter(range(ALL))
-    found: dict[Pair, Weight] = {}
-    for kinds, scope in _hanging_together(pairs):
+    result: dict[Pair, Weight] = {}
+    for kinds, scope in _connected_pairs(pairs):
         if len(scope) > _GROUPS:
             continue
         covering = [
-            [at for at, group in enumerate(scope) if (kind, group) in pairs] for kind in kinds
+            [index for index, group in enumerate(scope) if (kind, group) in pairs] for kind in kinds
         ]
-        told = zip(kinds, covering, strict=True)
+        covered_kinds = zip(kinds, covering, strict=True)
         steps = [
-            partial(_place, at, [pairs[kind, scope[n]] for n in at], people[kind], vectors[kind])
-            for kind, at in told
+            partial(
+                _place,
+                positions,
+                [pairs[kind, scope[n]] for n in positions],
+                people[kind],
+                vectors[kind],
+            )
+            for kind, positions in covered_kinds
         ]
         start = tuple(groups[group] for group in scope)
         chosen = weigh_choices(start, steps, _is_full, islice(looks, EACH)) or []
-        for kind, at, of in zip(kinds, covering, chosen, strict=False):
-            shares = mean_choice(of, people[kind])
-            found.update({(kind, scope[n]): share for n, share in zip(at, shares, strict=False)})
-    return found
+        for kind, positions, choices in zip(kinds, covering, chosen, strict=False):
+            shares = mean_choice(choices, people[kind])
+            result.update(
+                {(kind, scope[n]): share for n, share in zip(positions, shares, strict=False)}
+            )
+    return result
 
 
-def _hanging_together(pairs: Mapping[Pair, Weight]) -> Iterator[tuple[list[int], list[int]]]:
-    """Kinds of people and groups, those together that pairs tie."""
+def _connected_pairs(pairs: Mapping[Pair, Weight]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the connected kinds of people and groups."""
     covering, covered = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for kind, group in pairs:
         covering[kind].append(group)
         covered[group].append(kind)
-    for groups in hang_together([*covering.values()]):
+    for groups in connected_sets([*covering.values()]):
         yield sorted({kind for group in groups for kind in covered[group]}), sorted(groups)
 
 
@@ -196,17 +208,17 @@ def _place(
     weights: Sequence[Weight],
     people: int,
     values: frozenset[Pair],
-    left: _Left,
-) -> Iterator[tuple[Choice, Weight, _Left]]:
-    """Put so many people who are alike into groups that cover them, or into none."""
-    for taken in ways_to_take(people, [*(left[at][0] for at in covering), people]):
-        rest = list(left)
-        for at, members in zip(covering, taken, strict=False):
-            lacks, lacking = left[at]
-            rest[at] = (lacks - members, lacking - values if members else lacking)
-        weight = prod(of**n for of, n in zip(weights, taken, strict=False))
+    state: _Lacks,
+) -> Iterator[tuple[Choice, Weight, _Lacks]]:
+    """Put people who look alike into groups that cover them, or into no group."""
+    for taken in ways_to_take(people, [*(state[position][0] for position in covering), people]):
+        rest = list(state)
+        for position, members in zip(covering, taken, strict=False):
+            lacks, lacking = state[position]
+            rest[position] = (lacks - members, lacking - values if members else lacking)
+        weight = prod(each**n for each, n in zip(weights, taken, strict=False))
         yield taken, ways_to_give(taken) * weight, tuple(rest)
 
 
-def _is_full(left: _Left) -> int:
-    return int(not any(lacks or lacking for lacks, lacking in left))
+def _is_full(state: _Lacks) -> int:
+    return int(not any(lacks or lacking for lacks, lacking in state))

@@ -1,9 +1,9 @@
-"""Join-back: a register joined with tables that show each quasi-identifier apart.
+"""Join-back attack: a register joined with tables that show each quasi-identifier separately.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
-loss, whose promises take every combination of the values that a group admits to be as likely. Who
-has a register knows which combinations somebody has, and takes people in place of combinations:
-each as likely, or weighed by how often values seem to occur, as the groups that admit them tell.
+loss, whose promises take all combinations of a group's values to be equally likely. An attacker
+with a register knows which combinations people have, and weighs people in place of combinations:
+all alike, or by the expected occurrences of their values in the groups that admit them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.measures.readings import people_covered
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.attacks.attack import (
     AttackedRelease,
     Score,
@@ -25,41 +25,43 @@ from sfumato.tasks.attacks.attack import (
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
 from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
-from sfumato.tasks.attacks.linking.register import likelier, own_values, vector_of_people
+from sfumato.tasks.attacks.linking.register import chance_above, own_values, vector_of_people
 from sfumato.tasks.microdata.table import Microdata, key
 
 _COMBINATIONS = "taking combinations to be as likely"
 _ALIKE = "taking people to be as likely"
 _WEIGHED = "weighing people by how often values seem to occur"
 _TOO_MANY = "too many pairs of a person and a member of a group that covers them"
-_PAIRS = 50_000_000  # of a vector and a group
+_PAIRS = 50_000_000  # most pairs of a vector and a group
 _SURE = 1 - 1e-9
 
 
 def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
-    """Ask who of a register is there, and who has which value.
+    """Guess who of a register is in the release, and who has which value.
 
     Args:
         target: a release that shows columns apart.
-        register: everybody whom it could be about, with its quasi-identifiers.
+        register: everyone whom it could be about, with its quasi-identifiers.
 
     Raises:
-        InputError: where people of the release are not in the register.
+        InputError: people of the release are not in the register.
     """
-    joined = _joined(target, register)
+    joined = _join(target, register)
     if joined is None:
         return ()
     present = joined.present()
     absent = joined.people - present
-    there = {words: joined.presence(of) for words, of in joined.attackers.items()}
+    there = {words: joined.presence(memberships) for words, memberships in joined.attackers.items()}
     members, everybody = int(present.sum()), int(joined.people.sum())
     exact = joined.exact()
-    surely = {words: float(present[of >= _SURE].sum() / members) for words, of in there.items()}
-    above = {words: likelier(of, present, absent) for words, of in there.items()}
+    surely = {
+        words: float(present[chance >= _SURE].sum() / members) for words, chance in there.items()
+    }
+    above = {words: chance_above(chance, present, absent) for words, chance in there.items()}
     in_it = {"share of the register that is in it": members / everybody}
     return (
-        _beside("surely in the release, of those who are", surely, in_it, exact),
-        _beside(
+        _score("surely in the release, of those who are", surely, in_it, exact),
+        _score(
             "likelier to be in the release than somebody of the register who is not",
             above,
             {"by a coin": 0.5},
@@ -68,27 +70,27 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
         *(
             score
             for name in target.declared.named("sensitive")
-            for score in _guessed(joined, target, name)
+            for score in _score_guesses(joined, target, name)
         ),
         *(() if _WEIGHED in joined.attackers else skipped_attack(_WEIGHED, _TOO_MANY)),
     )
 
 
-def _beside(
-    measure: str, found: Mapping[str, float], without: Mapping[str, float], exact: float
+def _score(
+    measure: str, shares: Mapping[str, float], without: Mapping[str, float], exact: float
 ) -> Score:
-    """What is found of people who are alike, beside other attackers and what is known without."""
-    others = {words: share for words, share in found.items() if words != _ALIKE}
-    return Score(measure, found[_ALIKE], {**others, **without}, exact=exact)
+    """Return the score of an attacker who weighs people alike, with others as references."""
+    others = {words: share for words, share in shares.items() if words != _ALIKE}
+    return Score(measure, shares[_ALIKE], {**others, **without}, exact=exact)
 
 
 def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeliefs | None:
-    """What is believed of who is there, by people whom groups cover; None where none do.
+    """Return the beliefs that people are in the release, or None if it shows no columns apart.
 
     Raises:
-        InputError: where people of the release are not in the register.
+        InputError: people of the release are not in the register.
     """
-    joined = _joined(target, register)
+    joined = _join(target, register)
     if joined is None:
         return None
     present = joined.present()
@@ -97,33 +99,33 @@ def presence_by_people(target: AttackedRelease, register: Microdata) -> TrueBeli
 
 
 def guessed_values(target: AttackedRelease) -> tuple[np.ndarray, np.ndarray] | None:
-    """How many people of each vector have each value, and what is believed of them.
+    """Return the number of people of each vector with each value, and the beliefs in these values.
 
-    By who knows everybody of the release, and takes each of them to be as likely in each group that
-    covers them (int64 and float64, vectors x values).
+    The attacker knows all people of the release, and takes all people whom a group covers to be
+    equally likely in it (int64 and float64, vectors x values).
 
     Returns:
-        None where the release shows no columns apart, or values are not known.
+        None if the release shows no columns apart, or values are unknown.
 
     Raises:
-        InputError: where groups cover too many people.
+        InputError: groups cover too many people.
     """
-    joined = _joined(target, target.people)
+    joined = _join(target, target.people)
     if joined is None:
         return None
     counts = joined.counts[target.sensitive]
     own = own_values(target, target.sensitive, counts, joined.ours, len(joined.people))
-    belief = _rounded(joined.belief(target.sensitive, joined.covered.alike()))
+    belief = _round_shares(joined.belief(target.sensitive, joined.covered.alike()))
     return None if own is None else (own, belief)
 
 
 @dataclass(frozen=True, eq=False)
 class JoinedBack:
-    """A register beside the groups that cover its people.
+    """A register with the groups that cover its people.
 
     Attributes:
-        covered: its people, and the groups.
-        counts: the values of each sensitive column in them.
+        covered: the register's people in pairs with groups.
+        counts: the values of each sensitive column in the groups.
         ours: the vector of each represented person (int64).
     """
 
@@ -133,14 +135,14 @@ class JoinedBack:
 
     @property
     def people(self) -> np.ndarray:
-        """How many of the register have each vector (int64)."""
+        """The number of people of the register with each vector (int64)."""
         return self.covered.people
 
     def present(self) -> np.ndarray:
-        """How many represented people have each vector (int64).
+        """Return the number of represented people with each vector (int64).
 
         Raises:
-            InputError: where they are more than the register has.
+            InputError: more people are represented than the register has.
         """
         present = np.bincount(self.ours, minlength=len(self.people))
         if (present > self.people).any():
@@ -148,72 +150,74 @@ class JoinedBack:
         return present
 
     def exact(self) -> float:
-        """The share of those who are there whose memberships were counted in all worlds."""
+        """Return the share of represented people whose memberships were counted in all worlds."""
         present = self.present()
         return float(present[self.covered.are_counted()].sum() / present.sum())
 
     @cached_property
     def attackers(self) -> Mapping[str, np.ndarray]:
-        """How likely one is in each group that covers them, by attackers (float64, by pairs)."""
+        """The chance that a person is in each covering group, by attacker (float64, by pairs)."""
         covered = self.covered
-        found = {
+        memberships = {
             _ALIKE: covered.alike(),
-            _WEIGHED: covered.weighed(),
-            _COMBINATIONS: covered.combined(),
+            _WEIGHED: covered.by_weights(),
+            _COMBINATIONS: covered.by_combinations(),
         }
-        return {words: of for words, of in found.items() if of is not None}
+        return {words: chances for words, chances in memberships.items() if chances is not None}
 
     def presence(self, memberships: np.ndarray) -> np.ndarray:
-        """How likely somebody with each vector is in some group (float64, one per vector)."""
+        """Return the chance that a person is in some group (float64, one per vector)."""
         return np.bincount(self.covered.vector, memberships, len(self.people))
 
     def belief(self, name: str, memberships: np.ndarray) -> np.ndarray:
-        """How likely each value is for who has a vector and is there (float64, vectors x values).
+        """Return weights of the values of people who are present (float64, vectors x values).
 
-        Not as shares, but in proportion.
+        Weights are in proportion to the chances, and do not add up to 1.
         """
         counts, covered = self.counts[name], self.covered
-        found = np.zeros((len(self.people), counts.values))
+        beliefs = np.zeros((len(self.people), counts.values))
         for value in range(counts.values):
-            of = counts.value == value
+            entries = counts.value == value
             share = np.zeros(len(counts.sizes))
-            share[counts.group[of]] = counts.count[of] / counts.sizes[counts.group[of]]
+            share[counts.group[entries]] = (
+                counts.count[entries] / counts.sizes[counts.group[entries]]
+            )
             weight = memberships * share[covered.group]
-            found[:, value] = np.bincount(covered.vector, weight, len(found))
-        return found
+            beliefs[:, value] = np.bincount(covered.vector, weight, len(beliefs))
+        return beliefs
 
 
-def _guessed(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator[Score]:
-    """The share of people whose own value is the likeliest one for their vector."""
+def _score_guesses(joined: JoinedBack, target: AttackedRelease, name: str) -> Iterator[Score]:
+    """Score the share of people whose own value is the likeliest one for their vector."""
     counts = joined.counts[name]
     own = own_values(target, name, counts, joined.ours, len(joined.people))
     if own is None:
         return
     shares = {
-        words: right_guesses(_rounded(joined.belief(name, of)), own)
-        for words, of in joined.attackers.items()
+        words: right_guesses(_round_shares(joined.belief(name, memberships)), own)
+        for words, memberships in joined.attackers.items()
     }
     without = {"without the release": most_frequent(counts)}
     words = f"own {name!r} guessed once people are joined back"
-    yield _beside(words, shares, without, joined.exact())
+    yield _score(words, shares, without, joined.exact())
 
 
-def _rounded(belief: np.ndarray) -> np.ndarray:
-    """Beliefs of each vector as shares, to what rounding leaves of them: equal ones are equal."""
+def _round_shares(belief: np.ndarray) -> np.ndarray:
+    """Return the beliefs of each vector as shares, rounded so that equal ones are equal."""
     return np.asarray(np.round(belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-300), 12))
 
 
-def _joined(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
-    groups, shown = column_covers(target)
-    if shown is None:
+def _join(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
+    groups, covers = column_covers(target)
+    if covers is None:
         return None
     columns = [register[name] for name in target.declared.named("quasi-identifier")]
     keys, vector = np.unique(key(columns, register.rows)[0], return_inverse=True)
     first = np.zeros(len(keys), dtype=np.int64)
     first[vector] = np.arange(register.rows)
-    codes = [of[first] for of in published_codes(target, columns)]
+    codes = [published[first] for published in published_codes(target, columns)]
     people = np.bincount(vector, minlength=len(keys))
-    if int(people_covered(shown, codes, np.ones_like(people)).sum()) > _PAIRS:
+    if int(people_covered(covers, codes, np.ones_like(people)).sum()) > _PAIRS:
         raise InputError("the groups cover too many people of the register to join them back")
-    covered = cover_people(shown, codes, people)
+    covered = cover_people(covers, codes, people)
     return JoinedBack(covered, groups.sensitive, vector_of_people(target, register, vector))

@@ -1,12 +1,13 @@
-"""Linkage: rows of a release and people of a register who share quasi-identifiers.
+"""Linkage attack: rows of a release and people of a register with the same quasi-identifiers.
 
-Whoever takes each row that fits somebody for theirs, and each value of a group to be as likely in
-each of its rows, believes in a value what the groups of these rows have of it on average.
+The attacker takes all rows that fit a person to be equally likely theirs, and a group's values to
+be equally likely in each of its rows. So the belief in a value is its average share in the groups
+of these rows.
 
 Source: Sweeney, k-anonymity: a model for protecting privacy (2002), for linking; Nergiz, Atzori,
 Clifton, Hiding the presence of individuals from shared databases (SIGMOD 2007), for presence. The
-attacker has a register of everybody whom the release could be about, and asks which row is whose,
-and who is there at all.
+attacker has a register of everyone whom the release could be about, and asks whose each row is, and
+who is in the release.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from sfumato.tasks.attacks.attack import (
 from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.join_back import join_back, presence_by_people
 from sfumato.tasks.attacks.linking.register import (
-    likelier,
+    chance_above,
     members,
     own_values,
     read_register,
@@ -44,13 +45,13 @@ from sfumato.tasks.terms.tables import form_of
 
 _MOST = 20_000_000  # pairs of a group and a value
 _TOO_MANY = f"more than {_MOST:,} pairs of a group, or of people who are alike, and a value"
-_ROUNDED = 1 - 1e-12  # of a share that is as large as what it is compared with
+_ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
 
 
 def guess_values(
     target: AttackedRelease, register: Microdata, fitting: FittingPeople
 ) -> Iterator[Score]:
-    """Guess the own values of people, of each sensitive column whose values are shown."""
+    """Guess the own values of people, for each sensitive column whose values are shown."""
     for name in target.declared.named("sensitive"):
         counts = replace(target, sensitive=name, counted=None).groups()
         if counts is None or counts.values * len(counts.sizes) > _MOST:
@@ -71,7 +72,7 @@ def guess_values(
 
 
 def _scores(name: str, counts: Counts, own: np.ndarray, belief: np.ndarray) -> Iterator[Score]:
-    """Scores from who has what, and what is believed (both vectors x values)."""
+    """Yield the scores from people's own values and the beliefs (both vectors x values)."""
     likeliest = most_frequent(counts)
     yield Score(
         f"own {name!r} guessed from the rows that fit",
@@ -88,18 +89,18 @@ def _scores(name: str, counts: Counts, own: np.ndarray, belief: np.ndarray) -> I
 def _beliefs(
     target: AttackedRelease, register: Microdata, fitting: FittingPeople, counts: Counts
 ) -> np.ndarray:
-    """The belief in each value for who has each vector (float64, vectors x values)."""
-    found = np.zeros((len(fitting.rows), counts.values))
-    shown = np.zeros((counts.values, len(counts.sizes)))
-    shown[counts.value, counts.group] = counts.count
+    """Return the belief in each value for a person with each vector (float64, vectors x values)."""
+    belief = np.zeros((len(fitting.rows), counts.values))
+    occurrences = np.zeros((counts.values, len(counts.sizes)))
+    occurrences[counts.value, counts.group] = counts.count
     if target.declared.recoded:
         for some, admitted in _fitting_groups(target, register):
-            found[some] = (shown @ admitted).T
+            belief[some] = (occurrences @ admitted).T
     else:
         vector, group = _rows_of_vectors(target, register)
-        for value, of_group in enumerate(shown / counts.sizes):
-            found[:, value] = np.bincount(vector, of_group[group], len(found))
-    return np.asarray(found / np.maximum(fitting.rows, 1)[:, None])
+        for value, of_group in enumerate(occurrences / counts.sizes):
+            belief[:, value] = np.bincount(vector, of_group[group], len(belief))
+    return np.asarray(belief / np.maximum(fitting.rows, 1)[:, None])
 
 
 def _fitting_groups(
@@ -111,10 +112,10 @@ def _fitting_groups(
 
 
 def _rows_of_vectors(target: AttackedRelease, register: Microdata) -> tuple[np.ndarray, np.ndarray]:
-    """The vector of each published row, and its group (both int64)."""
+    """Return the vector of each published row, and its group (both int64)."""
     table = target.tables[relations(target.declared).rows]
-    shown, _ = vectors(table, target.declared.named("quasi-identifier"), register)
-    return shown, table[GROUP_ID].to_numpy()
+    vector, _ = vectors(table, target.declared.named("quasi-identifier"), register)
+    return vector, table[GROUP_ID].to_numpy()
 
 
 def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
@@ -122,14 +123,14 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
 
     Args:
         target: the release.
-        register: everybody whom it could be about, with its quasi-identifiers.
+        register: everyone whom it could be about, with its quasi-identifiers.
 
     Raises:
-        InputError: where people of the release are not in the register.
+        InputError: people of the release are not in the register.
     """
     if target.declared.form.shows == "columns":
         return join_back(target, register)
-    fitting = _fitting(target, register)
+    fitting = _fitting_people(target, register)
     everybody = np.bincount(fitting.vector, minlength=len(fitting.rows))
     there = members(target, register, fitting.vector, len(fitting.rows))
     present, absent = int(there.sum()), int((everybody - there).sum())
@@ -150,7 +151,11 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
         Score(
             "in a row that fits one person of the register alone",
             float(sizes[fitting.fit == 1].sum() / sizes.sum()),
-            {"people of the register who are like nobody else there": _alone(target, register)},
+            {
+                "people of the register who are like nobody else there": _share_unique(
+                    target, register
+                )
+            },
         ),
         Score(
             "surely in the release, of those who are",
@@ -159,7 +164,7 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
         ),
         Score(
             "likelier to be in the release than somebody of the register who is not",
-            likelier(presence, there, everybody - there),
+            chance_above(presence, there, everybody - there),
             {"by a coin": 0.5},
         ),
         *guess_values(target, register, fitting),
@@ -167,28 +172,28 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
 
 
 def own_rows(target: AttackedRelease, register: Path) -> TrueBeliefs:
-    """What is believed of everybody's own row, among those that fit.
+    """Return the beliefs in each person's own row, among the rows that fit.
 
     Raises:
-        InputError: where the register cannot be read, or lacks people of the release.
+        InputError: the register cannot be read, or lacks people of the release.
     """
-    known = read_register(target.declared, register)
-    fitting = _fitting(target, known)
-    there = members(target, known, fitting.vector, len(fitting.rows))
+    people = read_register(target.declared, register)
+    fitting = _fitting_people(target, people)
+    there = members(target, people, fitting.vector, len(fitting.rows))
     return _of_people(there, 1 / np.maximum(fitting.rows, 1))
 
 
 def presence(target: AttackedRelease, register: Path) -> TrueBeliefs | None:
-    """What is believed of who is in the release; None where columns do not tell who is covered.
+    """Return the beliefs that people are in the release; None if covered people are unknown.
 
     Raises:
-        InputError: where the register cannot be read, or lacks people of the release.
+        InputError: the register cannot be read, or lacks people of the release.
     """
-    known = read_register(target.declared, register)
+    people = read_register(target.declared, register)
     if target.declared.form.shows == "columns":
-        return presence_by_people(target, known)
-    fitting = _fitting(target, known)
-    there = members(target, known, fitting.vector, len(fitting.rows))
+        return presence_by_people(target, people)
+    fitting = _fitting_people(target, people)
+    there = members(target, people, fitting.vector, len(fitting.rows))
     return _of_people(there, np.minimum(1.0, fitting.expected))
 
 
@@ -197,24 +202,24 @@ def _of_people(people: np.ndarray, belief: np.ndarray) -> TrueBeliefs:
     return TrueBeliefs(people[there], belief[there])
 
 
-def _alone(target: AttackedRelease, register: Microdata) -> float:
-    """The share of a register's people whose quasi-identifiers nobody else there has."""
+def _share_unique(target: AttackedRelease, register: Microdata) -> float:
+    """Return the share of a register's people whose quasi-identifiers are unique in it."""
     names = target.declared.named("quasi-identifier")
     keys, _ = key([register[name] for name in names], register.rows)
     return float((np.unique(keys, return_counts=True)[1] == 1).sum() / register.rows)
 
 
-def _fitting(target: AttackedRelease, register: Microdata) -> FittingPeople:
+def _fitting_people(target: AttackedRelease, register: Microdata) -> FittingPeople:
     declared = target.declared
     names = declared.named("quasi-identifier")
     if declared.recoded:
         reader_of = reader_for(form_of(declared))
         return people_who_fit(target.tables[TABLE], declared.columns, reader_of, names, register)
     table = target.tables[relations(declared).rows]
-    shown, vector = vectors(table, names, register)
-    sizes = np.bincount(shown)
-    known = vector >= 0
-    fit = np.bincount(vector[known], minlength=len(sizes))
-    nobody = np.append(sizes, 0)  # the last vector is that of whoever no row fits
+    row_vector, vector = vectors(table, names, register)
+    sizes = np.bincount(row_vector)
+    has_row = vector >= 0
+    fit = np.bincount(vector[has_row], minlength=len(sizes))
+    nobody = np.append(sizes, 0)  # the last vector is that of all people without a fitting row
     expected = np.append(sizes / np.maximum(fit, 1), 0.0)
-    return FittingPeople(np.where(known, vector, len(sizes)), nobody, expected, sizes, fit)
+    return FittingPeople(np.where(has_row, vector, len(sizes)), nobody, expected, sizes, fit)

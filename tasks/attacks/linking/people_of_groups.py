@@ -1,13 +1,13 @@
-"""Which group of a release each person is in, as quasi-identifiers tell."""
+"""The group of each person in a release, found by quasi-identifiers."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.readings import covering_pairs
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.forms.admitted_people import only_groups
 from sfumato.tasks.forms.optional import reader_for
@@ -22,7 +22,7 @@ _MOST = 500_000_000  # pairs of a group and a person
 
 
 def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
-    """The groups with what they show; None where they show no quasi-identifiers apart."""
+    """Return the groups and what they cover; None if they show no quasi-identifiers apart."""
     declared, names = target.declared, target.declared.named("quasi-identifier")
     form = form_of(declared)
     groups = form.groups(target.tables, declared.columns, names, declared.named("sensitive"))
@@ -30,41 +30,43 @@ def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
 
 
 def published_codes(target: AttackedRelease, columns: Sequence[Column]) -> list[np.ndarray]:
-    """The codes of people's values as groups number them; -1 for a value that no group shows.
+    """Return the codes of people's values in the groups' numbering; -1 for values of no group.
 
     Args:
         target: a release that shows columns apart.
-        columns: of people, whether of the release or not.
+        columns: columns of people, of the release or of a register.
 
     Returns:
         int64, one array per column, one entry per row of it.
     """
-    shown = {name: table[name] for table in target.tables.values() for name in table.column_names}
-    return [codes_as_published(column, shown[column.name]) for column in columns]
+    published = {
+        name: table[name] for table in target.tables.values() for name in table.column_names
+    }
+    return [codes_as_published(column, published[column.name]) for column in columns]
 
 
 def group_of_people(target: AttackedRelease) -> np.ndarray | None:
-    """The group of each represented person (int64); None where it is not told of everybody."""
+    """Return the group of each represented person (int64), or None if someone's is unknown."""
     shows = target.declared.form.shows
-    found = _BY.get(shows, lambda _: None)(target)
-    return None if found is None or (found < 0).any() else found
+    group = _BY.get(shows, lambda _: None)(target)
+    return None if group is None or (group < 0).any() else group
 
 
-def _by_rows(target: AttackedRelease) -> np.ndarray | None:
-    """By the only group in which somebody's quasi-identifiers stand."""
+def _group_by_rows(target: AttackedRelease) -> np.ndarray | None:
+    """Return the only group that contains a person's quasi-identifiers."""
     table = target.tables[relations(target.declared).rows]
-    shown, of_people = target.vectors()
+    row_vector, of_people = target.vectors()
     group = table[GROUP_ID].to_numpy().astype(np.int64)
-    of_vector = np.zeros(int(shown.max(initial=-1)) + 2, dtype=np.int64)
-    of_vector[shown] = group
-    if (of_vector[shown] != group).any():
+    of_vector = np.zeros(int(row_vector.max(initial=-1)) + 2, dtype=np.int64)
+    of_vector[row_vector] = group
+    if (of_vector[row_vector] != group).any():
         return None
     of_vector[-1] = -1
     return np.asarray(of_vector[of_people])
 
 
-def _by_labels(target: AttackedRelease) -> np.ndarray | None:
-    """By the only group whose labels admit them."""
+def _group_by_labels(target: AttackedRelease) -> np.ndarray | None:
+    """Return the only group whose labels admit a person."""
     counts = target.groups()
     if counts is None or len(counts.sizes) * target.people.rows > _MOST:
         return None
@@ -76,15 +78,15 @@ def _by_labels(target: AttackedRelease) -> np.ndarray | None:
         return None
 
 
-def _by_columns(target: AttackedRelease) -> np.ndarray | None:
-    """By the only group that admits their values in each column."""
-    groups, shown = column_covers(target)
+def _group_by_columns(target: AttackedRelease) -> np.ndarray | None:
+    """Return the only group that admits a person's values in each column."""
+    groups, covers = column_covers(target)
     people = target.people
-    if shown is None or len(groups) * people.rows > _MOST:
+    if covers is None or len(groups) * people.rows > _MOST:
         return None
     columns = [people[name] for name in target.declared.named("quasi-identifier")]
-    person, group = covering_pairs(shown, published_codes(target, columns))
+    person, group = covering_pairs(covers, published_codes(target, columns))
     return group if np.array_equal(person, np.arange(people.rows)) else None
 
 
-_BY = {"rows": _by_rows, "labels": _by_labels, "columns": _by_columns}
+_BY = {"rows": _group_by_rows, "labels": _group_by_labels, "columns": _group_by_columns}

@@ -1,10 +1,11 @@
-"""Who could have which value, as several releases about the same people tell together.
+"""Shares of worlds in which people have each value, from several releases about the same people.
 
-A world gives each person a value, so that each group of each release shows what its people have;
-all worlds are as likely. Kinds are people who are in the same groups. Where few kinds hang together
-by their groups all worlds are counted; else those of the groups of each kind alone, which other
-groups may narrow further. Who is in one group alone has what the others leave there: whoever left
-before the next release is told of by what the others took along (critical absence).
+A world gives each person a value, so that each group of each release shows the values of its
+people. All worlds are equally likely. A kind is all people who are in the same groups. If few kinds
+are connected by their groups, all worlds are counted. Otherwise only the worlds of each kind's own
+groups are counted, which other groups may narrow further. People in one group only have the values
+that its other people leave. So the values of people who left before the next release follow from
+those of the people who stayed (critical absence).
 """
 
 from collections import Counter, defaultdict
@@ -20,28 +21,28 @@ from sfumato.tasks.attacks.linking.counted import (
     EACH,
     Choice,
     Weight,
-    hang_together,
+    connected_sets,
     mean_choice,
     ways_to_give,
     ways_to_take,
     weigh_choices,
 )
 
-_GROUPS = 100  # that hang together and are counted
+_GROUPS = 100  # connected groups, above which worlds are not counted
 ShownGroup = tuple[int, int]
-"""Which release, and the group's number there."""
+"""Number of a release, and number of a group in it."""
 Kind = frozenset[ShownGroup]
-"""The groups that hold some people, of each release one at most."""
-_Left = tuple[tuple[int, ...], ...]
+"""The groups that contain some people, at most one of each release."""
+_Values = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class SharesOfKinds:
-    """The share of worlds in which somebody of each kind has each value.
+    """The share of worlds in which a person of each kind has each value.
 
     Attributes:
-        shares: by kinds; those of too many worlds lack.
-        exact: the kinds of which all worlds were counted; of others those of their groups alone.
+        shares: the shares by kind and value; kinds with too many worlds lack.
+        exact: the kinds whose worlds were all counted; for others only those of their own groups.
     """
 
     shares: Mapping[Kind, Mapping[int, Weight]]
@@ -50,33 +51,35 @@ class SharesOfKinds:
 
 def shares_of_kinds(
     people: Mapping[Kind, int],
-    shown: Mapping[ShownGroup, Mapping[int, int]],
-    wanted: Sequence[Kind],
+    counts: Mapping[ShownGroup, Mapping[int, int]],
+    kinds: Sequence[Kind],
 ) -> SharesOfKinds:
-    """The share of worlds in which somebody has each value, by kinds; those that are too many lack.
+    """Return the share of worlds in which a person has each value, by kinds.
+
+    Kinds with too many worlds lack.
 
     Args:
-        people: how many are of each kind.
-        shown: how often each group has each value.
-        wanted: the kinds to tell of.
+        people: the number of people of each kind.
+        counts: the count of each value in each group.
+        kinds: the kinds whose shares are wanted.
     """
     looks = iter(range(ALL))
     inside = _kinds_of_groups(people)
-    found: dict[Kind, dict[int, Weight]] = {}
-    for scope in hang_together([*people]):
+    shares: dict[Kind, dict[int, Weight]] = {}
+    for scope in connected_sets([*people]):
         if len(scope) > _GROUPS:
             continue
-        counted = _counted(scope, people, inside, shown, islice(looks, EACH))
+        counted = _shares_by_worlds(scope, people, inside, counts, islice(looks, EACH))
         if counted is not None:
-            found.update(counted)
+            shares.update(counted)
             for group in scope:
-                found.update(_left_there(group, people, inside, shown, counted))
-    exact = frozenset(found)
-    for kind in wanted:
-        if kind not in found:
-            alone = _counted(kind, people, inside, shown, islice(looks, EACH)) or {}
-            found.update({one: of for one, of in alone.items() if one == kind})
-    return SharesOfKinds(found, exact)
+                shares.update(_remaining_shares(group, people, inside, counts, counted))
+    exact = frozenset(shares)
+    for kind in kinds:
+        if kind not in shares:
+            alone = _shares_by_worlds(kind, people, inside, counts, islice(looks, EACH)) or {}
+            shares.update({other: share for other, share in alone.items() if other == kind})
+    return SharesOfKinds(shares, exact)
 
 
 def _kinds_of_groups(people: Mapping[Kind, int]) -> Mapping[ShownGroup, list[Kind]]:
@@ -87,60 +90,65 @@ def _kinds_of_groups(people: Mapping[Kind, int]) -> Mapping[ShownGroup, list[Kin
     return inside
 
 
-def _counted(
+def _shares_by_worlds(
     scope: frozenset[ShownGroup],
     people: Mapping[Kind, int],
     inside: Mapping[ShownGroup, Sequence[Kind]],
-    shown: Mapping[ShownGroup, Mapping[int, int]],
+    counts: Mapping[ShownGroup, Mapping[int, int]],
     looks: Iterator[int],
 ) -> dict[Kind, dict[int, Weight]] | None:
-    """By the worlds of some groups, of each kind that is in several of these; None of too many."""
+    """Return the shares of each kind in several of these groups; None for too many worlds."""
     groups = sorted(scope)
     place = {group: number for number, group in enumerate(groups)}
-    values = sorted({value for group in groups for value in shown[group]})
+    values = sorted({value for group in groups for value in counts[group]})
     kinds = Counter[Kind]()
     for kind in {kind for group in groups for kind in inside[group]}:
         kinds[kind & scope] += people[kind]
     tied = sorted((kind for kind in kinds if len(kind) > 1), key=sorted)
     lists = [tuple(place[group] for group in kind) for kind in tied]
-    steps = [partial(_give, of, kinds[kind]) for of, kind in zip(lists, tied, strict=True)]
-    start = tuple(tuple(shown[group].get(value, 0) for value in values) for group in groups)
-    found = weigh_choices(start, steps, _ways_of_the_rest, looks)
-    if found is None:
+    steps = [partial(_give, places, kinds[kind]) for places, kind in zip(lists, tied, strict=True)]
+    start = tuple(tuple(counts[group].get(value, 0) for value in values) for group in groups)
+    choices = weigh_choices(start, steps, _ways_of_the_rest, looks)
+    if choices is None:
         return None
-    told = zip(tied, found, strict=True)
-    return {kind: dict(zip(values, mean_choice(of, kinds[kind]), strict=True)) for kind, of in told}
+    chosen = zip(tied, choices, strict=True)
+    return {
+        kind: dict(zip(values, mean_choice(choice, kinds[kind]), strict=True))
+        for kind, choice in chosen
+    }
 
 
-def _left_there(
+def _remaining_shares(
     group: ShownGroup,
     people: Mapping[Kind, int],
     inside: Mapping[ShownGroup, Sequence[Kind]],
-    shown: Mapping[ShownGroup, Mapping[int, int]],
+    counts: Mapping[ShownGroup, Mapping[int, int]],
     counted: Mapping[Kind, Mapping[int, Weight]],
 ) -> dict[Kind, dict[int, Weight]]:
-    """Of people who are in this group alone: what those leave who are in others, too."""
+    """Return the shares of people only in this group: the values that others in it leave."""
     kind = frozenset({group})
     if kind not in people:
         return {}
     tied = [other for other in inside[group] if other != kind]
-    left = {
+    remaining = {
         value: times - sum(people[other] * counted[other][value] for other in tied)
-        for value, times in shown[group].items()
+        for value, times in counts[group].items()
     }
-    return {kind: {value: Fraction(times) / people[kind] for value, times in left.items()}}
+    return {kind: {value: Fraction(times) / people[kind] for value, times in remaining.items()}}
 
 
-def _give(lists: Sequence[int], size: int, left: _Left) -> Iterator[tuple[Choice, int, _Left]]:
-    """Give so many people values that all their groups have left."""
-    most = [min(of) for of in zip(*(left[at] for at in lists), strict=True)]
+def _give(lists: Sequence[int], size: int, state: _Values) -> Iterator[tuple[Choice, int, _Values]]:
+    """Give some people who look alike values that all their groups still have."""
+    most = [min(numbers) for numbers in zip(*(state[position] for position in lists), strict=True)]
     for taken in ways_to_take(size, most):
-        rest = list(left)
-        for at in lists:
-            rest[at] = tuple(have - of for have, of in zip(left[at], taken, strict=True))
+        rest = list(state)
+        for position in lists:
+            rest[position] = tuple(
+                have - number for have, number in zip(state[position], taken, strict=True)
+            )
         yield taken, ways_to_give(taken), tuple(rest)
 
 
-def _ways_of_the_rest(left: _Left) -> int:
-    """Whoever is in one group alone has what is left there, in any order."""
-    return prod(map(ways_to_give, left))
+def _ways_of_the_rest(state: _Values) -> int:
+    """Return the number of ways in which people in one group only can have the remaining values."""
+    return prod(map(ways_to_give, state))

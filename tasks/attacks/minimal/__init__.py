@@ -1,1 +1,1 @@
-"""Attacks by who knows how a partition is made: what would have been made of other values."""
+"""Attacks by people who know how a partition works, and what it would make of other values."""

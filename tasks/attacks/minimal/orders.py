@@ -1,6 +1,6 @@
-"""Chance as all that it could decide: every order of whatever is drawn from, one after the other.
+"""All outcomes of chance: every order of the keys that are drawn, one after the other.
 
-For what sorts by keys, and looks at them in no other way.
+This is for functions that only sort by the keys, and look at them in no other way.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,73 +12,73 @@ import numpy as np
 
 from sfumato.tasks.microdata.table import Randomness
 
-_LONGEST = 6  # keys whose orders are gone through
-Found = TypeVar("Found")
+_LONGEST = 6  # most keys whose orders are enumerated
+Result = TypeVar("Result")
 
 
 class TooManyOrdersError(Exception):
-    """More orders than can be gone through."""
+    """More orders than can be enumerated."""
 
 
-def all_orders(run: Callable[[Randomness], Found], most: int) -> Iterator[tuple[Found, Fraction]]:
-    """What is found with each order of keys, call by call, and how likely that is.
+def all_orders(run: Callable[[Randomness], Result], most: int) -> Iterator[tuple[Result, Fraction]]:
+    """Yield the result of `run` with each order of keys, and the chance of that order.
 
     Args:
-        run: finds something, and draws from what it is given.
-        most: so many orders are gone through.
+        run: a function that draws its keys from its argument.
+        most: the largest number of orders to enumerate.
 
     Raises:
-        TooManyOrdersError: where there are more.
+        TooManyOrdersError: there are more orders.
     """
-    told: list[int] = []
+    numbers: list[int] = []
     for _ in range(most):
-        chance = ListedOrders(told)
-        found = run(chance)
-        yield found, chance.likely
-        told = chance.next()
-        if not told:
+        chance = ListedOrders(numbers)
+        result = run(chance)
+        yield result, chance.likely
+        numbers = chance.next()
+        if not numbers:
             return
     raise TooManyOrdersError
 
 
 class ListedOrders:
-    """Keys whose orders are told by their numbers, call by call; the first one, of further calls.
+    """Source of keys in listed orders, call by call; calls beyond the list get the first order.
 
     Attributes:
-        likely: how likely all that was drawn is.
+        likely: the chance of all orders drawn so far.
     """
 
-    def __init__(self, told: list[int]) -> None:
+    def __init__(self, numbers: list[int]) -> None:
         """Take the numbers of the orders of the first calls."""
-        self._told, self._of = told, list[int]()
+        self._numbers, self._sizes = numbers, list[int]()
         self.likely = Fraction(1)
 
     def __call__(self, n: int) -> np.ndarray:
-        """So many keys (uint64)."""
+        """Return `n` keys (uint64)."""
         if n > _LONGEST:
             raise TooManyOrdersError
-        call = len(self._of)
-        number = self._told[call] if call < len(self._told) else 0
-        self._of.append(factorial(n))
+        call = len(self._sizes)
+        number = self._numbers[call] if call < len(self._numbers) else 0
+        self._sizes.append(factorial(n))
         self.likely /= factorial(n)
         return order_of(number, n)
 
     def next(self) -> list[int]:
-        """The numbers of the orders that come next; none after the last."""
-        told = [*self._told, *[0] * (len(self._of) - len(self._told))]
-        while told and told[-1] + 1 == self._of[len(told) - 1]:
-            told.pop()
-        return [*told[:-1], told[-1] + 1] if told else []
+        """Return the numbers of the next orders; empty after the last."""
+        numbers = [*self._numbers, *[0] * (len(self._sizes) - len(self._numbers))]
+        while numbers and numbers[-1] + 1 == self._sizes[len(numbers) - 1]:
+            numbers.pop()
+        return [*numbers[:-1], numbers[-1] + 1] if numbers else []
 
 
 def order_of(number: int, n: int) -> np.ndarray:
-    """Keys in the order of that number among all orders of so many (uint64).
+    """Return keys in the order with that number among all orders of `n` keys (uint64).
 
     >>> [order_of(number, 3).tolist() for number in range(6)]
     [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
     """
-    left, found = list(range(n)), []
+    remaining, order = list(range(n)), []
     for size in range(n, 0, -1):
         place, number = divmod(number, factorial(size - 1))
-        found.append(left.pop(place))
-    return np.array(found, dtype=np.uint64)
+        order.append(remaining.pop(place))
+    return np.array(order, dtype=np.uint64)

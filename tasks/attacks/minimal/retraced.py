@@ -1,9 +1,8 @@
-"""Worlds in which a partition would have come out as it did: the very partition, run on each.
+"""All worlds in which a partition gives the same result as in the release, by running it on each.
 
-For partitions of which it is not known what they tried. All ways to give the values of the groups
-to their people are gone through, and all orders in which chance could have put them; so it is for
-small releases alone, and says of others why not. Where it is asked for, worlds are drawn instead
-(`redrawn`).
+This is for partitions whose tries are unknown. All ways to give the values of the groups to their
+people are enumerated, with all orders in which chance could have put them. So it works only for
+small releases, and gives the reason for others. If requested, worlds are drawn instead (`redrawn`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from sfumato.expectations.errors import SfumatoError
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
@@ -25,7 +24,7 @@ from sfumato.tasks.attacks.minimal.rerun import (
     Hashables,
     NotRetracedError,
     Rerun,
-    Retold,
+    RerunBeliefs,
 )
 from sfumato.tasks.attacks.minimal.worlds import WeighedGroup, Worlds, arrangements
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -35,7 +34,7 @@ from sfumato.tasks.terms.terms import Declared
 
 _PEOPLE, _RUNS = 24, 1_500
 _BY_ROWS = ("mondrian", "full-domain", "forest", "factors")
-"""Look at values for promises alone; chance decides about nothing, or orders alone."""
+"""Partitions that look at values only for promises, where chance decides at most about orders."""
 _BY_VECTORS = ("stratum", "exact-qi")
 _BY_NOBODY = "the partition and its promises look at no one's values: nothing more is told"
 _BY_VALUES = "groups are made of values alone, whoever has them: nothing more is told"
@@ -56,50 +55,52 @@ class Retraced(Rerun):
     """A release whose partition is run again on all worlds.
 
     Attributes:
-        group: of each of its people (int64; 0, 1, …).
+        group: the group of each of its people (int64; 0, 1, …).
     """
 
     group: np.ndarray
 
-    def weighed(self) -> list[WeighedGroup]:
-        """What is believed of everybody, by groups.
+    def weighed_groups(self) -> list[WeighedGroup]:
+        """Return the beliefs about everyone, by groups.
 
         Raises:
-            NotRetracedError: where there are too many worlds, or no run has these groups.
+            NotRetracedError: there are too many worlds, or no run gives these groups.
         """
-        told = list(self._worlds())
-        weights = np.array([float(weight) for _, weight in told])
-        values = np.array([world for world, _ in told])
-        groups = [np.flatnonzero(self.group == one) for one in range(int(self.group.max()) + 1)]
+        worlds = list(self._worlds())
+        weights = np.array([float(weight) for _, weight in worlds])
+        values = np.array([world for world, _ in worlds])
+        groups = [
+            np.flatnonzero(self.group == number) for number in range(int(self.group.max()) + 1)
+        ]
         return [self._of_group(rows, values, weights) for rows in groups]
 
     def _of_group(self, rows: np.ndarray, values: np.ndarray, weights: np.ndarray) -> WeighedGroup:
         kind = np.unique(self.vectors[rows], return_inverse=True)[1]
         worlds = Worlds(values[:, rows], np.ones(len(weights), dtype=np.int64))
-        return WeighedGroup.of(self.codes[rows], kind, worlds, weights)
+        return WeighedGroup.from_worlds(self.codes[rows], kind, worlds, weights)
 
     def _worlds(self) -> Iterator[tuple[np.ndarray, Fraction]]:
-        """Worlds with these groups, and how likely these are in each; that which is so is one."""
-        shown = self._shown()
-        left = _RUNS
+        """Yield the worlds with these groups, and the chance of these groups in each world."""
+        appearances = self._own_appearances()
+        runs_left = _RUNS
         for world in worlds_within(self.codes, self.group):
             likely = Fraction(0)
-            for found, chance in self._partitions(world, left):
-                left -= 1
-                if found is not None and self.shown(found) == shown:
+            for partition, chance in self._partitions(world, runs_left):
+                runs_left -= 1
+                if partition is not None and self.appearances(partition) == appearances:
                     likely += chance
             if likely:
                 yield world, likely
 
-    def _shown(self) -> Hashables:
-        """What is shown of everybody, by some order of chance.
+    def _own_appearances(self) -> Hashables:
+        """Return the appearances of the people under some order of chance.
 
         Raises:
-            NotRetracedError: where it never does.
+            NotRetracedError: no order gives the published groups.
         """
-        for found, _ in self._partitions(self.codes, _RUNS):
-            if found is not None and self.has_groups(found, self.group):
-                return self.shown(found) or ()
+        for partition, _ in self._partitions(self.codes, _RUNS):
+            if partition is not None and self.has_groups(partition, self.group):
+                return self.appearances(partition) or ()
         raise NotRetracedError(OTHERWISE)
 
     def _partitions(
@@ -111,40 +112,40 @@ class Retraced(Rerun):
             raise NotRetracedError(_BY_NUMBERS) from None
 
 
-def retrace(target: AttackedRelease) -> Retold:
-    """What is believed of everybody by who runs a release's partition on all worlds, or on drawn.
+def retrace(target: AttackedRelease) -> RerunBeliefs:
+    """Return the beliefs of an attacker who runs a release's partition on all or drawn worlds.
 
     Raises:
-        NotRetracedError: where these are too many, or cannot be told.
+        NotRetracedError: there are too many worlds, or the partition cannot be retraced.
     """
-    if reason := _why_nothing(target):
+    if reason := _reason_against(target):
         raise NotRetracedError(reason)
-    found = group_of_people(target)
-    if found is None and target.declared.form.shows != "columns":
+    numbers = group_of_people(target)
+    if numbers is None and target.declared.form.shows != "columns":
         raise NotRetracedError(_UNKNOWN)
-    group = None if found is None else np.unique(found, return_inverse=True)[1]
+    group = None if numbers is None else np.unique(numbers, return_inverse=True)[1]
     try:
         people = with_hierarchies(target.people, target.declared.hierarchies)
-        return _retold(replace(target, people=people), group)
+        return _rerun(replace(target, people=people), group)
     except SfumatoError:
         raise NotRetracedError(OTHERWISE) from None
 
 
-def _retold(target: AttackedRelease, group: np.ndarray | None) -> Retold:
-    """By all worlds where these can be gone through; else by those that are drawn, if any are."""
+def _rerun(target: AttackedRelease, group: np.ndarray | None) -> RerunBeliefs:
+    """Run the partition on all worlds if they can be listed, otherwise on drawn worlds, if any."""
     try:
-        return Retold(_listed(target, group).weighed())
+        return RerunBeliefs(_with_all_worlds(target, group).weighed_groups())
     except NotRetracedError:
         if not target.runs:
             raise
     return redraw(target, group)
 
 
-def _listed(target: AttackedRelease, group: np.ndarray | None) -> Retraced:
-    """A release all of whose worlds may be gone through.
+def _with_all_worlds(target: AttackedRelease, group: np.ndarray | None) -> Retraced:
+    """Return the release with all its worlds to enumerate.
 
     Raises:
-        NotRetracedError: where they cannot.
+        NotRetracedError: the worlds cannot be enumerated.
     """
     if group is None or target.declared.partition.method not in _BY_ROWS:
         raise NotRetracedError(_NOT_LISTED)
@@ -155,48 +156,50 @@ def _listed(target: AttackedRelease, group: np.ndarray | None) -> Retraced:
 
 def _number_of_worlds(target: AttackedRelease, group: np.ndarray) -> int:
     codes = target.people[target.sensitive].codes
-    return prod(arrangements(_counts(codes[group == one])) for one in set(group.tolist()))
+    return prod(arrangements(_counts(codes[group == number])) for number in set(group.tolist()))
 
 
-def _why_nothing(target: AttackedRelease) -> str:
-    """Why a release is not retraced at all, as far as it declares; empty where it may be."""
+def _reason_against(target: AttackedRelease) -> str:
+    """Return the reason why a release cannot be retraced at all; empty if it may be."""
     declared = target.declared
     about = {promise.sensitive for promise in declared.promises} - {None}
     method = declared.partition.method
-    told = (
+    reasons = (
         (method in _BY_VECTORS or (method in _BY_ROWS and not about), _BY_NOBODY),
         (bool(about - {target.sensitive}) or target.people.person is not None, _SEVERAL),
         (_is_by_values(declared), _BY_VALUES),
         (declared.rows.suppressed > 0, _SUPPRESSED),
         (target.people.rows > _PEOPLE and not target.runs, _TOO_MANY),
     )
-    return next((reason for holds, reason in told if holds), "")
+    return next((reason for holds, reason in reasons if holds), "")
 
 
 def _is_by_values(declared: Declared) -> bool:
-    """Whether groups are drawn by which values they have, so that their people are alike."""
+    """Decide whether groups are drawn only by their values, so that their people are alike."""
     partition = declared.partition
     alike = isinstance(partition, AnatomyParameters) and partition.alike is not None
     return partition.method in ("ke", "anatomy", "hybrid", "contiguous") and not alike
 
 
 def worlds_within(codes: np.ndarray, group: np.ndarray) -> Iterator[np.ndarray]:
-    """All ways to give the values of each group to its rows (int64, one per row), each once.
+    """Yield all ways to give the values of each group to its rows (int64, one per row), each once.
 
     Args:
         codes: the value of each row (int64).
-        group: of each row (int64; 0, 1, …).
+        group: the group of each row (int64; 0, 1, …).
     """
-    rows = [np.flatnonzero(group == one) for one in range(int(group.max()) + 1)]
-    for ways in product(*(list(different_orders(codes[of].tolist())) for of in rows)):
+    rows = [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+    for ways in product(
+        *(list(different_orders(codes[group_rows].tolist())) for group_rows in rows)
+    ):
         world = np.empty(len(codes), dtype=np.int64)
-        for of, way in zip(rows, ways, strict=True):
-            world[of] = way
+        for group_rows, way in zip(rows, ways, strict=True):
+            world[group_rows] = way
         yield world
 
 
 def different_orders(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The different orders of some values.
+    """Yield the different orders of some values.
 
     >>> list(different_orders([1, 2, 1]))
     [(1, 1, 2), (1, 2, 1), (2, 1, 1)]

@@ -1,1 +1,1 @@
-"""Attacks on published records as tables of synthetic data are attacked, by others' definitions."""
+"""Attacks on published records, as defined by others for tables of synthetic data."""

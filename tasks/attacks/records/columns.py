@@ -1,4 +1,4 @@
-"""One column of published records beside people's values: what a cell says, and of whom.
+"""One column of published records, compared with people's values.
 
 Distances are Gower's (A general coefficient of similarity and some of its properties, 1971).
 """
@@ -14,18 +14,18 @@ from sfumato.expectations.groups.ranks import rank
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 
 Condition = Callable[[int], np.ndarray]
-"""Of which rows, or people, something holds (bool): of every one, or of each so manieth alone."""
+"""Test of rows or people (bool): called with a step, it tests every `step`th one."""
 Span = tuple[int, int]
-"""The numbers of some cells, from one on and before another."""
+"""A range of cells' numbers: the first, and the first one after it."""
 
 
 class ComparedColumn(Protocol):
-    """A published column and the same of people.
+    """A published column with the same column of people.
 
     Attributes:
-        cells: which cell each published row has (int16 or int32, from 0).
-        values: which value each person has (int16 or int32, from 0; null is one).
-        single: which value each published row has (as values), -1 where its cell is no single one.
+        cells: the cell of each published row (int16 or int32, from 0).
+        values: the value of each person (int16 or int32, from 0; null is one of them).
+        single: the value of each published row (numbered as `values`), -1 if its cell has several.
     """
 
     cells: np.ndarray
@@ -33,65 +33,65 @@ class ComparedColumn(Protocol):
     single: np.ndarray
 
     def rows_like(self, row: int) -> Condition:
-        """Which rows are like a published one; in a number, or beyond it."""
+        """Return the condition that a row has the value of `row`, or for numbers one beyond it."""
         ...
 
     def people_like(self, row: int) -> Condition:
-        """Which people are."""
+        """Return the condition that a person has the value of `row`, or one beyond it."""
         ...
 
-    def drawn(self, generator: np.random.Generator) -> Condition:
-        """Of which people a condition holds that is drawn at random."""
+    def draw_condition(self, generator: np.random.Generator) -> Condition:
+        """Draw a condition on people at random."""
         ...
 
     def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """Which rows, each so manieth, are like each of some published ones (bool, like x rows)."""
+        """Decide which of every `step`th row are like each of `rows` (bool, rows x tested rows)."""
         ...
 
     def distances(self, person: int) -> np.ndarray:
-        """How far each cell is from a person, from 0 to 1 (float64, by the cells' numbers)."""
+        """Return the distance of each cell from a person, from 0 to 1 (float64, by cell)."""
         ...
 
     def distance(self, person: int) -> np.ndarray:
-        """How far each published row is from a person, from 0 to 1 (float64)."""
+        """Return the distance of each published row from a person, from 0 to 1 (float64)."""
         ...
 
 
 class ExactColumn:
-    """A column that is published as it is: cells are values, numbered as they ascend, null last."""
+    """A column published as it is: cells are values, numbered in ascending order, null last."""
 
-    def __init__(self, shown: pa.Array, people: pa.Array) -> None:
+    def __init__(self, published: pa.Array, people: pa.Array) -> None:
         """Take the published values and those of people, of one type."""
-        known, codes = rank(pa.chunked_array([shown, people]))
-        narrow = np.int16 if len(known) < np.iinfo(np.int16).max else np.int32
-        number: np.ndarray = np.where(codes < 0, len(known), codes).astype(narrow)
+        distinct, codes = rank(pa.chunked_array([published, people]))
+        narrow = np.int16 if len(distinct) < np.iinfo(np.int16).max else np.int32
+        number: np.ndarray = np.where(codes < 0, len(distinct), codes).astype(narrow)
         self._has_null = bool((codes < 0).any())
-        self.cells, self.values = number[: len(shown)], number[len(shown) :]
+        self.cells, self.values = number[: len(published)], number[len(published) :]
         self.single = self.cells
-        self._null, self._shown = len(known), np.unique(self.cells)
-        self._place = _places(known)
+        self._null, self._shown = len(distinct), np.unique(self.cells)
+        self._place = _places(distinct)
         self._times = np.bincount(self.cells, minlength=self._null + 1)
         self._median = _median(self.cells[self.cells < self._null])
 
     def rows_like(self, row: int) -> Condition:
-        """The same value; of numbers as much and more above the median, as little and less below.
+        """Compare with the same value; with numbers above the median from there up, below it down.
 
-        Null is like null alone.
+        Null is like null only.
         """
-        return self._like(row, self.cells)
+        return self._condition_of_row(row, self.cells)
 
     def people_like(self, row: int) -> Condition:
-        """The same of people."""
-        return self._like(row, self.values)
+        """Compare people's values as `rows_like` compares rows."""
+        return self._condition_of_row(row, self.values)
 
-    def drawn(self, generator: np.random.Generator) -> Condition:
-        """A value that is published, and one of =, ≠ and, of numbers, >, <, ≥, ≤."""
+    def draw_condition(self, generator: np.random.Generator) -> Condition:
+        """Draw a published value and one of =, ≠ and, for numbers, >, <, ≥, ≤."""
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
-        return self._known(ways[generator.integers(len(ways))], self.values, cell)
+        return self._compare(ways[generator.integers(len(ways))], self.values, cell)
 
     def span(self, cell: int) -> Span:
-        """The cells that are like one, as `rows_like` has it."""
+        """Return the cells that are like one, by the comparison of `rows_like`."""
         if self._place is None or cell == self._null:
             return cell, cell + 1
         return (cell, self._null) if cell > self._median else (0, cell + 1)
@@ -101,20 +101,20 @@ class ExactColumn:
         some, cells = self.cells[::step], self.cells[rows][:, np.newaxis]
         if self._place is None:
             return np.asarray(some == cells)
-        found = np.empty((len(cells), len(some)), dtype=bool)
+        is_like = np.empty((len(cells), len(some)), dtype=bool)
         null, above = cells[:, 0] == self._null, cells[:, 0] > self._median
-        for of, way in ((null, eq), (above & ~null, ge), (~above & ~null, le)):
-            found[of] = way(some, cells[of])
+        for mask, way in ((null, eq), (above & ~null, ge), (~above & ~null, le)):
+            is_like[mask] = way(some, cells[mask])
         if self._has_null:
-            found[~null] &= some < self._null
-        return found
+            is_like[~null] &= some < self._null
+        return is_like
 
     def distance(self, person: int) -> np.ndarray:
         """See `distances`."""
         return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
-        """The difference of numbers as a share of their range; otherwise 1 from another value."""
+        """Return the difference of numbers as a share of their range; of other values 0 or 1."""
         value = int(self.values[person])
         if self._place is None or value == self._null:
             return np.where(np.arange(self._null + 1) == value, 0.0, 1.0)
@@ -122,41 +122,41 @@ class ExactColumn:
         return np.append(far, 1.0)
 
     def share_right(self, person: int, tolerance: float) -> float:
-        """The share of all published values that are; see `right`."""
+        """Return the share of all published values that are a person's; see `right`."""
         return float(self._times @ self._right(person, tolerance) / len(self.cells))
 
     def right(self, person: int, tolerance: float) -> np.ndarray:
-        """Which published values are a person's; of numbers, nearly (bool, one per row).
+        """Decide which published values are a person's; numbers nearly (bool, one per row).
 
         Args:
-            person: whose.
-            tolerance: by which share of the published number theirs may differ.
+            person: the number of the person.
+            tolerance: the largest difference from a published number, as a share of it.
         """
         return np.asarray(self._right(person, tolerance)[self.cells])
 
     def _right(self, person: int, tolerance: float) -> np.ndarray:
-        """Of each cell, null the last."""
+        """Decide which cells are a person's value (bool, one per cell, null last)."""
         value = int(self.values[person])
         if self._place is None or value == self._null:
             return np.asarray(np.arange(self._null + 1) == value)
         near = np.abs(self._place - self._place[value]) <= tolerance * np.abs(self._place)
         return np.append(near, [False])
 
-    def _like(self, row: int, numbers: np.ndarray) -> Condition:
+    def _condition_of_row(self, row: int, numbers: np.ndarray) -> Condition:
         cell = int(self.cells[row])
         way: Callable[..., np.ndarray] = eq
         if self._place is not None and cell < self._null:
             way = ge if cell > self._median else le
-        return self._known(way, numbers, cell)
+        return self._compare(way, numbers, cell)
 
-    def _known(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
-        """Of which numbers a comparison holds; of null none does but with null."""
+    def _compare(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
+        """Return the condition that a comparison with a cell holds; null equals only null."""
 
         def holds(step: int) -> np.ndarray:
             some = numbers[::step]
-            found = np.asarray(way(some, cell))
+            is_true = np.asarray(way(some, cell))
             whole = way in _UNORDERED or not self._has_null
-            return found if whole else found & (some < self._null)
+            return is_true if whole else is_true & (some < self._null)
 
         return holds
 
@@ -165,7 +165,7 @@ class LabelColumn:
     """A column of labels, each of which admits some values."""
 
     def __init__(self, labels: Sequence[Admitted], cells: np.ndarray, people: "Fits") -> None:
-        """Take the labels, each row's (int32), and of which people's values they hold."""
+        """Take the labels, each row's label (int32), and the people whom labels admit."""
         self.cells, self.values, self._shown = cells, people.values, np.unique(cells)
         self._admits = people.admits
         alone = np.array([_is_single(label) for label in labels])
@@ -177,16 +177,16 @@ class LabelColumn:
         return lambda step: np.asarray(self.cells[::step] == self.cells[row])
 
     def people_like(self, row: int) -> Condition:
-        """The people whom it admits."""
-        return self._admitted(int(self.cells[row]), wanted=True)
+        """Return the condition that the label of `row` admits a person."""
+        return self._people_admitted(int(self.cells[row]), is_admitted=True)
 
-    def drawn(self, generator: np.random.Generator) -> Condition:
-        """A label that is published, and admitted or not."""
+    def draw_condition(self, generator: np.random.Generator) -> Condition:
+        """Draw a published label, and whether people are admitted or not."""
         cell = int(generator.choice(self._shown))
-        return self._admitted(cell, wanted=bool(generator.integers(2)))
+        return self._people_admitted(cell, is_admitted=bool(generator.integers(2)))
 
-    def _admitted(self, cell: int, *, wanted: bool) -> Condition:
-        return lambda step: np.asarray(self._admits[cell][self.values[::step]] == wanted)
+    def _people_admitted(self, cell: int, *, is_admitted: bool) -> Condition:
+        return lambda step: np.asarray(self._admits[cell][self.values[::step]] == is_admitted)
 
     def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
         """See `rows_like`."""
@@ -197,16 +197,16 @@ class LabelColumn:
         return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
-        """0 where the label admits the person's value, otherwise 1."""
+        """Return 0 where the label admits the person's value, otherwise 1."""
         return np.where(self._admits[:, self.values[person]], 0.0, 1.0)
 
 
 class Fits:
-    """Which labels admit which people.
+    """The values that labels admit, and the values of people.
 
     Attributes:
-        admits: which values each label admits, null the last (bool, labels x values).
-        values: each person's (int32).
+        admits: whether each label admits each value, null last (bool, labels x values).
+        values: the value of each person (int32).
     """
 
     def __init__(self, admits: np.ndarray, codes: np.ndarray) -> None:
@@ -220,7 +220,7 @@ _ORDERED = (eq, ne, gt, lt, ge, le)
 
 
 def _is_single(label: Admitted) -> bool:
-    """Whether a label admits one value alone, or null alone."""
+    """Decide whether a label admits only one value, or only null."""
     match label:
         case ListedValues(values=values, null=null):
             return len(values) + null == 1
@@ -230,10 +230,10 @@ def _is_single(label: Admitted) -> bool:
 
 
 def _places(values: pa.Array) -> np.ndarray | None:
-    """Where values stand on a line (float64); None where they are no numbers."""
+    """Return the values as numbers (float64), or None if they are no numbers."""
     type_ = values.type
     if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_):
-        return np.array([float(one) for one in values.to_pylist()])
+        return np.array([float(value) for value in values.to_pylist()])
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a release publishes, as records that can be compared with people's."""
+"""Published records of a release, comparable with people's records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ _TOO_MANY = f"more than {_MOST:,} pairs of a label and a value"
 
 @dataclass(frozen=True, eq=False)
 class ComparedRecords:
-    """Published records beside people's.
+    """Published records with the same columns of people.
 
     Attributes:
-        known: the quasi-identifiers.
-        sensitive: the column that attackers want to know, if they want one.
-        rows: how many records are published.
-        people: how many people there are.
-        group: within which sensitive values were shuffled, of each record (int64, from 0): the
-            records with the same quasi-identifiers, where labels are published.
+        quasi_identifiers: the columns of quasi-identifiers.
+        sensitive: the column that attackers want to know, or None if they want to find people.
+        rows: the number of published records.
+        people: the number of people.
+        group: the group of each record within which sensitive values were shuffled (int64, from 0).
+            With labels, a group is the records with the same quasi-identifiers.
     """
 
-    known: tuple[ComparedColumn, ...]
+    quasi_identifiers: tuple[ComparedColumn, ...]
     sensitive: ExactColumn | None
     rows: int
     people: int
@@ -51,50 +51,56 @@ class ComparedRecords:
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
         """All columns of a record."""
-        return self.known if self.sensitive is None else (*self.known, self.sensitive)
+        return (
+            self.quasi_identifiers
+            if self.sensitive is None
+            else (*self.quasi_identifiers, self.sensitive)
+        )
 
     @cached_property
-    def shuffled(self) -> ShuffledValues | None:
-        """The values that attackers want to know, as likely in each row of their group."""
-        wanted = self.sensitive
-        return None if wanted is None else ShuffledValues(self.group, wanted.cells)
+    def shuffled_values(self) -> ShuffledValues | None:
+        """The values of the sensitive column, equally likely in each row of their group."""
+        column = self.sensitive
+        return None if column is None else ShuffledValues(self.group, column.cells)
 
     def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
-        """How far each record is from a person in some columns together (float64)."""
+        """Return the distance of each record from a person over some columns (float64)."""
         return np.asarray(sum(column.distance(person) for column in columns))
 
 
 def compared_records(target: AttackedRelease) -> ComparedRecords | None:
-    """The records of a release; None where its tables show no whole records of people."""
+    """Return the records of a release, or None if its tables show no whole records of people."""
     if _NAME not in target.learned:
-        target.learned[_NAME] = _compared(target)
-    found: ComparedRecords | None = target.learned[_NAME]
-    return found
+        target.learned[_NAME] = _read_records(target)
+    records: ComparedRecords | None = target.learned[_NAME]
+    return records
 
 
 def without_records(target: AttackedRelease, name: str) -> tuple[Score, ...]:
-    """What is told of an attack on records of which a release has none, or too many labels."""
+    """Return the scores of an attack on records if the release has none, or too many labels."""
     declared = target.declared
     if not declared.recoded or declared.composed or declared.parts is not None:
         return ()
     labels = declared.named("quasi-identifier")
-    is_skipped = target.people.rows and any(_has_too_many(target, one) for one in labels)
+    is_skipped = target.people.rows and any(_has_too_many(target, column) for column in labels)
     return skipped_attack(name, _TOO_MANY) if is_skipped else ()
 
 
 def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """One number per published row, -1 where a cell is no single value, and one per person.
+    """Return one key per published row, -1 where a cell is no single value, and one per person.
 
-    Equal ones have equal values in all columns (int64, int64).
+    Equal keys have equal values in all columns (int64, int64).
     """
     both = [np.concatenate([column.single, column.values]).astype(np.int64) for column in columns]
-    key, _ = pack([np.maximum(one, 0) for one in both], [int(one.max()) + 1 for one in both])
+    key, _ = pack(
+        [np.maximum(values, 0) for values in both], [int(values.max()) + 1 for values in both]
+    )
     rows = len(columns[0].single)
     whole = np.all([column.single >= 0 for column in columns], axis=0)
     return np.where(whole, key[:rows], -1), key[rows:]
 
 
-def _compared(target: AttackedRelease) -> ComparedRecords | None:
+def _read_records(target: AttackedRelease) -> ComparedRecords | None:
     declared = target.declared
     if declared.composed or declared.parts is not None or not target.people.rows:
         return None
@@ -102,40 +108,40 @@ def _compared(target: AttackedRelease) -> ComparedRecords | None:
         labels = _label_columns(target)
         if None in labels:
             return None
-        return _together(target, target.tables[TABLE], labels, _alike(labels))
+        return _make_records(target, target.tables[TABLE], labels, _groups_of_labels(labels))
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
     table = target.tables[relations(declared).rows]
     exact = [_exact_column(target, table, name) for name in declared.named("quasi-identifier")]
-    return _together(target, table, exact, table[GROUP_ID].to_numpy().astype(np.int64))
+    return _make_records(target, table, exact, table[GROUP_ID].to_numpy().astype(np.int64))
 
 
-def _together(
+def _make_records(
     target: AttackedRelease,
     table: pa.Table,
-    known: Sequence[ComparedColumn | None],
+    quasi_identifiers: Sequence[ComparedColumn | None],
     group: np.ndarray,
 ) -> ComparedRecords | None:
-    wanted = target.sensitive
-    sensitive = _exact_column(target, table, wanted) if wanted else None
-    there = tuple(column for column in known if column is not None)
-    lacking = len(there) < len(known) or (wanted and sensitive is None)
+    sensitive_name = target.sensitive
+    sensitive = _exact_column(target, table, sensitive_name) if sensitive_name else None
+    there = tuple(column for column in quasi_identifiers if column is not None)
+    lacking = len(there) < len(quasi_identifiers) or (sensitive_name and sensitive is None)
     if not there or lacking or not table.num_rows:
         return None
     return ComparedRecords(there, sensitive, table.num_rows, target.people.rows, group)
 
 
-def _alike(labels: Sequence[ComparedColumn | None]) -> np.ndarray:
-    """Which rows have the same labels in all columns (int64, one number per row, from 0)."""
+def _groups_of_labels(labels: Sequence[ComparedColumn | None]) -> np.ndarray:
+    """Return groups of rows with the same labels in all columns (int64, one per row, from 0)."""
     cells = [column.cells for column in labels if column is not None]
-    key, _ = pack(cells, [int(of.max(initial=0)) + 1 for of in cells])
+    key, _ = pack(cells, [int(column_cells.max(initial=0)) + 1 for column_cells in cells])
     return np.unique(key, return_inverse=True)[1]
 
 
 def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactColumn | None:
-    shown, own = table[name].combine_chunks(), target.people[name].array()
-    type_ = common_type(shown.type, own.type)
-    return None if type_ is None else ExactColumn(shown.cast(type_), own.cast(type_))
+    published, own = table[name].combine_chunks(), target.people[name].array()
+    type_ = common_type(published.type, own.type)
+    return None if type_ is None else ExactColumn(published.cast(type_), own.cast(type_))
 
 
 def _label_columns(target: AttackedRelease) -> list[ComparedColumn | None]:
@@ -154,6 +160,6 @@ def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:
 
 
 def _has_too_many(target: AttackedRelease, name: str) -> bool:
-    """Whether there are too many pairs of a column's labels and people's values to compare."""
+    """Decide whether a column has too many pairs of labels and people's values to compare."""
     texts, _ = labels_of(target.tables[TABLE], name)
     return len(texts) * len(target.people[name].values) > _MOST

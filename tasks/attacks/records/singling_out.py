@@ -1,10 +1,10 @@
-"""Singling out: conditions that hold for one published record, and for one person as well.
+"""Singling-out attack: conditions that hold for one published record, and for one person as well.
 
 Source: Giomi, Boenisch, Wehmeyer, Tasnádi, A unified framework for quantifying privacy risk in
 synthetic data (PoPETs 2023), multivariate singling out, as Anonymeter computes it; after Cohen and
-Nissim, Towards formalizing the GDPR's notion of singling out (PNAS 2020). Rows are counted as they
-are, where that tool counts equal ones once. Each condition is made from a shuffle of its own where
-values are shuffled, so that conditions are independent, and no draw counts.
+Nissim, Towards formalizing the GDPR's notion of singling out (PNAS 2020). All rows are counted,
+while Anonymeter counts equal rows once. If values are shuffled, each condition is made from a
+shuffle of its own, so that conditions are independent and no single draw matters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.margins import Margin, margin_of_tries
 from sfumato.tasks.attacks.records.columns import Condition
-from sfumato.tasks.attacks.records.nearest import ATTEMPTS, most_likely
+from sfumato.tasks.attacks.records.nearest import ATTEMPTS, upper_limit
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
@@ -33,58 +33,58 @@ from sfumato.tasks.attacks.records.redrawn import (
 )
 
 _COLUMNS = 3
-_TURNS = 40  # conditions for each try, of which most hold for several rows
-_MOST = 600_000_000  # rows of which conditions are asked
+_TURNS = 40  # conditions for each try, most of which hold for several rows
+_MOST = 600_000_000  # most tests of a row or person by a condition
 _NAME = "singling-out"
-_AT_ONCE = 500  # conditions that are asked of some rows together
-_SMALL = 3_000  # rows, all of which are asked at once
+_AT_ONCE = 500  # conditions that are tested on rows together
+_SMALL = 3_000  # most rows of tables whose conditions are tested on all rows at once
 
 
 @dataclass(frozen=True)
 class Tries:
-    """How many conditions were made, how many one row alone meets, and how many single out.
+    """Numbers of conditions that were made, that only one row meets, and that single a person out.
 
-    Where fewer than one in forty is met by one row, forty that were made count as one that is met.
+    If fewer than one in forty is met by only one row, forty conditions count as one try.
     """
 
-    found: int
+    singled_out: int
     met: int
     made: int
 
     @property
     def share(self) -> float:
         """The share of conditions met by one row, or of as many times forty, that single out."""
-        return self.found / max(self.met, self.made / _TURNS)
+        return self.singled_out / max(self.met, self.made / _TURNS)
 
     @property
     def margin(self) -> Margin:
-        """Where the share is, whatever was drawn."""
+        """The margin of the share."""
         if self.met * _TURNS >= self.made:
-            return margin_of_tries(self.found, self.met)
-        margin = margin_of_tries(self.found, self.made)
-        low, high = (min(_TURNS * of, 1.0) for of in (margin.low, margin.high))
-        return Margin(low, high, margin.by)
+            return margin_of_tries(self.singled_out, self.met)
+        margin = margin_of_tries(self.singled_out, self.made)
+        low, high = (min(_TURNS * limit, 1.0) for limit in (margin.low, margin.high))
+        return Margin(low, high, margin.method)
 
     @property
     def at_most(self) -> float:
-        """The share with which bars are judged, nearly surely no more."""
+        """The upper limit of the share, with 95 %, on which bars are judged."""
         if self.met * _TURNS >= self.made:
-            return most_likely(self.found, self.met)
-        return min(_TURNS * most_likely(self.found, self.made), 1.0)
+            return upper_limit(self.singled_out, self.met)
+        return min(_TURNS * upper_limit(self.singled_out, self.made), 1.0)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Make conditions of three columns of published records, and ask them of people."""
+    """Make conditions on three columns of published records, and test them on people."""
     records = compared_records(target)
     if records is None:
         return without_records(target, _NAME)
     tries = _tries(target, records)
     number = min(ATTEMPTS, max(ATTEMPTS // 10, _MOST // records.people))
     drawing = target.drawing("conditions drawn at random")
-    by_chance = sum(_by_chance(records, drawing) for _ in range(number))
+    by_chance = sum(_is_met_by_chance(records, drawing) for _ in range(number))
     references = {
         "by conditions drawn at random": by_chance / number,
-        "by these at most, with 95 %": most_likely(by_chance, number),
+        "by these at most, with 95 %": upper_limit(by_chance, number),
         "at most, with 95 %": tries.at_most,
     }
     measure = "conditions that one published row meets: somebody is singled out"
@@ -92,7 +92,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def successes(target: AttackedRelease) -> SuccessShare | None:
-    """What share of tries single somebody out, at most with 95 %; None without records."""
+    """Return the 95 % limit on the share of tries that single people out; None without records."""
     records = compared_records(target)
     if records is None:
         return None
@@ -100,84 +100,86 @@ def successes(target: AttackedRelease) -> SuccessShare | None:
 
 
 def _tries(target: AttackedRelease, records: ComparedRecords) -> Tries:
-    """What the tries find, which are made once."""
+    """Return the tries, which are made once."""
     if _NAME not in target.learned:
         target.learned[_NAME] = make_tries(records, target.drawing(_NAME))
-    found: Tries = target.learned[_NAME]
-    return found
+    tries: Tries = target.learned[_NAME]
+    return tries
 
 
 def make_tries(records: ComparedRecords, drawing: np.random.Generator) -> Tries:
-    """Single people out, again and again; of large tables fewer times.
+    """Try to single people out, again and again; in large tables fewer times.
 
-    The last condition is asked as all are: one that costs more counts no less.
+    The last condition is tested to its end like all others, whatever it costs.
     """
-    found = met = made = asked = 0
+    singled_out = met = made = tested = 0
     for condition in islice(_conditions(records, drawing), _TURNS * ATTEMPTS):
         made += 1
         if condition is not None:
             alone, rows = condition.is_met_once(records, drawing)
             is_found, people = condition.is_one_person(records) if alone else (False, 0)
-            found, met, asked = found + is_found, met + alone, asked + rows + people
-        if met == ATTEMPTS or asked > _MOST:
+            singled_out, met, tested = singled_out + is_found, met + alone, tested + rows + people
+        if met == ATTEMPTS or tested > _MOST:
             break
-    return Tries(found, met, made)
+    return Tries(singled_out, met, made)
 
 
 def _conditions(
     records: ComparedRecords, drawing: np.random.Generator
 ) -> Iterator[RowCondition | None]:
-    """Conditions, one after the other, None in place of those that several rows meet."""
+    """Yield conditions without end, None in place of those that several rows meet."""
     number, size = len(records.columns), _AT_ONCE
     while True:
         rows = drawing.integers(records.rows, size=size)
-        drawn = drawing.permuted(np.tile(np.arange(number), (size, 1)), axis=1)[:, :_COLUMNS]
+        columns = drawing.permuted(np.tile(np.arange(number), (size, 1)), axis=1)[:, :_COLUMNS]
         if records.rows <= _SMALL:
-            yield from conditions_met(records, rows, drawn, drawing)
+            yield from conditions_met(records, rows, columns, drawing)
         else:
-            yield from _left_open(records, rows, drawn, drawing)
+            yield from _open_conditions(records, rows, columns, drawing)
 
 
-def _left_open(
-    records: ComparedRecords, rows: np.ndarray, drawn: np.ndarray, drawing: np.random.Generator
+def _open_conditions(
+    records: ComparedRecords, rows: np.ndarray, columns: np.ndarray, drawing: np.random.Generator
 ) -> Iterator[RowCondition | None]:
-    """Conditions, None where some of the rows already say that several meet one.
+    """Yield conditions, None where a sample of the rows shows that several rows meet one.
 
-    Of those that ask for a value that is shuffled nothing is known yet.
+    Conditions on a shuffled value stay open.
     """
-    holds = like_known(records, rows, drawn, max(records.rows // FIRST[0], 1))
-    by_value = (drawn >= len(records.known)).any(axis=1)
+    holds = like_known(records, rows, columns, max(records.rows // FIRST[0], 1))
+    by_value = (columns >= len(records.quasi_identifiers)).any(axis=1)
     is_open = by_value | (np.count_nonzero(holds, axis=1) <= 1)
-    for row, chosen, is_ in zip(rows.tolist(), drawn.tolist(), is_open.tolist(), strict=True):
+    for row, chosen, is_ in zip(rows.tolist(), columns.tolist(), is_open.tolist(), strict=True):
         yield row_condition(records, row, chosen, drawing) if is_ else None
 
 
-def _by_chance(records: ComparedRecords, drawing: np.random.Generator) -> bool:
-    """Whether conditions drawn at random hold for one person."""
+def _is_met_by_chance(records: ComparedRecords, drawing: np.random.Generator) -> bool:
+    """Decide whether conditions drawn at random hold for one person."""
     number = len(records.columns)
     chosen = drawing.choice(number, min(_COLUMNS, number), replace=False).tolist()
-    return is_one([records.columns[at].drawn(drawing) for at in chosen], records.people)
+    return is_one(
+        [records.columns[index].draw_condition(drawing) for index in chosen], records.people
+    )
 
 
 def is_one(conditions: Sequence[Condition], number: int) -> bool:
-    """Decide whether all conditions hold of one row, or person, alone.
+    """Decide whether exactly one row, or person, meets all conditions.
 
-    Some are asked first: where two of them are found, the others need not be.
+    Some are tested first: if two of them meet the conditions, the others need no test.
 
     Args:
         conditions: at least one.
-        number: how many rows or people there are.
+        number: the number of rows or people.
     """
     holding = 0
     for step in steps(number):
-        holding = int(np.count_nonzero(_all(conditions, step)))
+        holding = int(np.count_nonzero(_all_hold(conditions, step)))
         if holding > 1:
             break
     return holding == 1
 
 
-def _all(conditions: Sequence[Condition], step: int) -> np.ndarray:
-    found = conditions[0](step)
+def _all_hold(conditions: Sequence[Condition], step: int) -> np.ndarray:
+    holds = conditions[0](step)
     for condition in conditions[1:]:
-        found = found & condition(step)
-    return found
+        holds = holds & condition(step)
+    return holds

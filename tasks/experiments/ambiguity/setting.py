@@ -13,9 +13,9 @@ from math import ceil
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.experiments.shared.candidates import Method, scope, try_method
 from sfumato.tasks.experiments.shared.experiment import Inputs, Point
 from sfumato.tasks.experiments.shared.questions import Ranges, draw_counts, error_of_counts

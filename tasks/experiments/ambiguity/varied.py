@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.experiments.ambiguity.setting import (
     ERROR,
     GENERALIZED,

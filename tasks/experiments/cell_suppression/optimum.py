@@ -18,7 +18,7 @@ from sfumato.tasks.experiments.shared.experiment import (
 from sfumato.tasks.experiments.shared.generated_tables import slide_table
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import largest
-from sfumato.tasks.partitions.cell_suppression.forest import of_codes
+from sfumato.tasks.partitions.cell_suppression.forest import cluster_by_forest
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 
 _ROWS, _COLUMNS, _VALUES = 9, 4, 3
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
 
 def _found(codes: np.ndarray, k: int) -> _Found:
-    least, made = optimum(codes, k), of_codes(codes, k)
+    least, made = optimum(codes, k), cluster_by_forest(codes, k)
     cost = stars(codes, made.cluster)
     better = improve(codes, made.cluster, made.near, k, large=False)
     ratios = {_FOREST: cost / max(least, 1), _SEARCHED: stars(codes, better) / max(least, 1)}

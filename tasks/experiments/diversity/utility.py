@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.experiments.diversity.setting import (
     EIGHT,
     ENTROPY,

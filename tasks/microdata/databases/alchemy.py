@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlglot import Dialect, exp
 
-from sfumato.expectations.errors import SfumatoError, TransientFault
+from sfumato.expectations.shared.errors import SfumatoError, TransientFault
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
-from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter
+from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.cells import CellColumn, CellsMet, convert_cells
 
 _AT_ONCE = 10_000  # rows

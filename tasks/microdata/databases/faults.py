@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from sfumato.expectations.errors import SfumatoError, TransientFault
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.errors import SfumatoError, TransientFault
+from sfumato.tasks.microdata.places.input_error import input_error
 
 _TRANSIENT = ("08", "40", "53", "57")
 _RULES: Mapping[str, str] = {

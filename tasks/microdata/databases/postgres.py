@@ -13,9 +13,13 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
-from sfumato.tasks.microdata.input_error import import_extra, input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.parameters import BindParameter
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
+from sfumato.tasks.microdata.places.input_error import (
+    import_extra,
+    input_error,
+    require_distinct_names,
+)
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import adopt, parse
 from sfumato.tasks.schema.columns import ColumnType

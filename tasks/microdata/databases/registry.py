@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError, SpecError
+from sfumato.expectations.shared.errors import QueryError, SpecError
 from sfumato.tasks.microdata.databases import alchemy, postgres
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from sfumato.expectations.arrow import ORDERED, Value, as_number
+from sfumato.expectations.shared.arrow import ORDERED, Value, as_number
 from sfumato.tasks.schema.columns import ColumnType
 
 

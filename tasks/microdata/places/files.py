@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.places.store import fetch
 from sfumato.tasks.microdata.readers.declared import QUERY, Source
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 
 
 def input_error(
@@ -66,7 +66,7 @@ class FaultsMet:
     ...     raise input_error("people.csv", "is missing", column="town")
     >>> met.refuse()
     Traceback (most recent call last):
-    sfumato.tasks.microdata.input_error.InputFaults: people.csv: 2 faults: row 1: column 'age': \
+    sfumato.tasks.microdata.places.input_error.InputFaults: people.csv: 2 faults: row 1: column 'age': \
 not an integer; column 'town': is missing
     """
 

@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from sfumato.expectations.errors import SfumatoError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import SfumatoError, SpecError, TransientFault
 from sfumato.tasks.arrays.at_rest import is_encrypted
-from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.notation.address import resolve
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.declared import Source
 
 _PIECE = 1 << 22  # bytes

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.spelling import FileDialect
+from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.files import regular
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.input_error import (
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.tasks.microdata.notation.spelling import FileDialect
+from sfumato.tasks.microdata.places.input_error import (
     OtherDialect,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.files import open_file, read_bytes

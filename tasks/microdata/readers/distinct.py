@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_codes, as_indices, as_numpy
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.arrow import as_codes, as_indices, as_numpy
+from sfumato.tasks.microdata.places.input_error import input_error
 
 
 @dataclass(frozen=True, eq=False)

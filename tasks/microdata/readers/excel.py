@@ -6,12 +6,12 @@ A formula has the value that was last computed; a cell that shows an error is a 
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.microdata.input_error import (
+from sfumato.tasks.microdata.notation.spelling import FileDialect
+from sfumato.tasks.microdata.places.input_error import (
     import_extra,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 
 ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

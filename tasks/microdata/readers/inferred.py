@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.notation.spelling import AS_USUAL
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.reader import Reader
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.schema.columns import ColumnType

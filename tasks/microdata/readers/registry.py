@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.microdata.readers.reader import Reader
 
 READERS: Mapping[str, Reader] = Entries(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.microdata.input_error import (
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, FileDialect, ValueSpelling
+from sfumato.tasks.microdata.places.input_error import (
     import_extra,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, FileDialect, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType

@@ -7,9 +7,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.notation.normal_form import hint_of
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType
 

@@ -1,7 +1,8 @@
-"""One quasi-identifier cut into runs of its values: of all ways the one with the least width.
+"""One quasi-identifier cut into runs of its values, with the least expected width of answers.
 
-What a run adds to the expected width of the declared families depends on the run alone, so the best
-ways to cut all values before one are the best ways to cut those before some earlier one, and a run.
+A run's contribution to the expected width of the declared families depends only on the run. So the
+best way to cut all values before a value is the best way to cut those before some earlier value,
+and one more run: dynamic programming finds the optimum.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,10 +11,10 @@ import numpy as np
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata, Randomness
-from sfumato.tasks.partitions.aimed.dealt import Dealt
+from sfumato.tasks.partitions.aimed.dealt import DealtValues
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
-from sfumato.tasks.partitions.aimed.within import Deciding, group_within
+from sfumato.tasks.partitions.aimed.within import CutContext, group_within
 from sfumato.tasks.partitions.partition import Partition
 
 _PLACES = 96  # between which runs may end; of more values, those that part the rows most evenly
@@ -30,17 +31,17 @@ def partition(
     """Group the rows of each stratum within the runs of values that narrow answers most.
 
     Raises:
-        PromiseError: where there is no (k,e)-promise, or a run cannot keep a promise.
+        PromiseError: if there is no (k,e)-promise, or a run cannot keep a promise.
     """
     return group_within(microdata, strata, promises, parameters, randomness, cut_into_runs)
 
 
-def cut_into_runs(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """The best runs of the one column's values, as parts of a stratum's rows (positions, int64)."""
-    (windows,) = deciding.queries.windows.values()
-    below = windows.below(rows)
+def cut_into_runs(context: CutContext, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows of each of the best runs of the column's values (positions, int64)."""
+    (windows,) = context.queries.windows.values()
+    below = windows.counts_below(rows)
     places = _places(below)
-    costs = RunCosts(deciding.dealt(rows), deciding.queries, windows, below, places).table()
+    costs = RunCosts(context.deal(rows), context.queries, windows, below, places).table()
     cuts = places[best_ends(costs, len(places) - 1)]
     run = np.searchsorted(cuts, windows.place[rows], side="right")
     for number in np.unique(run):
@@ -48,17 +49,17 @@ def cut_into_runs(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
 
 
 class RunCosts:
-    """What runs of values add to the score."""
+    """The contributions of runs of values to the score."""
 
     def __init__(
         self,
-        dealt: Dealt,
+        dealt: DealtValues,
         queries: AimedQueries,
         windows: Windows,
         below: np.ndarray,
         places: np.ndarray,
     ) -> None:
-        """Keep what tells the rows and the hits of every run between two places."""
+        """Keep the counts and hits from which the cost of every run between two places follows."""
         self._dealt, self._queries, self._windows = dealt, queries, windows
         self._below, self._places = below, places
         total = int(below[-1])
@@ -67,7 +68,10 @@ class RunCosts:
         self._sizes = np.unique(np.append(sizes, total))
 
     def table(self) -> np.ndarray:
-        """The cost of the run from each place (rows) to each other (columns), inf for none."""
+        """Return the cost of the run from each place (rows) to each other place (columns).
+
+        It is infinite where the run is not allowed.
+        """
         number = len(self._places)
         costs = np.full((number, number), np.inf)
         costs[0, -1] = self._cost(0, number - 1)  # no cut is always allowed
@@ -81,18 +85,20 @@ class RunCosts:
     def _cost(self, start: int, end: int) -> float:
         first, last = self._places[start], self._places[end]
         rows = int(self._below[last] - self._below[first])
-        known = int(self._sizes[np.abs(self._sizes - rows).argmin()])
+        nearest_size = int(self._sizes[np.abs(self._sizes - rows).argmin()])
         within = np.clip(self._below, self._below[first], self._below[last])
-        widths = self._dealt.widths(known)
+        widths = self._dealt.widths(nearest_size)
         hits = self._windows.hits(within - self._below[first])
-        if known == rows or widths is None:
+        if nearest_size == rows or widths is None:
             return self._queries.cost(widths, [(self._windows, hits)])
-        nearly = np.round(hits * (known / rows)).astype(np.int64)
-        return self._queries.cost(widths, [(self._windows, nearly)]) * rows / known
+        nearly = np.round(hits * (nearest_size / rows)).astype(np.int64)
+        return self._queries.cost(widths, [(self._windows, nearly)]) * rows / nearest_size
 
 
 def best_ends(costs: np.ndarray, last: int) -> np.ndarray:
-    """Where the runs but the last end, at the least sum of costs; of equal sums the fewest runs.
+    """Return where all runs but the last end, at the least sum of costs.
+
+    Of several optima it takes one with the fewest runs.
 
     Args:
         costs: of the run from each place to each later one, infinite where it is not allowed.
@@ -118,13 +124,15 @@ def best_ends(costs: np.ndarray, last: int) -> np.ndarray:
 
 
 def _places(below: np.ndarray) -> np.ndarray:
-    """The values before which runs may end, and both ends (int64).
+    """Return the values before which runs may end, and both ends (int64).
 
     Rows without a value are before all values, and stay with the least.
     """
     values = np.flatnonzero(np.diff(below[1:])) + 1  # those that rows have
     inner = values[1:]
     if len(inner) > _PLACES:
-        wanted = np.linspace(0, below[-1], _PLACES + 2)[1:-1]
-        inner = np.unique(inner[np.minimum(np.searchsorted(below[inner], wanted), len(inner) - 1)])
+        even_counts = np.linspace(0, below[-1], _PLACES + 2)[1:-1]
+        inner = np.unique(
+            inner[np.minimum(np.searchsorted(below[inner], even_counts), len(inner) - 1)]
+        )
     return np.concatenate([[0], inner, [len(below) - 1]])

@@ -1,4 +1,4 @@
-"""Values dealt at random to some rows, in the groups of `ke` that they would be shown in."""
+"""Sensitive values dealt at random to some rows, and the widths of the `ke` groups they make."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,10 +24,10 @@ REFUSAL = 1e-3
 """The chance, at most, that values dealt at random to all rows leave one part without groups."""
 
 
-class Dealt:
-    """What is known of rows when nobody knows who of them has which value: the multiset.
+class DealtValues:
+    """The multiset of values of some rows, without the knowledge of whose each value is.
 
-    Some of the rows have a hand of it, dealt at random.
+    A hand is the values that some of the rows get when the multiset is dealt at random.
     """
 
     def __init__(
@@ -36,24 +36,24 @@ class Dealt:
         k: int,
         e: int,
         randomness: Randomness,
-        of: int,
+        table_rows: int,
         limits: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        """Keep the values of the rows, ascending (int64 or Python integers), and what groups need.
+        """Keep the values of the rows and the limits of groups.
 
         Args:
-            units: the values.
+            units: the values, ascending (int64 or Python integers).
             k: smallest number of distinct values in a group.
             e: smallest range of a group.
             randomness: what hands are dealt by.
-            of: the rows of the whole table.
+            table_rows: the rows of the whole table.
             limits: of the conditions of each kind that values are counted by (float64, n x 2).
         """
         self._limits = limits or {}
-        self._of = of
+        self._table_rows = table_rows
         self._units, self._k, self._e, self._randomness = units, k, e, randomness
         self._orders: list[np.ndarray] = []
-        self._known: dict[int, GroupWidths | None] = {}
+        self._widths_by_rows: dict[int, GroupWidths | None] = {}
         self._allowed: dict[int, bool] = {}
 
     @cached_property
@@ -62,13 +62,13 @@ class Dealt:
         return self._units[starts], np.diff(np.append(starts, len(self._units)))
 
     def widths(self, rows: int) -> GroupWidths | None:
-        """The mean widths of hands of so many rows; None where one of them has no groups."""
-        if rows not in self._known:
+        """Return the mean widths of hands of so many rows; None if one of them has no groups."""
+        if rows not in self._widths_by_rows:
             hands = min(_HANDS, max(2, _DEALT // max(rows, 1))) if rows < len(self._units) else 1
-            made = [self._grouped(self._hand(rows, number)) for number in range(hands)]
-            whole = [one for one in made if one is not None]
-            self._known[rows] = mean_widths(whole) if len(whole) == hands else None
-        return self._known[rows]
+            made = [self._group_hand(self._hand(rows, number)) for number in range(hands)]
+            whole = [widths for widths in made if widths is not None]
+            self._widths_by_rows[rows] = mean_widths(whole) if len(whole) == hands else None
+        return self._widths_by_rows[rows]
 
     def allows(self, rows: int) -> bool:
         """Decide whether so many of the rows have groups, but for a chance to be refused.
@@ -78,11 +78,11 @@ class Dealt:
         if rows not in self._allowed:
             values, counts = self._distinct
             chance = chance_of_too_few(values, counts, rows, self._k, self._e)
-            self._allowed[rows] = chance <= REFUSAL * rows / max(self._of, 1)
+            self._allowed[rows] = chance <= REFUSAL * rows / max(self._table_rows, 1)
         return self._allowed[rows]
 
     def _hand(self, rows: int, number: int) -> np.ndarray:
-        """The values of some rows, ascending; hands of one order have no value in common."""
+        """Return the values of some rows, ascending; hands of one order have no value in common."""
         if rows == len(self._units):
             return self._units
         order, place = divmod(number, len(self._units) // rows)
@@ -93,18 +93,18 @@ class Dealt:
         ]
         return hand
 
-    def _grouped(self, hand: np.ndarray) -> GroupWidths | None:
+    def _group_hand(self, hand: np.ndarray) -> GroupWidths | None:
         rows, k = len(hand), self._k
         values, counts = np.unique(hand, return_counts=True)
         if len(values) > _POINTS:
             hand = hand[(2 * np.arange(_POINTS) + 1) * rows // (2 * _POINTS)]
             values, counts = np.unique(hand, return_counts=True)
-            k = -(-k * _POINTS // rows)  # fewer values stand for as many
-        worth = 0 if self._of >= _MANY else WORTH_COMPILING
-        found = minimum_weighted(values, counts, k, self._e, worth)
-        if found is None:
+            k = -(-k * _POINTS // rows)  # fewer values represent as many rows
+        worth = 0 if self._table_rows >= _MANY else WORTH_COMPILING
+        solution = minimum_weighted(values, counts, k, self._e, worth)
+        if solution is None:
             return None
-        numbers, bounds = hand.astype(np.float64), found[0]
+        numbers, bounds = hand.astype(np.float64), solution[0]
         of_counts = {
             kind: group_count_widths(numbers, bounds, rows, limits)
             for kind, limits in self._limits.items()
@@ -113,11 +113,11 @@ class Dealt:
 
 
 def sorted_units(units: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The values of rows, ascending.
+    """Return the values of rows, ascending.
 
     Args:
         units: of each code, ascending.
         codes: of each row (integers).
     """
-    found: np.ndarray = units[np.sort(codes)]
-    return found
+    ascending: np.ndarray = units[np.sort(codes)]
+    return ascending

@@ -6,7 +6,7 @@ for a workload; Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anon
 
 A part is cut where it, its values dealt at random, would be shown more narrowly in bands of one
 quasi-identifier. It is cut in two, between those of the best bands that lie nearest to the middle,
-and each side is asked again with its own values, which whoever sees the groups knows by then.
+and each side is judged again with its own values, which the groups show by then.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ import numpy as np
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata, Randomness
-from sfumato.tasks.partitions.aimed.dealt import Dealt
+from sfumato.tasks.partitions.aimed.dealt import DealtValues
 from sfumato.tasks.partitions.aimed.parameters import HybridParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
-from sfumato.tasks.partitions.aimed.within import Deciding, group_within
+from sfumato.tasks.partitions.aimed.within import CutContext, group_within
 from sfumato.tasks.partitions.partition import Partition
 
 _BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -37,7 +37,7 @@ def partition(
     """Group the rows of each stratum within cuts of quasi-identifiers that narrow answers.
 
     Raises:
-        PromiseError: where there is no (k,e)-promise, or a part cannot keep a promise.
+        PromiseError: if there is no (k,e)-promise, or a part cannot keep a promise.
     """
     return group_within(microdata, strata, promises, parameters, randomness, cut_in_two)
 
@@ -51,50 +51,54 @@ class _Bands:
     cuts: np.ndarray  # the first value of each band but the first (int64)
 
 
-def cut_in_two(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """The parts of a stratum's rows (positions, int64), cut as long as bands are better."""
-    whole = _uncut(deciding, rows, deciding.dealt(rows))
+def cut_in_two(context: CutContext, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the parts of a stratum's rows (positions, int64), cut while bands are better."""
+    whole = _uncut_cost(context, rows, context.deal(rows))
     waiting = [rows]
     while waiting:
         part = waiting.pop()
-        sides = _sides(deciding, part, _NEGLIGIBLE * whole * len(part) / max(len(rows), 1))
+        sides = _sides(context, part, _NEGLIGIBLE * whole * len(part) / max(len(rows), 1))
         if sides is None:
             yield part
         else:
             waiting += sides
 
 
-def _uncut(deciding: Deciding, rows: np.ndarray, dealt: Dealt) -> float:
-    """What rows add to the score that are not cut."""
-    return deciding.queries.cost(dealt.widths(len(rows)), deciding.queries.hits(rows))
+def _uncut_cost(context: CutContext, rows: np.ndarray, dealt: DealtValues) -> float:
+    """Return what rows add to the score if they are not cut."""
+    return context.queries.cost(dealt.widths(len(rows)), context.queries.hits(rows))
 
 
 def _sides(
-    deciding: Deciding, rows: np.ndarray, enough: float
+    context: CutContext, rows: np.ndarray, enough: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The two sides of the best cut of a part.
+    """Return the two sides of the best cut of a part.
 
-    None where it is best left whole, or adds no more than `enough` to the score.
+    Returns None if the part is best left whole, or adds no more than `enough` to the score.
     """
-    dealt, queries = deciding.dealt(rows), deciding.queries
-    uncut = _uncut(deciding, rows, dealt)
+    dealt, queries = context.deal(rows), context.queries
+    uncut = _uncut_cost(context, rows, dealt)
     if uncut <= enough:
         return None
-    found = (_best_bands(queries, rows, dealt, windows) for windows in queries.windows.values())
-    best = min((one for one in found if one is not None), key=lambda b: b.cost, default=None)
+    candidates = (
+        _best_bands(queries, rows, dealt, windows) for windows in queries.windows.values()
+    )
+    best = min(
+        (bands for bands in candidates if bands is not None), key=lambda b: b.cost, default=None
+    )
     if best is None or not best.cost < _WORTH * uncut:
         return None
-    below = best.windows.below(rows)[best.cuts]
+    below = best.windows.counts_below(rows)[best.cuts]
     middle = best.cuts[np.argmin(np.abs(2 * below - len(rows)))]
     right = best.windows.place[rows] >= middle
     return rows[~right], rows[right]
 
 
 def _best_bands(
-    queries: AimedQueries, rows: np.ndarray, dealt: Dealt, windows: Windows
+    queries: AimedQueries, rows: np.ndarray, dealt: DealtValues, windows: Windows
 ) -> _Bands | None:
-    """The best bands of a column, about equal in rows; None where there are none."""
-    best, below = None, windows.below(rows)
+    """Return the best bands of a column, about equal in rows, or None if it has none."""
+    best, below = None, windows.counts_below(rows)
     for number in _BANDS:
         cuts = _quantiles(below, number)
         sizes = np.diff(below[np.concatenate([[0], cuts, [windows.values + 1]])])
@@ -107,24 +111,24 @@ def _best_bands(
 
 
 def _cost(
-    queries: AimedQueries, rows: np.ndarray, dealt: Dealt, windows: Windows, cuts: np.ndarray
+    queries: AimedQueries, rows: np.ndarray, dealt: DealtValues, windows: Windows, cuts: np.ndarray
 ) -> float:
-    """What rows add to the score, in bands that begin at these values but for the first."""
+    """Return what rows add to the score in bands; `cuts` are their first values but the first."""
     band = np.searchsorted(cuts, windows.place[rows], side="right")
     typical = max(round(len(rows) / (len(cuts) + 1)), 1)
     return queries.cost_of_parts(dealt.widths(typical), rows, band, len(cuts) + 1)
 
 
 def _quantiles(below: np.ndarray, number: int) -> np.ndarray:
-    """The first values of so many bands, about equal in rows, but for the first band (int64).
+    """Return the first value of each band but the first (int64), for bands about equal in rows.
 
     Args:
         below: how many rows have a value below 0, 1, … (int64), and all at the end.
         number: of bands; where values are few there are fewer.
     """
-    wanted = np.arange(1, number) * below[-1] / number
-    upper = np.searchsorted(below, wanted)
-    nearer = np.where(wanted - below[upper - 1] < below[upper] - wanted, upper - 1, upper)
+    ranks = np.arange(1, number) * below[-1] / number
+    upper = np.searchsorted(below, ranks)
+    nearer = np.where(ranks - below[upper - 1] < below[upper] - ranks, upper - 1, upper)
     cuts = np.unique(nearer)
     inside: np.ndarray = cuts[(below[cuts] > 0) & (below[cuts] < below[-1])]
     distinct = np.unique(below[inside], return_index=True)[1]

@@ -106,8 +106,8 @@ class ContiguousParameters(AimedParameters):
     method: Literal["contiguous"]
 
 
-class Aiming(Protocol):
-    """The parts of a spec that aims have to go with."""
+class AimedSpec(Protocol):
+    """The parts of a spec that must agree with aims."""
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -120,16 +120,18 @@ class Aiming(Protocol):
         ...
 
     def named(self, *roles: Any) -> list[str]:
-        """The columns that have one of these roles, in order."""
+        """Return the columns that have one of these roles, in order."""
         ...
 
     def scoped(self) -> tuple[PrivacyModel, ...]:
-        """The promises, each saying which columns it is about."""
+        """Return the promises, each with the columns that it is about."""
         ...
 
 
-def fault_of_aims(spec: Aiming, parameters: AimedParameters, ordered: frozenset[str]) -> str | None:
-    """Name a key of a spec that an aimed partition does not go with, and the rule.
+def fault_of_aims(
+    spec: AimedSpec, parameters: AimedParameters, ordered: frozenset[str]
+) -> str | None:
+    """Name a key of a spec that an aimed partition does not go with, and the broken rule.
 
     Args:
         spec: its parts.
@@ -143,11 +145,11 @@ def fault_of_aims(spec: Aiming, parameters: AimedParameters, ordered: frozenset[
         return "aims: cuts do not help random sets of rows alone: name a range, or use ke"
     if isinstance(parameters, ContiguousParameters) and len(over) > 1:
         return "aims: contiguous cuts one quasi-identifier, and ranges of several are named"
-    return _fault_of_what_is_shown(spec, parameters)
+    return _fault_of_form(spec, parameters)
 
 
-def fault_of_columns(spec: Aiming, aims: Iterable[Aim], ordered: frozenset[str]) -> str | None:
-    """Name an aim whose column is not there, or has no windows, and the rule.
+def fault_of_columns(spec: AimedSpec, aims: Iterable[Aim], ordered: frozenset[str]) -> str | None:
+    """Name an aim whose column is missing or has no windows, and the broken rule.
 
     Args:
         spec: the parts that the aims have to go with.
@@ -165,11 +167,11 @@ def fault_of_columns(spec: Aiming, aims: Iterable[Aim], ordered: frozenset[str])
     return None
 
 
-def _fault_of_what_is_shown(spec: Aiming, parameters: AimedParameters) -> str | None:
-    """What would tell more than the groups do.
+def _fault_of_form(spec: AimedSpec, parameters: AimedParameters) -> str | None:
+    """Name a part of the spec by which cuts would reveal more than the groups do.
 
-    Cuts are known to whoever sees all quasi-identifiers; and with several sensitive columns, groups
-    merged for one would depend on how it goes with the other.
+    Somebody who sees all quasi-identifiers knows the cuts. With several sensitive columns, groups
+    merged for one column would depend on the values of another.
     """
     if spec.form.rows_table is None or spec.form.declares:
         return (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.aimed.parameters import (
     Aim,
@@ -22,11 +22,11 @@ _WINDOWS = 256  # of a span: where a column has more values, windows begin at so
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows of a column, which count by their weights.
+    """Weighted windows of a column.
 
-    A window counts by how much the width of its sum adds to the score: one over the number of
-    levels, of windows of its level, and of the rows that it selects, so that the score is the mean
-    over levels of the expected width of an average.
+    A window's weight is what the width of its sum adds to the score: one over the number of levels,
+    of windows of its level, and of the rows that it selects. So the score is the mean over levels
+    of the expected width of an average.
 
     Attributes:
         place: of each row, the number of its value from 1, and 0 for none (int64).
@@ -45,29 +45,29 @@ class Windows:
     weight: np.ndarray
     condition: np.ndarray
 
-    def below(self, rows: np.ndarray) -> np.ndarray:
-        """How many of some rows have a number of a value below 0, 1, … (int64)."""
+    def counts_below(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number of rows whose value has a number below 0, 1, … (int64)."""
         counts = np.bincount(self.place[rows], minlength=self.values + 1)
         return np.append(0, np.cumsum(counts))
 
     def hits(self, below: np.ndarray) -> np.ndarray:
-        """How many rows each window selects (int64), of rows counted by `below`."""
-        found: np.ndarray = below[self.end] - below[self.first]
-        return found
+        """Return the number of rows that each window selects (int64), given `counts_below`."""
+        hits: np.ndarray = below[self.end] - below[self.first]
+        return hits
 
     def hits_of_parts(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
-        """How many rows of each part each window selects (int64, parts x windows)."""
+        """Return the number of rows of each part in each window (int64, parts x windows)."""
         values = self.values + 1
         counts = np.bincount(part * values + self.place[rows], minlength=parts * values)
         below = np.zeros((parts, values + 1), dtype=np.int64)
         np.cumsum(counts.reshape(parts, values), axis=1, out=below[:, 1:])
-        found: np.ndarray = below[:, self.end] - below[:, self.first]
-        return found
+        hits: np.ndarray = below[:, self.end] - below[:, self.first]
+        return hits
 
 
 @dataclass(frozen=True, eq=False)
 class Selections:
-    """Random sets of rows of a table, which count by their weights as windows do.
+    """Random sets of a table's rows, weighted as windows are.
 
     Attributes:
         rows: of the table.
@@ -78,13 +78,15 @@ class Selections:
     rows: int
     selected: np.ndarray
     weight: np.ndarray
-    _known: dict[GroupWidths, float] = field(default_factory=dict)
+    _costs: dict[GroupWidths, float] = field(default_factory=dict)
 
     def cost(self, widths: GroupWidths) -> float:
-        """What some rows in groups of these widths add to the score."""
-        if widths not in self._known:
-            self._known[widths] = float(self.weight @ widths.selected(self.rows, self.selected))
-        return self._known[widths]
+        """Return what rows in groups of these widths add to the score."""
+        if widths not in self._costs:
+            self._costs[widths] = float(
+                self.weight @ widths.expected_among(self.rows, self.selected)
+            )
+        return self._costs[widths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ class AimedQueries:
     conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def cost(self, widths: GroupWidths | None, hits: Sequence[tuple[Windows, np.ndarray]]) -> float:
-        """What some rows add to the score, infinite where they have no groups.
+        """Return what some rows add to the score; infinite if they have no groups.
 
         Args:
             widths: of their groups.
@@ -119,7 +121,7 @@ class AimedQueries:
     def cost_of_parts(
         self, widths: GroupWidths | None, rows: np.ndarray, part: np.ndarray, parts: int
     ) -> float:
-        """What parts of some rows add to the score, infinite where they have no groups.
+        """Return what parts of some rows add to the score; infinite if they have no groups.
 
         Args:
             widths: of the groups of a part of typical size; others are in proportion.
@@ -134,26 +136,28 @@ class AimedQueries:
         for windows in self.windows.values():
             hits = windows.hits_of_parts(rows, part, parts)
             typical = hits / np.maximum(share, 1 / widths.rows)[:, None]
-            found = widths.of_windows(windows.condition, typical)
-            cost += float(windows.weight @ (share @ found))
+            expected = widths.of_windows(windows.condition, typical)
+            cost += float(windows.weight @ (share @ expected))
         return cost
 
     def hits(self, rows: np.ndarray) -> list[tuple[Windows, np.ndarray]]:
-        """How many of some rows each window selects."""
-        return [(one, one.hits(one.below(rows))) for one in self.windows.values()]
+        """Return each column's windows, with the number of these rows that each window selects."""
+        return [
+            (windows, windows.hits(windows.counts_below(rows))) for windows in self.windows.values()
+        ]
 
 
 def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> AimedQueries:
-    """The queries of declared families over a table."""
+    """Return the queries of declared families over a table."""
     levels = sum(len(list(_levels(aim))) for aim in aims)
     counted: list[str] = [aim.condition for aim in aims if isinstance(aim, CountsAim)]
     by_column: dict[str, list[tuple[np.ndarray, ...]]] = {}
-    for aim in (one for one in aims if isinstance(one, WindowsAim)):
-        by_column.setdefault(aim.over, []).append(_of_aim(microdata, aim, levels))
+    for aim in (aim for aim in aims if isinstance(aim, WindowsAim)):
+        by_column.setdefault(aim.over, []).append(_windows_of_aim(microdata, aim, levels))
     windows = {}
-    for name, of in by_column.items():
+    for name, arrays in by_column.items():
         column = microdata[name]
-        made = map(np.concatenate, zip(*of, strict=True))
+        made = map(np.concatenate, zip(*arrays, strict=True))
         place = column.codes.astype(np.int64) + 1
         windows[name] = Windows(place, len(column.values), *made)
     sets = [n for aim in aims if isinstance(aim, ArbitraryAim) for n in aim.selected]
@@ -170,8 +174,11 @@ def _levels(aim: Aim) -> Iterator[int]:
         yield from aim.selected if isinstance(aim, ArbitraryAim) else aim.spans
 
 
-def _of_aim(microdata: Microdata, aim: WindowsAim, levels: int) -> tuple[np.ndarray, ...]:
-    """The first value, the first value behind, the weight and the condition of each window."""
+def _windows_of_aim(microdata: Microdata, aim: WindowsAim, levels: int) -> tuple[np.ndarray, ...]:
+    """Return the first value, end value, weight and condition of each window of an aim.
+
+    The end value is the first one behind the window.
+    """
     column = microdata[aim.over]
     if isinstance(aim, GroupByAim):
         first, end, weight = _cells(column, levels)
@@ -184,14 +191,15 @@ def _of_aim(microdata: Microdata, aim: WindowsAim, levels: int) -> tuple[np.ndar
 
 
 def _sensitive_of(microdata: Microdata) -> Column:
-    """The sensitive column, the first one where there are several."""
+    """Return the sensitive column, the first one if there are several."""
     return microdata.with_roles("sensitive")[0]
 
 
 def row_in_units(column: Column) -> float:
-    """What a row more or less counts beside sums: the mean distance of values from their median.
+    """Return the weight of one row more or less in counts, in the units of sums.
 
-    One where sums are of ones: values have no order, or some are missing.
+    It is the mean distance of values from their median, and 1 if values have no order or some are
+    missing: sums then add up ones.
     """
     if not is_ordered(column.values.type) or column.has_null or not len(column.codes):
         return 1.0
@@ -200,20 +208,21 @@ def row_in_units(column: Column) -> float:
 
 
 def _conditions(column: Column, kind: str) -> np.ndarray:
-    """The codes of the least and the greatest value of each condition (int64, n x 2).
+    """Return the codes of the least and the greatest value of each condition (int64, n x 2).
 
-    Each is of the value of a row; of more rows than conditions these are spread evenly among all
-    rows by their values, so that they depend on the multiset of values alone.
+    A condition compares with the value of one row. If rows are more than conditions, the chosen
+    rows are spread evenly among all rows by value, so that they depend only on the multiset of
+    values.
     """
-    known = np.sort(column.codes[column.codes >= 0]).astype(np.int64)
-    number = min(len(known), _CONDITIONS)
-    high = known[(2 * np.arange(number) + 1) * len(known) // (2 * max(number, 1))]
+    codes = np.sort(column.codes[column.codes >= 0]).astype(np.int64)
+    number = min(len(codes), _CONDITIONS)
+    high = codes[(2 * np.arange(number) + 1) * len(codes) // (2 * max(number, 1))]
     low = high if kind == "equal" else np.zeros_like(high)
     return np.stack([low, high], axis=1)
 
 
 def _cells(column: Column, levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The windows of single values that rows have, and of none where some have none."""
+    """Return the windows of single values that rows have; missing values are one of them."""
     counts = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
     first = np.flatnonzero(counts)
     weight = 1 / (levels * max(len(first), 1) * counts[first])
@@ -223,18 +232,21 @@ def _cells(column: Column, levels: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 def _windows(
     column: Column, spans: Sequence[int], levels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first value, the first value behind, and the weight of each window of these spans."""
+    """Return the first value, end value and weight of each window of these spans.
+
+    The end value is the first one behind the window.
+    """
     numbers = exact(column.values, column.name)
     counts = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
     below = np.append(0, np.cumsum(counts))
     starts = np.unique(np.linspace(1, max(len(column.values), 1), _WINDOWS).round().astype(int))
     starts = starts[starts <= len(column.values)]
-    found = []
+    by_span = []
     for span in spans:
         reach = numbers.units[starts - 1] + span * 10**numbers.digits
         end = np.searchsorted(numbers.units, reach, side="right") + 1
         selected = below[end] - below[starts]
         weight = 1 / (levels * max(len(starts), 1) * np.maximum(selected, 1))
-        found.append((starts, end, weight))
-    first, end, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        by_span.append((starts, end, weight))
+    first, end, weight = (np.concatenate(parts) for parts in zip(*by_span, strict=True))
     return first, end, weight

@@ -1,7 +1,7 @@
-"""The width of an answer, expected over who has which value, and the chances of what is dealt.
+"""Expected widths of answers if values are dealt at random, and the chances of what is dealt.
 
-A group shows the multiset v_1 ≤ … ≤ v_N. Where h of its rows are selected, their sum lies between
-the h least and the h greatest values, and the difference is
+A group shows the multiset v_1 ≤ … ≤ v_N. If h of its rows are selected, their sum lies between the
+h least and the h greatest values, and the difference is
 
     w(h) = Σ_{t = 1}^{min(h, N - h)} (v_{N + 1 - t} - v_t),
 
@@ -10,9 +10,9 @@ AVG the same divided by the rows selected. Where hits are random,
 
     E w(H) = Σ_{t = 1}^{⌊N / 2⌋} (v_{N + 1 - t} - v_t) · P(t ≤ H ≤ N - t).
 
-Rows of a part whose values are dealt to them at random, into groups that depend on the multiset of
-these values alone, are in a group of N as if drawn: of n rows h are selected, and H follows the
-hypergeometric law of (n, N, h). Groups of one size can be added up before.
+Rows of a part whose values are dealt to them at random, into groups that depend only on the
+multiset of these values, are in a group of N as if drawn: of n rows h are selected, and H follows
+the hypergeometric law of (n, N, h). Groups of one size can be added up before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,10 @@ _FINE = 64  # fractions at which the width of a part is computed, where it is as
 
 
 def log_choose(n: Any, k: Any) -> np.ndarray:
-    """The logarithm of the number of ways to choose k of n (integers, arrays); -inf for none."""
+    """Return the logarithm of the number of ways to choose k of n (integers or arrays).
+
+    It is -inf where there is no way.
+    """
     n, k = np.asarray(n, dtype=np.int64), np.asarray(k, dtype=np.int64)
     possible = (k >= 0) & (k <= n)
     n, k = np.maximum(n, 0), np.where(possible, k, 0)
@@ -38,12 +41,12 @@ def log_choose(n: Any, k: Any) -> np.ndarray:
 
 @cache
 def _log_factorials(bits: int) -> np.ndarray:
-    """The logarithm of the factorial of every integer below 2**bits (float64)."""
+    """Return the logarithm of the factorial of every integer below 2**bits (float64)."""
     return np.append(0.0, np.cumsum(np.log(np.arange(1, 2**bits))))
 
 
 def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int, e: int) -> float:
-    """A bound on the chance that rows dealt at random have fewer than k values, or span below e.
+    """Return a bound on the chance that a hand has fewer than k values, or spans less than e.
 
     Args:
         values: distinct, ascending, int64 or Python integers.
@@ -60,7 +63,7 @@ def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int,
 
 
 def _too_narrow(values: np.ndarray, counts: np.ndarray, rows: int, e: int) -> float:
-    """The chance that the values span less than e: all lie within e of the least one."""
+    """Return the chance that the values span less than e: all lie within e of the least one."""
     if e <= 0:
         return 0.0
     before = np.append(0, np.cumsum(counts))
@@ -78,11 +81,11 @@ def _differ_surely(counts: np.ndarray, rows: int, k: int) -> bool:
 
 
 def _too_alike(counts: np.ndarray, share: float, k: int) -> float:
-    """A bound on the chance of fewer than k distinct values.
+    """Return a bound on the chance of fewer than k distinct values.
 
-    Were each row dealt by itself with this chance, the number of rows would be binomial, whose
-    median is its whole mean. Fewer rows have fewer values, so the chance given that mean is at most
-    twice that of the independent ones.
+    If each row were dealt independently with probability `share`, the number of rows would be
+    binomial, and its median is its mean, which is whole. Fewer rows have fewer values, so the
+    chance given that mean is at most twice the chance of the independent rows.
     """
     if k <= 1:
         return 0.0
@@ -104,11 +107,11 @@ class GroupWidths:
 
     Attributes:
         rows: of the part.
-        share: how many of them each value stands for: 1 where all values are there.
+        share: how many of them each value represents: 1 where all values are there.
         gains: by the size N of groups in values, summed over these, v_{N + 1 - t} - v_t for each t
             from 1 to ⌊N / 2⌋ (float64).
         counts: the widths of counts of values on which a condition holds, by its kind: they are
-            those of sums of ones and noughts.
+            those of sums of ones and zeros.
     """
 
     rows: int
@@ -117,33 +120,33 @@ class GroupWidths:
     counts: Mapping[str, "GroupWidths"] = field(default_factory=dict)
 
     def of_windows(self, kinds: np.ndarray, hits: np.ndarray) -> np.ndarray:
-        """The expected widths (float64) of what windows are asked for.
+        """Return the expected widths (float64) of the answers to windows.
 
         Args:
             kinds: of the condition of each window (str), "" where values are summed.
             hits: how many rows each selects (one per window, the last axis).
         """
-        found = np.empty(hits.shape)
+        widths = np.empty(hits.shape)
         for kind in np.unique(kinds).tolist():
-            asked, of = kinds == kind, self.counts[kind] if kind else self
-            found[..., asked] = of.expected(hits[..., asked])
-        return found
+            mask, kind_widths = kinds == kind, self.counts[kind] if kind else self
+            widths[..., mask] = kind_widths.expected_width(hits[..., mask])
+        return widths
 
-    def expected(self, hits: np.ndarray) -> np.ndarray:
-        """The expected width of sums (float64) where so many rows are selected."""
-        found: np.ndarray = np.interp(hits, *self._curve)
-        return found
+    def expected_width(self, hits: np.ndarray) -> np.ndarray:
+        """Return the expected width of sums (float64) if so many rows are selected."""
+        widths: np.ndarray = np.interp(hits, *self._curve)
+        return widths
 
     @cached_property
     def _curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of selected rows, all or some of many, and the expected width at each."""
+        """Numbers of selected rows (all, or some of many), and the expected width at each."""
         grid = np.arange(self.rows + 1)
         if self.rows > _FINE:
             grid = np.unique(np.linspace(0, self.rows, _FINE + 1).round().astype(np.int64))
-        return grid, self.selected(self.rows, grid)
+        return grid, self.expected_among(self.rows, grid)
 
-    def selected(self, total: int, hits: np.ndarray) -> np.ndarray:
-        """The same where they are selected among more rows than the part has."""
+    def expected_among(self, total: int, hits: np.ndarray) -> np.ndarray:
+        """Return the expected width if hits are among `total` rows, more than the part has."""
         width = np.zeros(len(hits))
         for size, gains in self.gains.items():
             if self.share == 1 and size <= _SMALL:
@@ -154,12 +157,12 @@ class GroupWidths:
 
 
 def group_widths(values: np.ndarray, bounds: np.ndarray, rows: int) -> GroupWidths:
-    """The widths of groups that are runs of sorted values.
+    """Return the widths of groups that are runs of sorted values.
 
     Args:
         values: ascending (float64).
         bounds: where runs begin, and the number of values (int64).
-        rows: that these values stand for.
+        rows: that these values represent.
     """
     sizes = np.diff(bounds)
     gains = {}
@@ -174,15 +177,15 @@ def group_widths(values: np.ndarray, bounds: np.ndarray, rows: int) -> GroupWidt
 def group_count_widths(
     values: np.ndarray, bounds: np.ndarray, rows: int, limits: np.ndarray
 ) -> GroupWidths:
-    """The mean widths, over conditions, of counts in groups that are runs of sorted values.
+    """Return the mean widths, over conditions, of counts in groups that are runs of sorted values.
 
-    Where a condition holds on c of a group's N values, ones and noughts differ by 1 at the first
-    min(c, N - c) places from both ends.
+    If a condition holds on c of a group's N values, ones and zeros differ by 1 at the first min(c,
+    N - c) places from both ends.
 
     Args:
         values: ascending (float64).
         bounds: where runs begin, and the number of values (int64).
-        rows: that these values stand for.
+        rows: that these values represent.
         limits: the least and the greatest value that each condition holds on (float64, n x 2).
     """
     sizes, gains = np.diff(bounds), {}
@@ -190,28 +193,30 @@ def group_count_widths(
     high = np.searchsorted(values, limits[:, 1], side="right")[:, None]
     for size in np.unique(sizes).tolist():
         first = bounds[:-1][sizes == size]
-        meant = np.clip(high, first, first + size) - np.clip(low, first, first + size)
-        least = np.minimum(meant, size - meant)
+        matches = np.clip(high, first, first + size) - np.clip(low, first, first + size)
+        least = np.minimum(matches, size - matches)
         reached = np.bincount(least.ravel(), minlength=size // 2 + 1)[::-1].cumsum()[::-1]
         gains[size] = reached[1:] / max(len(limits), 1)
     return GroupWidths(rows, rows / max(len(values), 1), gains)
 
 
 def mean_widths(made: Sequence[GroupWidths]) -> GroupWidths:
-    """The mean of the widths of parts with as many rows."""
+    """Return the mean of the widths of parts with equally many rows."""
     gains: dict[int, np.ndarray] = {}
-    for one in made:
-        for size, of_size in one.gains.items():
+    for part in made:
+        for size, of_size in part.gains.items():
             gains[size] = gains.get(size, 0) + of_size / len(made)
-    counts = {kind: mean_widths([one.counts[kind] for one in made]) for kind in made[0].counts}
+    counts = {kind: mean_widths([part.counts[kind] for part in made]) for kind in made[0].counts}
     return GroupWidths(made[0].rows, made[0].share, gains, counts)
 
 
 def _chances(total: int, size: int, hits: np.ndarray) -> np.ndarray:
-    """P(t ≤ H ≤ size - t) for t from 1 to ⌊size / 2⌋ (rows), by how many are selected (columns)."""
-    found = np.arange(size + 1)[:, None]
+    """Return P(t ≤ H ≤ size - t) for t = 1, …, ⌊size / 2⌋ (rows), by selected rows (columns)."""
+    outcomes = np.arange(size + 1)[:, None]
     law = np.exp(
-        log_choose(hits, found) + log_choose(total - hits, size - found) - log_choose(total, size)
+        log_choose(hits, outcomes)
+        + log_choose(total - hits, size - outcomes)
+        - log_choose(total, size)
     )
     below = np.concatenate([np.zeros((1, len(hits))), np.cumsum(law, axis=0)])
     t = np.arange(1, size // 2 + 1)
@@ -220,8 +225,11 @@ def _chances(total: int, size: int, hits: np.ndarray) -> np.ndarray:
 
 
 def _in_proportion(gains: np.ndarray, size: int, share: np.ndarray) -> np.ndarray:
-    """The width where each group has the same share of its values selected (float64, 0 to 1)."""
+    """Return the width if each group has the same share of its values selected.
+
+    `share` and the result are float64; `share` is from 0 to 1.
+    """
     reached = np.append(0.0, np.cumsum(gains))
     hits = np.minimum(share, 1 - share) * size
-    found: np.ndarray = np.interp(hits, np.arange(len(reached)), reached)
-    return found
+    widths: np.ndarray = np.interp(hits, np.arange(len(reached)), reached)
+    return widths

@@ -1,10 +1,10 @@
-"""The common part of aimed partitions: `ke` within the parts that strata are cut into.
+"""The common part of aimed partitions: `ke` groups within the parts into which strata are cut.
 
-Such a person keeps the worlds that are consistent with the groups and would have been cut the same
-(the minimality attack; Wong, Fu, Wang, Pei, Minimality attack in privacy preserving data
-publishing, VLDB 2007). Here every consistent world is cut the same, so that all of them stay, as
-likely as they were. It is tried on the very table: values are exchanged within groups, and it is
-cut again by the same chance.
+Somebody who knows how the partition works keeps only the worlds that are consistent with the groups
+and would have been cut the same way (the minimality attack; Wong, Fu, Wang, Pei, Minimality attack
+in privacy preserving data publishing, VLDB 2007). Here every consistent world is cut the same, so
+all of them stay as likely as they were. This is tested on the very table: values are exchanged
+within groups, and the table is cut again with the same random keys.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
-from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
+from sfumato.tasks.partitions.aimed.dealt import DealtValues, sorted_units
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.aimed.queries import AimedQueries, queries_of
 from sfumato.tasks.partitions.ke import ke
@@ -42,7 +42,7 @@ class Replay:
     _next: int = 0
 
     def __call__(self, n: int) -> np.ndarray:
-        """Keys (uint64, n of them)."""
+        """Return n keys (uint64)."""
         if self._next == len(self._drawn):
             self._drawn.append(self.draw(n))
         keys = self._drawn[self._next]
@@ -54,14 +54,14 @@ class Replay:
         self._next = 0
 
 
-def what_cuts_tell(
+def measure_belief(
     codes: np.ndarray,
     group: np.ndarray,
     part: np.ndarray,
     cut: Callable[[np.ndarray], np.ndarray],
     randomness: Randomness,
 ) -> dict[str, Any]:
-    """The largest belief in somebody's value, of those who know the groups, and how they were made.
+    """Return the largest belief in somebody's value, of those who know the groups and the method.
 
     Args:
         codes: the sensitive value of each row (integers).
@@ -71,16 +71,16 @@ def what_cuts_tell(
         randomness: by which values are exchanged.
     """
     plain = _largest_share(codes, group)
-    tried = _WORLDS if len(codes) <= _ROWS else 0
+    worlds = _WORLDS if len(codes) <= _ROWS else 0
     same = 0
-    for _ in range(tried):
+    for _ in range(worlds):
         into = np.argsort(group, kind="stable")
         source = np.lexsort((randomness(len(group)), group))
         world = np.empty_like(codes)
         world[into] = codes[source]
         same += bool(np.array_equal(cut(world), part))
-    found: dict[str, Any] = {"by_groups": plain, "worlds_tried": tried, "cut_the_same": same}
-    return {**found, "knowing_the_cuts": plain} if same == tried else found
+    facts: dict[str, Any] = {"by_groups": plain, "worlds_tried": worlds, "cut_the_same": same}
+    return {**facts, "knowing_the_cuts": plain} if same == worlds else facts
 
 
 def _largest_share(codes: np.ndarray, group: np.ndarray) -> float:
@@ -88,13 +88,13 @@ def _largest_share(codes: np.ndarray, group: np.ndarray) -> float:
     pairs, times = np.unique(
         group * (int(codes.max(initial=0)) + 2) + codes + 1, return_counts=True
     )
-    of = pairs // (int(codes.max(initial=0)) + 2)
-    return float((times / sizes[of]).max(initial=0))
+    pair_group = pairs // (int(codes.max(initial=0)) + 2)
+    return float((times / sizes[pair_group]).max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)
-class Deciding:
-    """What cuts are decided by.
+class CutContext:
+    """The data that decide about cuts.
 
     Attributes:
         queries: the declared families over the table.
@@ -110,19 +110,19 @@ class Deciding:
     promise: KEAnonymity
     randomness: Randomness
 
-    def dealt(self, rows: np.ndarray) -> Dealt:
-        """What is known of some rows (positions, int64): their values, and not whose they are."""
+    def deal(self, rows: np.ndarray) -> DealtValues:
+        """Return the values of some rows (positions, int64), without their owners."""
         units = sorted_units(self.numbers.units, self.codes[rows])
         e = self.numbers.at_least(self.promise.e)
         limits = {
             kind: self.numbers.units.astype(np.float64)[codes]
             for kind, codes in self.queries.conditions.items()
         }
-        return Dealt(units, self.promise.k, e, self.randomness, len(self.codes), limits)
+        return DealtValues(units, self.promise.k, e, self.randomness, len(self.codes), limits)
 
 
-Cutter = Callable[[Deciding, np.ndarray], Iterator[np.ndarray]]
-"""Cuts the rows of a stratum (positions, int64) into parts, by nothing but what decides."""
+Cutter = Callable[[CutContext, np.ndarray], Iterator[np.ndarray]]
+"""Cuts the rows of a stratum (positions, int64) into parts, by the data of the context only."""
 
 
 def group_within(
@@ -133,10 +133,10 @@ def group_within(
     randomness: Randomness,
     cutter: Cutter,
 ) -> Partition:
-    """Cut each stratum, and group the rows of each part with the least ranges weighted by rows.
+    """Cut each stratum, and group each part so that the sum of ranges weighted by rows is least.
 
     Raises:
-        PromiseError: where there is no (k,e)-promise, or a part cannot keep a promise.
+        PromiseError: if there is no (k,e)-promise, or a part cannot keep a promise.
     """
     promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
     column, replay = microdata[str(promise.sensitive)], Replay(randomness)
@@ -145,28 +145,32 @@ def group_within(
 
     def cut(codes: np.ndarray) -> np.ndarray:
         replay.rewind()
-        deciding = Deciding(queries, codes, numbers, promise, replay)
-        return _parts(microdata, strata, deciding, cutter)
+        context = CutContext(queries, codes, numbers, promise, replay)
+        return _parts(microdata, strata, context, cutter)
 
     part = cut(column.codes)
-    found = _grouped(microdata, part, promises, randomness)
-    told = what_cuts_tell(column.codes, found.group, part, cut, randomness)
+    partition = _group_parts(microdata, part, promises, randomness)
+    belief = measure_belief(column.codes, partition.group, part, cut, randomness)
     parts = int(part.max(initial=-1)) + 1
-    return replace(found, facts={"parts": parts, **found.facts, "belief": told})
+    return replace(partition, facts={"parts": parts, **partition.facts, "belief": belief})
 
 
 def _parts(
-    microdata: Microdata, strata: Sequence[str], deciding: Deciding, cutter: Cutter
+    microdata: Microdata, strata: Sequence[str], context: CutContext, cutter: Cutter
 ) -> np.ndarray:
-    """The part of each row (int64), 0, 1, …; numbered by first rows, however they were found."""
+    """Return the part of each row (int64; 0, 1, …), numbered in the order of their first rows."""
     part = np.full(microdata.rows, -1, dtype=np.int64)
-    found = [rows for of in by_stratum(microdata, strata) for rows in cutter(deciding, of)]
-    for number, rows in enumerate(sorted(found, key=lambda rows: int(rows.min()))):
+    parts = [
+        rows
+        for stratum_rows in by_stratum(microdata, strata)
+        for rows in cutter(context, stratum_rows)
+    ]
+    for number, rows in enumerate(sorted(parts, key=lambda rows: int(rows.min()))):
         part[rows] = number
     return part
 
 
-def _grouped(
+def _group_parts(
     microdata: Microdata,
     part: np.ndarray,
     promises: Sequence[PrivacyModel],

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.ambiguity.calibrated import (
     CalibratedGroups,
     calibrate,
+    combined_presence,
     covers_of,
     group_rows,
-    together,
 )
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, draw_stratum
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
@@ -47,38 +47,42 @@ def partition(
 ) -> Partition:
     """Group each stratum's rows so that every group keeps α and β; rows that fit in none get -1.
 
-    Groups that break another promise are left out, too: merging could break α.
+    Groups that break another promise are left out as well, since merging them could break α.
 
     Raises:
-        PromiseError: where there is no (α,β) promise, where no group was found, where rows would be
-            left out and may not, or where groups do not keep a promised α together.
+        PromiseError: if there is no (α,β) promise, if no group was found, if rows would be
+            left out and may not, or if groups do not keep a promised α together.
     """
     rule = strictest_rule(needed_promises(AlphaBeta, promises, parameters), microdata)
     parts = [
         draw_stratum(microdata, rows, rule, randomness) for rows in by_stratum(microdata, strata)
     ]
     if parameters.calibrate:
-        found, stop = calibrate(microdata, parts, rule, parameters.probes)
+        grouping, stop = calibrate(microdata, parts, rule, parameters.probes)
     else:
         stop = rule.alpha
-        found = group_rows(microdata.rows, parts, rule, stop, parameters.probes, repeats=False)
-    kept = _kept(microdata, found.group, promises)
-    _require(microdata, found.group, kept, parameters)
-    facts = _facts(parts, rule, stop, found, kept)
-    return Partition(kept, facts=facts | _together(microdata, kept, promises))
+        grouping = group_rows(microdata.rows, parts, rule, stop, parameters.probes, repeats=False)
+    group = _without_broken(microdata, grouping.group, promises)
+    _require_few_losses(microdata, grouping.group, group, parameters)
+    facts = _facts(parts, rule, stop, grouping, group)
+    return Partition(group, facts=facts | _combined_presence(microdata, group, promises))
 
 
-def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]) -> np.ndarray:
-    """The groups (int64) without those that break a promise, renumbered, until none does."""
+def _without_broken(
+    microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]
+) -> np.ndarray:
+    """Return the groups (int64) without those that break a promise, renumbered, until none does."""
     for promise in promises:
         if promise.reference_uri is not None:
             raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
     knowing = [
-        WithKnownValues.of(promise, microdata) for promise in promises if known_columns(promise)
+        WithKnownValues.from_microdata(promise, microdata)
+        for promise in promises
+        if known_columns(promise)
     ]
     judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
     while group.max(initial=-1) >= 0:
-        groups = _seen(microdata, group, knowing)
+        groups = _visible_groups(microdata, group, knowing)
         failing = np.any([judge.failing(groups) for judge in judges], axis=0)
         if not failing.any():
             break
@@ -87,26 +91,28 @@ def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyMod
     return group
 
 
-def _seen(microdata: Microdata, group: np.ndarray, knowing: Sequence[WithKnownValues]) -> Groups:
-    """The groups as published, and as seen by those who know some sensitive values."""
+def _visible_groups(
+    microdata: Microdata, group: np.ndarray, knowing: Sequence[WithKnownValues]
+) -> Groups:
+    """Return the groups as published, and as seen by those who know some sensitive values."""
     inside = np.flatnonzero(group >= 0)
     sensitive = {c.name: c.coded() for c in microdata.with_roles("sensitive")}
-    sensitive |= {one.name: one.pairs for one in knowing}
-    chosen = {name: one._replace(codes=one.codes[inside]) for name, one in sensitive.items()}
+    sensitive |= {judge.name: judge.pairs for judge in knowing}
+    chosen = {name: coded._replace(codes=coded.codes[inside]) for name, coded in sensitive.items()}
     counted = count(group[inside], int(group.max()) + 1, chosen)
     return replace(counted, covers=covers_of(microdata, group).covers)
 
 
-def _require(
-    microdata: Microdata, found: np.ndarray, kept: np.ndarray, parameters: AmbiguityParameters
+def _require_few_losses(
+    microdata: Microdata, before: np.ndarray, after: np.ndarray, parameters: AmbiguityParameters
 ) -> None:
-    """Refuse to leave out all rows, or any where none may be.
+    """Refuse to leave out all rows, or any row if the residue may not be suppressed.
 
     Raises:
-        PromiseError: where that would be so.
+        PromiseError: if that would be so.
     """
-    unplaced, broken = int((found < 0).sum()), int(((found >= 0) & (kept < 0)).sum())
-    if unplaced + broken == 0 or (parameters.residue == "suppress" and kept.max() >= 0):
+    unplaced, broken = int((before < 0).sum()), int(((before >= 0) & (after < 0)).sum())
+    if unplaced + broken == 0 or (parameters.residue == "suppress" and after.max() >= 0):
         return
     raise PromiseError(
         f"ambiguity leaves out {unplaced + broken} of {microdata.rows} rows: {unplaced} fit in no "
@@ -118,50 +124,54 @@ def _facts(
     parts: Sequence[Stratum],
     rule: AmbiguityRule,
     stop: Fraction,
-    found: CalibratedGroups,
-    kept: np.ndarray,
+    grouping: CalibratedGroups,
+    group: np.ndarray,
 ) -> dict[str, Any]:
-    """The facts that only the data steward may know.
+    """Return the facts that only the data steward may know.
 
-    `beyond_beta` counts rows that any grouping leaves out: those of a value that is more frequent
+    `beyond_beta` counts rows that any grouping leaves out, because their value is more frequent
     than β in its stratum.
     """
-    beyond = [_beyond(part, rule.beta) for part in parts]
+    beyond = [_excess_rows(part, rule.beta) for part in parts]
     return {
         "l": rule.least,
-        "groups": int(kept.max(initial=-1)) + 1,
-        "placed": found.placed,
-        "suppressed": int((kept < 0).sum()),
-        "suppressed_for_other_promises": int(((found.group >= 0) & (kept < 0)).sum()),
+        "groups": int(group.max(initial=-1)) + 1,
+        "placed": grouping.placed,
+        "suppressed": int((group < 0).sum()),
+        "suppressed_for_other_promises": int(((grouping.group >= 0) & (group < 0)).sum()),
         "strata_beyond_beta": sum(many > 0 for many in beyond),
         "beyond_beta": sum(beyond),
         "stop": plain(stop),
     }
 
 
-def _beyond(part: Stratum, beta: Fraction) -> int:
-    """The excess rows of the most frequent value: the least x with c - x ≤ β (n - x)."""
+def _excess_rows(part: Stratum, beta: Fraction) -> int:
+    """Return the excess rows of the most frequent value: the least x with c - x ≤ β (n - x)."""
     rows, most = len(part.rows), int(np.bincount(part.values).max(initial=0))
     return max(0, ceil((most - beta * rows) / (1 - beta))) if beta < 1 else 0
 
 
-def _together(
+def _combined_presence(
     microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]
 ) -> dict[str, Any]:
-    """The largest combined presence, where one is promised.
+    """Return the largest combined presence, if one is promised.
 
     Raises:
-        PromiseError: where it is more than α, or where that could not be decided.
+        PromiseError: if it is more than α, or if that could not be decided.
     """
     groups, largest = covers_of(microdata, group), None
     for promise in promises:
         if isinstance(promise, AlphaBeta) and promise.presence == "combined":
-            shown = covering(groups, covered_names(promise, microdata))
-            found = None if shown is None else together(shown, Fraction(promise.alpha)).kept
-            if found is None:
+            coverage = covering(groups, covered_names(promise, microdata))
+            presence = (
+                None
+                if coverage is None
+                else combined_presence(coverage, Fraction(promise.alpha)).exact
+            )
+            if presence is None:
                 raise PromiseError(
                     f"the groups do not keep α = {plain(promise.alpha)} together, or it cannot be "
                     f"proven: `calibrate: true` or `disjoint-cover` may, `per-group` asks for less"
                 )
-            largest = found if largest is None else max(largest, found)
+            largest = presence if largest is None else max(largest, presence)
     return {} if largest is None else {"combined": float(largest)}

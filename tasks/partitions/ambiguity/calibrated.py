@@ -1,10 +1,10 @@
 """Groups that grow until all of them together keep α: calibrated ambiguity, decided exactly.
 
-Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
-own, α' < α, the largest that a search finds; leftover rows then join groups as well. The combined
-presence is nearly proportional to α', but for jumps: the search follows the line between the two
-nearest ends in logarithms, and halves what is left once that stays on one side. The construction
-is this project's own.
+If many groups cover the same vectors, their presences add up. A group therefore stops at a smaller
+presence of its own, α' < α, the largest that a search finds; leftover rows then join groups as
+well. The combined presence is nearly proportional to α', apart from jumps. The search interpolates
+between the two nearest ends in logarithms, and halves the interval once several steps in a row
+moved the same end. The construction is this project's own.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
 from sfumato.tasks.partitions.ambiguity.residue import place_rows
@@ -30,23 +30,26 @@ _SURELY = 1 + 1e-9  # above what rounding adds
 _LEAST = 1e-6
 _STEPS = 12
 _NEAR = 0.01  # in logarithms: α is reached as well as that
-_ON_THE_LINE = 3  # steps that may move one end alone
+_ON_THE_LINE = 3  # steps in a row that may move one end
 _EDGE = 0.05  # of what is between the ends, to stay away from both
 _DIGITS = 10**12
 
 
 class JoinedPresence(NamedTuple):
-    """About how large the largest presence by all groups is, and exactly: None where not kept."""
+    """The largest presence by all groups: approximately, and exactly (None if it is above α)."""
 
     about: float
-    kept: Fraction | None
+    exact: Fraction | None
 
 
 NOTHING_SHOWN = JoinedPresence(0.0, Fraction(0))
 
 
 def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
-    """The groups as their quasi-identifiers are published; `group` (int64, -1 for none) per row."""
+    """Return the groups as their quasi-identifiers are published.
+
+    `group` is the group of each row (int64, -1 for none).
+    """
     inside = np.flatnonzero(group >= 0)
     covers = {
         column.name: cover(group[inside], column.category()[0][inside], column.category()[1])
@@ -55,28 +58,31 @@ def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
     return Groups(np.bincount(group[inside]), {}, covers)
 
 
-def together(shown: Covering, alpha: Fraction) -> JoinedPresence:
-    """The largest combined presence; not kept where it is above α, or could not be found."""
-    about = _climbed(shown)
+def combined_presence(coverage: Covering, alpha: Fraction) -> JoinedPresence:
+    """Return the largest combined presence; `exact` is None if it is above α or undecided."""
+    about = _climb(coverage)
     if about > float(alpha) * _SURELY:
         return JoinedPresence(about, None)
-    found = joint_presence(shown)
-    if found is None or found.largest > alpha:
+    joint = joint_presence(coverage)
+    if joint is None or joint.largest > alpha:
         return JoinedPresence(about, None)
-    return JoinedPresence(float(found.largest), found.largest)
+    return JoinedPresence(float(joint.largest), joint.largest)
 
 
-def _climbed(shown: Covering) -> float:
-    """The presence of a vector that many groups cover, each value the best given the others."""
-    weights = shown.rounded()
-    hit = np.ones((len(shown.covers), len(weights)), dtype=bool)
+def _climb(coverage: Covering) -> float:
+    """Return the presence of a vector that many groups cover, found by coordinate ascent.
+
+    Each value is in turn the best one given the others.
+    """
+    weights = coverage.rounded()
+    hit = np.ones((len(coverage.covers), len(weights)), dtype=bool)
     best = 0.0
     for _ in range(_ROUNDS):
-        for at, admitted in enumerate(shown.covers):
-            others = np.delete(hit, at, axis=0).all(axis=0)
+        for column, admitted in enumerate(coverage.covers):
+            others = np.delete(hit, column, axis=0).all(axis=0)
             totals = np.bincount(admitted.value, (weights * others)[admitted.group])
-            hit[at] = False
-            hit[at, admitted.group[admitted.value == totals.argmax()]] = True
+            hit[column] = False
+            hit[column, admitted.group[admitted.value == totals.argmax()]] = True
             best = max(best, float(totals.max()))
     return best
 
@@ -97,7 +103,7 @@ def group_rows(
     probes: int,
     repeats: bool,
 ) -> CalibratedGroups:
-    """Groups of all strata, each grown until its presence is `stop`, and leftover rows placed.
+    """Return groups of all strata, grown until their presence is `stop`, with leftover rows placed.
 
     Args:
         rows: the number of rows in all strata.
@@ -111,36 +117,37 @@ def group_rows(
     for part in parts:
         many = len(part.rows)
         grown = grow(part, rule.limits(stop, many, part.domain, repeats), probes)
-        found = place_rows(part, grown, rule.limits(rule.alpha, many, part.domain, repeats))
-        group[part.rows] = np.where(found >= 0, found + groups, -1)
-        groups += int(found.max(initial=-1)) + 1
-        joined += int((found >= 0).sum() - (grown >= 0).sum())
+        placed = place_rows(part, grown, rule.limits(rule.alpha, many, part.domain, repeats))
+        group[part.rows] = np.where(placed >= 0, placed + groups, -1)
+        groups += int(placed.max(initial=-1)) + 1
+        joined += int((placed >= 0).sum() - (grown >= 0).sum())
     return CalibratedGroups(group, joined)
 
 
 def calibrate(
     microdata: Microdata, parts: Sequence[Stratum], rule: AmbiguityRule, probes: int
 ) -> tuple[CalibratedGroups, Fraction]:
-    """Groups whose combined presence is at most α, and the presence at which each stopped.
+    """Return groups whose combined presence is at most α, and the presence at which each stopped.
 
-    Of the solutions found, it is the one that leaves out the fewest rows, then has the most groups.
+    Of the solutions found, it takes the one that leaves out the fewest rows, then has the most
+    groups.
 
     Raises:
-        PromiseError: where no presence to stop at gives groups that are proven to keep α.
+        PromiseError: if no presence to stop at gives groups that are proven to keep α.
     """
     search = _StopSearch(log(_LEAST), log(rule.alpha))
     best, fewest = None, (microdata.rows, 0)
     for _ in range(_STEPS):
         tried = search.next()
         stop = Fraction(int(exp(tried) * _DIGITS), _DIGITS)
-        found = group_rows(microdata.rows, parts, rule, stop, probes, repeats=True)
-        shown = covering(covers_of(microdata, found.group), rule.quasi_identifiers)
-        reached = NOTHING_SHOWN if shown is None else together(shown, rule.alpha)
+        grouping = group_rows(microdata.rows, parts, rule, stop, probes, repeats=True)
+        coverage = covering(covers_of(microdata, grouping.group), rule.quasi_identifiers)
+        reached = NOTHING_SHOWN if coverage is None else combined_presence(coverage, rule.alpha)
         search.note(tried, reached, rule.alpha)
-        left = int((found.group < 0).sum()), -int(found.group.max())
-        if reached.kept is not None and left < fewest:
-            best, fewest = (found, stop), left
-        if search.ended:
+        loss = int((grouping.group < 0).sum()), -int(grouping.group.max())
+        if reached.exact is not None and loss < fewest:
+            best, fewest = (grouping, stop), loss
+        if search.is_done:
             break
     if best is None:
         raise PromiseError("no groups were found that are proven to keep α together")
@@ -149,11 +156,11 @@ def calibrate(
 
 @dataclass
 class _StopSearch:
-    """Where α' may lie, in logarithms: α is kept at `low`, and not at `high`.
+    """The interval of α', in logarithms: α is kept at `low`, and not at `high`.
 
-    `under` and `over` are how far the combined presence was below α and above it at these ends,
-    None where it was not measured. `run` is how often the same end, the lower one if `kept`, has
-    moved in a row; once that is often, what is left is always halved.
+    `under` and `over` are the distances of the combined presence below α and above it at these
+    ends, None if it was not measured. `run` counts the steps in a row that moved the same end
+    (the lower one if `kept`); once it is large, the interval is always halved.
     """
 
     low: float
@@ -165,44 +172,47 @@ class _StopSearch:
     halving: bool = False
 
     def next(self) -> float:
-        """What to try next, inside of both ends."""
+        """Return the next point to try, inside of both ends."""
         middle = (self.low + self.high) / 2
         if self.halving:
             return middle
-        inside = self._on_the_line(middle)
+        inside = self._interpolate(middle)
         edge = min((self.high - self.low) * _EDGE, _NEAR / 2)
         return min(max(inside, self.low + edge), self.high - edge)
 
-    def _on_the_line(self, middle: float) -> float:
-        """Where it would be nearly α; of one end alone, if it were proportional to α'."""
+    def _interpolate(self, middle: float) -> float:
+        """Return the point where the presence would be nearly α.
+
+        If only one end was measured, presence is taken as proportional to α'.
+        """
         if self.under is not None and self.over is not None:
             share = (self.under - _NEAR / 2) / (self.under + self.over)
             return self.low + (self.high - self.low) * share
         if self.over is not None:
-            found = self.high - self.over - _NEAR / 2
+            guess = self.high - self.over - _NEAR / 2
         elif self.under is not None:
-            found = self.low + self.under - _NEAR / 2
+            guess = self.low + self.under - _NEAR / 2
         else:
             return middle
-        return found if self.low < found < self.high else middle
+        return guess if self.low < guess < self.high else middle
 
     def note(self, tried: float, reached: JoinedPresence, alpha: Fraction) -> None:
-        """Move an end to what was tried."""
-        kept = reached.kept is not None
-        if kept:
-            self.low, self.under = tried, _apart(reached.about, alpha)
+        """Move an end to the point that was tried."""
+        holds = reached.exact is not None
+        if holds:
+            self.low, self.under = tried, _log_distance(reached.about, alpha)
         else:
-            self.high, self.over = tried, _apart(alpha, reached.about)
-        self.run, self.kept = 1 + self.run * (kept == self.kept), kept
+            self.high, self.over = tried, _log_distance(alpha, reached.about)
+        self.run, self.kept = 1 + self.run * (holds == self.kept), holds
         self.halving |= self.run >= _ON_THE_LINE
 
     @property
-    def ended(self) -> bool:
-        """Whether nothing better is to be expected."""
+    def is_done(self) -> bool:
+        """True if no better point is to be expected."""
         near = self.under is not None and self.under <= _NEAR
         return near or self.high - self.low <= _NEAR
 
 
-def _apart(less: Fraction | float, more: Fraction | float) -> float | None:
-    """How far two presences are apart in logarithms; None where that tells nothing."""
+def _log_distance(less: Fraction | float, more: Fraction | float) -> float | None:
+    """Return the distance of two presences in logarithms, or None if it is not defined."""
     return log(more) - log(less) if 0 < less <= more else None

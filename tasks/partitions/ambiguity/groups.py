@@ -1,9 +1,9 @@
 """Groups that cover many combinations of quasi-identifiers: the main phase of ambiguity.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
-loss, Algorithms 2 and 4: a group has ⌈1/β⌉ rows at least and not one more,
-its presence is that of its rows over its combinations, and the row that it takes next is the one
-that multiplies its combinations by most.
+loss, Algorithms 2 and 4. A group has at least ⌈1/β⌉ rows, and no more than it needs. Its presence
+is its rows over its combinations, and the row that it takes next is the one that multiplies its
+combinations by the most.
 """
 
 from functools import cache
@@ -41,7 +41,7 @@ class Stratum(NamedTuple):
 def draw_stratum(
     microdata: Microdata, rows: np.ndarray, rule: AmbiguityRule, randomness: Randomness
 ) -> Stratum:
-    """A stratum in random order, given the positions of its rows (int64)."""
+    """Return a stratum in random order, given the positions of its rows (int64)."""
     codes = microdata[rule.sensitive].category()[0][rows]
     order = np.lexsort((randomness(len(rows)), codes))
     values = np.cumsum(np.diff(codes[order], prepend=codes[order[:1]]) != 0)
@@ -57,7 +57,7 @@ def draw_stratum(
 
 
 def _dense(column: Column, rows: np.ndarray) -> np.ndarray:
-    """The categories of some rows, numbered without gaps."""
+    """Return the categories of some rows, numbered without gaps."""
     codes, size = column.category()
     used = np.zeros(size, dtype=bool)
     used[codes[rows]] = True
@@ -66,40 +66,47 @@ def _dense(column: Column, rows: np.ndarray) -> np.ndarray:
 
 
 def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
-    """The group of each row of a stratum (int64; 0, 1, …), -1 where it is left over.
+    """Return the group of each row of a stratum (int64; 0, 1, …), -1 for a row that is left over.
 
-    Each group takes one row after the other from the sensitive value that has the most left, of
-    those that it may take, and stops as soon as it keeps the limits. A group that cannot is
-    dissolved, which ends the growing, as it does when too few values are left for a group.
+    Each group takes one row after the other, from the sensitive value that has the most rows left
+    among those that it may still take, and stops as soon as it keeps the limits. A group that
+    cannot keep them is dissolved, which ends the growing, as it does when too few values are left
+    for a group.
 
     Args:
         stratum: the rows.
         limits: the limits that a group must keep.
         probes: the number of rows looked at for each one taken.
     """
-    left = np.bincount(stratum.values)
-    largest = np.lexsort((stratum.order, -left))
+    remaining = np.bincount(stratum.values)
+    largest = np.lexsort((stratum.order, -remaining))
     group = np.full(len(stratum.rows), -1, dtype=np.int64)
     columns, most = len(stratum.domain), len(limits.times)
     room = _Room(
         np.array(stratum.domain),
         np.zeros(columns, dtype=np.int64),
         np.full(stratum.numbers, -1, dtype=np.int64),
-        np.zeros(len(left), dtype=np.int64),
+        np.zeros(len(remaining), dtype=np.int64),
         np.zeros(most, dtype=np.int64),
         np.ones((columns, 2)),
     )
-    rows = _Left(stratum.cells.copy(), np.arange(len(group)), np.cumsum(left) - left, left, largest)
-    grown = choose_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled)
+    rows = _Remaining(
+        stratum.cells.copy(),
+        np.arange(len(group)),
+        np.cumsum(remaining) - remaining,
+        remaining,
+        largest,
+    )
+    grown = choose_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled_loop)
     grown(rows, limits, stratum.keys, probes, room, group)
     return group
 
 
-class _Left(NamedTuple):
-    """Rows that are left, by sensitive value: those of a value start at `first`, `left` in number.
+class _Remaining(NamedTuple):
+    """Rows that are left, by sensitive value: `left[v]` rows of value v begin at `first[v]`.
 
-    `rows` are numbers of rows and `cells` their quasi-identifiers; `largest` are the values by the
-    number of rows that they have left, descending.
+    `rows` are numbers of rows and `cells` their quasi-identifiers; `largest` are the values in the
+    order of the number of rows that they have left, descending.
     """
 
     cells: Any
@@ -110,7 +117,7 @@ class _Left(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """A group that grows, in columns that have as many values as `domain` says.
+    """A group while it grows, in columns with `domain` values each.
 
     The number of values `admitted` of each column; the last group that `covered` each value; the
     number of `times` that the group has each sensitive value; its `members`; and the `factor`
@@ -126,11 +133,14 @@ class _Room(NamedTuple):
     factor: Any
 
 
-def _grow(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any) -> None:
+def _grow(remaining: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any) -> None:
     """Write the group of each row that is in one."""
     picks, groups = 0, 0
-    while limits.least <= len(left.left) and left.left[left.largest[limits.least - 1]] > 0:
-        size = _one(left, limits, keys[picks:], probes, room, groups)
+    while (
+        limits.least <= len(remaining.left)
+        and remaining.left[remaining.largest[limits.least - 1]] > 0
+    ):
+        size = _grow_group(remaining, limits, keys[picks:], probes, room, groups)
         if size == 0:
             return
         for i in range(size):
@@ -139,58 +149,58 @@ def _grow(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any)
         groups += 1
 
 
-def _one(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: int) -> int:
-    """Grow one group; return the number of its rows, 0 where it cannot keep the limits."""
+def _grow_group(remaining: Any, limits: Any, keys: Any, probes: int, room: Any, group: int) -> int:
+    """Grow one group; return the number of its rows, 0 if it cannot keep the limits."""
     room.admitted[:] = 0
     room.times[:] = 0
     size = 0
     while size + 1 < len(limits.times):
-        at = _allowed(left, room.times, limits.times[size + 1])
-        if at < 0:
+        place = _allowed_place(remaining, room.times, limits.times[size + 1])
+        if place < 0:
             return 0
-        row = _best(left, left.largest[at], keys[size], probes, room, group)
-        room.members[size] = left.rows[row]
-        room.times[left.largest[at]] += 1
-        _add(left, row, room, group)
-        _shrink(left, at, row)
+        row = _best_row(remaining, remaining.largest[place], keys[size], probes, room, group)
+        room.members[size] = remaining.rows[row]
+        room.times[remaining.largest[place]] += 1
+        _add(remaining, row, room, group)
+        _shrink(remaining, place, row)
         size += 1
         if size >= limits.least and _covers(room.admitted, limits.combinations[size]):
             return size
     return 0
 
 
-def _allowed(left: Any, times: Any, most: int) -> int:
-    """The place of the value with the most rows left that the group may still take, or -1."""
-    for at in range(len(left.largest)):
-        value = left.largest[at]
-        if left.left[value] == 0:
+def _allowed_place(remaining: Any, times: Any, most: int) -> int:
+    """Return the place of the value with the most rows left that the group may take, or -1."""
+    for place in range(len(remaining.largest)):
+        value = remaining.largest[place]
+        if remaining.left[value] == 0:
             return -1
         if times[value] < most:
-            return at
+            return place
     return -1
 
 
-def _best(left: Any, value: int, key: int, probes: int, room: Any, group: int) -> int:
-    """The one of some of a value's rows that multiplies the group's combinations by the most.
+def _best_row(remaining: Any, value: int, key: int, probes: int, room: Any, group: int) -> int:
+    """Return the probed row of a value that multiplies the group's combinations by the most.
 
     No row is better than one that is new in every column with a value not yet covered.
     """
-    begin, many, most = left.first[value], left.left[value], _weigh(room)
-    at, best, highest = int(begin + key % many), int(begin), 0.0
+    begin, many, most = remaining.first[value], remaining.left[value], _weigh(room)
+    place, best, highest = int(begin + key % many), int(begin), 0.0
     for _ in range(min(probes, many)):
         score = 1.0
         for a in range(len(room.domain)):  # a table of factors, because branches cost more
-            score *= room.factor[a, int(room.covered[left.cells[at, a]] != group)]
+            score *= room.factor[a, int(room.covered[remaining.cells[place, a]] != group)]
         if score > highest:
-            best, highest = at, score
+            best, highest = place, score
         if score == most:
             break
-        at = at + 1 if at + 1 < begin + many else begin
+        place = place + 1 if place + 1 < begin + many else begin
     return best
 
 
 def _weigh(room: Any) -> float:
-    """Note by what a new value of each column multiplies; returns the product of all."""
+    """Note by what factor a new value of each column multiplies; return the product of all."""
     most = 1.0
     for a in range(len(room.domain)):
         many = room.admitted[a]
@@ -199,38 +209,40 @@ def _weigh(room: Any) -> float:
     return most
 
 
-def _add(left: Any, row: int, room: Any, group: int) -> None:
+def _add(remaining: Any, row: int, room: Any, group: int) -> None:
     """Cover a row's values."""
     for a in range(len(room.domain)):
-        cell = left.cells[row, a]
+        cell = remaining.cells[row, a]
         room.admitted[a] += room.covered[cell] != group
         room.covered[cell] = group
 
 
-def _shrink(left: Any, at: int, row: int) -> None:
+def _shrink(remaining: Any, place: int, row: int) -> None:
     """Take a row away from the value at this place, and keep the values in order."""
-    value = left.largest[at]
-    last = left.first[value] + left.left[value] - 1
-    left.rows[row] = left.rows[last]
-    left.cells[row] = left.cells[last]
-    low, high = at, len(left.largest)
+    value = remaining.largest[place]
+    last = remaining.first[value] + remaining.left[value] - 1
+    remaining.rows[row] = remaining.rows[last]
+    remaining.cells[row] = remaining.cells[last]
+    low, high = place, len(remaining.largest)
     while high - low > 1:
         middle = (low + high) // 2
-        if left.left[left.largest[middle]] == left.left[value]:
+        if remaining.left[remaining.largest[middle]] == remaining.left[value]:
             low = middle
         else:
             high = middle
-    left.largest[at], left.largest[low] = left.largest[low], value
-    left.left[value] -= 1
+    remaining.largest[place], remaining.largest[low] = remaining.largest[low], value
+    remaining.left[value] -= 1
 
 
 def _covers(admitted: Any, combinations: int) -> bool:
-    """True where the product reaches `combinations`, not computed: ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉."""
+    """Return True if the product reaches `combinations`, not computed: ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉."""
     for many in admitted:
         combinations = (combinations + many - 1) // many
     return bool(combinations <= 1)
 
 
 @cache
-def _compiled() -> Loop:
-    return compile_loop(_allowed, _weigh, _best, _add, _shrink, _covers, _one, _grow)
+def _compiled_loop() -> Loop:
+    return compile_loop(
+        _allowed_place, _weigh, _best_row, _add, _shrink, _covers, _grow_group, _grow
+    )

@@ -1,11 +1,10 @@
-"""Leftover rows join groups that stay, or become, as ambiguous as is asked.
+"""Leftover rows join groups that stay, or become, as ambiguous as the promise asks.
 
-The groups are copied side by side, so that a processor compares a row with several of them in one
-step. Which group a row joins is what `residue` finds one by one.
-
-A row joins, of the groups that may have its sensitive value once more, the one whose presence is
-smallest with it, where that is no more than α. Groups are tried in the order of the presence that
-they could reach at best, until no other can be better than the best found.
+A row joins, of the groups that may have its sensitive value once more, the one whose presence with
+it is smallest, if that is at most α. Two loops find it. If a value may occur once in a group,
+groups are tried one by one in the order of the presence that they could reach at best, until no
+other can beat the best so far. Otherwise the groups are copied side by side, so that a processor
+compares a row with several of them in one step.
 """
 
 from functools import cache
@@ -25,11 +24,11 @@ _AT_ONCE = 128  # rows between two orderings of the groups
 
 
 class OpenGroups(NamedTuple):
-    """Groups that rows may join: their sizes, the number of values they cover, and which.
+    """Groups that rows may join: their sizes, and the number and set of values that they cover.
 
-    What is known of a group is adjacent. `sizes` (int64) is one per group, `admitted` (int64)
-    groups x columns, `covered` (bool) groups x values; `times` (int32, groups x sensitive values)
-    is each group's count of a value; `floor` (float64) is the least presence that each could reach
+    The data of one group are adjacent. `sizes` (int64) is one per group, `admitted` (int64) groups
+    x columns, `covered` (bool) groups x values. `times` (int32, groups x sensitive values) counts
+    each value in each group. `floor` (float64) is the least presence that each group could reach
     with one row more, in columns that have `domain` values.
     """
 
@@ -41,31 +40,32 @@ class OpenGroups(NamedTuple):
     domain: Any
 
 
-def join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
+def join(group: int, row: Any, value: int, open_: Any, least: Any) -> bool:
     """Add a row to a group, if the group then has enough combinations."""
-    combinations = least[open_.sizes[one] + 1]
+    combinations = least[open_.sizes[group] + 1]
     for a in range(len(row)):
-        many = open_.admitted[one, a] + (not open_.covered[one, row[a]])
+        many = open_.admitted[group, a] + (not open_.covered[group, row[a]])
         combinations = (combinations + many - 1) // many
     if combinations > 1:
         return False
-    open_.sizes[one] += 1
-    open_.times[one, value] += 1
+    open_.sizes[group] += 1
+    open_.times[group, value] += 1
     highest = 1.0
     for a in range(len(row)):
-        open_.admitted[one, a] += not open_.covered[one, row[a]]
-        open_.covered[one, row[a]] = True
-        highest *= min(open_.admitted[one, a] + 1, open_.domain[a])
-    open_.floor[one] = (open_.sizes[one] + 1) / highest
+        open_.admitted[group, a] += not open_.covered[group, row[a]]
+        open_.covered[group, row[a]] = True
+        highest *= min(open_.admitted[group, a] + 1, open_.domain[a])
+    open_.floor[group] = (open_.sizes[group] + 1) / highest
     return True
 
 
 class _SideBySide(NamedTuple):
-    """Groups side by side, in the order in which those of equal presence are preferred.
+    """Groups side by side, in the order in which groups of equal presence are preferred.
 
-    `size` is that with one row more (float64), `admitted` (float64, columns x groups) the number of
-    values, `new` (uint8, values x groups) 1 for each value that the group does not cover; `turn`
-    (int64) is smaller for those that are preferred; `presence` (float64) is that with a row.
+    `size` is each group's size with one row more (float64), `admitted` (float64, columns x groups)
+    the number of values, `new` (uint8, values x groups) 1 for each value that the group does not
+    cover. `turn` (int64) is smaller for groups that are preferred; `presence` (float64) is that
+    with a row.
     """
 
     group: Any
@@ -86,7 +86,7 @@ def place_among(
     group: np.ndarray,
     fast: bool,
 ) -> None:
-    """Write the group of each row that finds one among those that are able.
+    """Write the group of each row that fits in one of the groups `able`.
 
     Of groups of equal presence, those that other rows have joined come first, in that order.
 
@@ -108,11 +108,11 @@ def place_among(
         np.arange(len(able)),
         np.zeros(len(able)),
     )
-    choose_loop(fast, _place, _compiled)(rows, cells, values, candidates, open_, limits, group)
+    choose_loop(fast, _place, _compiled_loop)(rows, cells, values, candidates, open_, limits, group)
 
 
 def _sizes(sizes: np.ndarray, limits: Limits) -> np.ndarray:
-    """The sizes with one row more (float64), infinite where that is too many."""
+    """Return the sizes with one row more (float64), infinite if that is too many."""
     return np.where(sizes + 1 < len(limits.times), sizes + 1.0, np.inf)
 
 
@@ -122,15 +122,15 @@ def _place(
     joined = 0
     for i in range(len(rows)):
         _compare(cells[i], candidates)
-        at = _least(values[i], candidates, open_, limits.times)
-        if at < 0:
+        place = _least(values[i], candidates, open_, limits.times)
+        if place < 0:
             continue
-        one = candidates.group[at]
-        if join(one, cells[i], values[i], open_, limits.combinations):
-            group[rows[i]] = one
-            _update(at, cells[i], candidates, open_, len(limits.times))
-            if candidates.turn[at] >= 0:
-                candidates.turn[at] = joined - len(rows)
+        choice = candidates.group[place]
+        if join(choice, cells[i], values[i], open_, limits.combinations):
+            group[rows[i]] = choice
+            _update(place, cells[i], candidates, open_, len(limits.times))
+            if candidates.turn[place] >= 0:
+                candidates.turn[place] = joined - len(rows)
             joined += 1
 
 
@@ -146,7 +146,7 @@ def _compare(own: Any, candidates: Any) -> None:
 
 
 def _least(value: int, candidates: Any, open_: Any, most: Any) -> int:
-    """The candidate of smallest presence that may have the value once more, or -1."""
+    """Return the candidate of smallest presence that may have the value once more, or -1."""
     best, least = -1, np.inf
     presence, turn = candidates.presence, candidates.turn
     for k in range(len(presence)):
@@ -159,25 +159,25 @@ def _least(value: int, candidates: Any, open_: Any, most: Any) -> int:
     return best
 
 
-def _update(at: int, own: Any, candidates: Any, open_: Any, sizes: int) -> None:
+def _update(place: int, own: Any, candidates: Any, open_: Any, sizes: int) -> None:
     """Copy the state of a group that a row has joined."""
-    one = candidates.group[at]
-    size = open_.sizes[one] + 1
-    candidates.size[at] = size if size < sizes else np.inf
+    group = candidates.group[place]
+    size = open_.sizes[group] + 1
+    candidates.size[place] = size if size < sizes else np.inf
     for a in range(len(own)):
-        candidates.admitted[a, at] = open_.admitted[one, a]
-        candidates.new[own[a], at] = 0
+        candidates.admitted[a, place] = open_.admitted[group, a]
+        candidates.new[own[a], place] = 0
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(join, _compare, _least, _update, _place)
 
 
-class _Numbered(NamedTuple):
+class _LeftoverRows(NamedTuple):
     """The cells and the sensitive value of each row, numbered among those of leftover rows.
 
-    What no leftover row has is -1; there are `kinds` cells and `many` values.
+    A cell or value that no leftover row has is -1; there are `kinds` cells and `many` values.
     """
 
     cells: np.ndarray
@@ -187,11 +187,11 @@ class _Numbered(NamedTuple):
 
 
 def place_rows(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
-    """Place leftover rows: the group of each row of a stratum (int64), -1 where it still has none.
+    """Return the group of each row of a stratum (int64), with leftover rows placed; -1 for none.
 
-    Where a value may come once in a group, values are placed one after the other; otherwise rows
-    are placed in random order, and again for as long as others that joined make room. Where there
-    are too many pairs of a row and a group to compare, or the tables of groups outgrow memory, rows
+    If a value may occur once in a group, values are placed one after the other. Otherwise rows are
+    placed in random order, and again as long as rows that joined make room for others. If there are
+    too many pairs of a row and a group to compare, or the tables of groups outgrow memory, rows
     join only those groups that could reach the smallest presences.
 
     Args:
@@ -199,39 +199,39 @@ def place_rows(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarra
         group: the group of each row (int64), -1 for leftover ones.
         limits: the limits that a group must keep.
     """
-    left = np.flatnonzero(group < 0)
-    if len(left) in (0, len(group)):
+    leftover = np.flatnonzero(group < 0)
+    if len(leftover) in (0, len(group)):
         return group
-    numbered = _numbered(stratum, left)
+    numbered = _number_leftover(stratum, leftover)
     order, open_ = _open(stratum, group, numbered)
     rank = np.append(np.argsort(order), -1)[group]
     once = int(limits.times.max()) == 1
-    left = left if once else left[np.argsort(stratum.keys[left])]
-    while len(left):
-        _place_all(left, numbered, open_, limits, rank)
-        before, left = len(left), left[rank[left] < 0]
-        if once or len(left) == before:
+    leftover = leftover if once else leftover[np.argsort(stratum.keys[leftover])]
+    while len(leftover):
+        _place_all(leftover, numbered, open_, limits, rank)
+        before, leftover = len(leftover), leftover[rank[leftover] < 0]
+        if once or len(leftover) == before:
             break
     result: np.ndarray = np.append(order, -1)[rank]
     return result
 
 
-def _numbered(stratum: Stratum, left: np.ndarray) -> _Numbered:
-    cells, kinds = _renumbered(stratum.cells, left, stratum.numbers)
-    values, many = _renumbered(stratum.values, left, int(stratum.values[-1]) + 1)
-    return _Numbered(cells, values, kinds, many)
+def _number_leftover(stratum: Stratum, leftover: np.ndarray) -> _LeftoverRows:
+    cells, kinds = _renumber(stratum.cells, leftover, stratum.numbers)
+    values, many = _renumber(stratum.values, leftover, int(stratum.values[-1]) + 1)
+    return _LeftoverRows(cells, values, kinds, many)
 
 
-def _renumbered(codes: np.ndarray, left: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+def _renumber(codes: np.ndarray, leftover: np.ndarray, size: int) -> tuple[np.ndarray, int]:
     used = np.zeros(size, dtype=bool)
-    used[codes[left]] = True
+    used[codes[leftover]] = True
     return np.where(used, np.cumsum(used) - 1, -1)[codes], int(used.sum())
 
 
 def _open(
-    stratum: Stratum, group: np.ndarray, numbered: _Numbered
+    stratum: Stratum, group: np.ndarray, numbered: _LeftoverRows
 ) -> tuple[np.ndarray, OpenGroups]:
-    """The groups by floor: their order (int64), and the state of those that are kept."""
+    """Return the groups in the order of their floor (int64), and the state of the first of them."""
     inside = np.flatnonzero(group >= 0)
     mine, domain = group[inside], np.array(stratum.domain)
     sizes = np.bincount(mine)
@@ -241,48 +241,55 @@ def _open(
     most = np.minimum(admitted + 1, domain[:, None])
     floor = (sizes + 1) / np.prod(most.astype(np.float64), axis=0)
     order = np.argsort(floor, kind="stable")
-    kept = order[: max(_CELLS // (numbered.kinds + 4 * numbered.many), 1)]
+    chosen = order[: max(_CELLS // (numbered.kinds + 4 * numbered.many), 1)]
     place = np.full(len(order), -1)
-    place[kept] = np.arange(len(kept))
-    covered, times = _had(numbered, inside, place[mine], len(kept))
-    many = np.ascontiguousarray(admitted[:, kept].T)
-    return order, OpenGroups(sizes[kept], many, covered, times, floor[kept], domain)
+    place[chosen] = np.arange(len(chosen))
+    covered, times = _contents(numbered, inside, place[mine], len(chosen))
+    many = np.ascontiguousarray(admitted[:, chosen].T)
+    return order, OpenGroups(sizes[chosen], many, covered, times, floor[chosen], domain)
 
 
-def _had(
-    numbered: _Numbered, inside: np.ndarray, place: np.ndarray, groups: int
+def _contents(
+    numbered: _LeftoverRows, inside: np.ndarray, place: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells that groups cover (bool), and their counts of values, given the places of rows."""
+    """Return the cells that groups cover (bool), and their counts of values (int32).
+
+    `place` is the place of each row's group, -1 for none.
+    """
     covered = np.zeros((groups, numbered.kinds), dtype=np.bool_)
     for cells in numbered.cells[inside].T:
-        known = (cells >= 0) & (place >= 0)
-        covered[place[known], cells[known]] = True
+        present = (cells >= 0) & (place >= 0)
+        covered[place[present], cells[present]] = True
     values = numbered.values[inside]
-    known = (values >= 0) & (place >= 0)
-    pairs = place[known] * numbered.many + values[known]
+    present = (values >= 0) & (place >= 0)
+    pairs = place[present] * numbered.many + values[present]
     times = np.bincount(pairs, minlength=groups * numbered.many).astype(np.int32)
     return covered, times.reshape(groups, numbered.many)
 
 
 def _place_all(
-    left: np.ndarray, numbered: _Numbered, open_: OpenGroups, limits: Limits, group: np.ndarray
+    leftover: np.ndarray,
+    numbered: _LeftoverRows,
+    open_: OpenGroups,
+    limits: Limits,
+    group: np.ndarray,
 ) -> None:
-    """Write the groups of rows that find one, in order; the groups are ordered every so often."""
+    """Write the groups of rows that fit in one, ordering groups anew after `_AT_ONCE` rows."""
     candidates, once = np.arange(len(open_.sizes)), int(limits.times.max()) == 1
-    ends = np.arange(_AT_ONCE, len(left), _AT_ONCE)
+    ends = np.arange(_AT_ONCE, len(leftover), _AT_ONCE)
     if once:
-        ends = np.union1d(ends, np.flatnonzero(np.diff(numbered.values[left])) + 1)
-    for rows in np.split(left, ends):
+        ends = np.union1d(ends, np.flatnonzero(np.diff(numbered.values[leftover])) + 1)
+    for rows in np.split(leftover, ends):
         candidates = candidates[np.argsort(open_.floor[candidates], kind="stable")]
         of_rows = (rows, numbered.cells[rows], numbered.values[rows])
         if once:
             able = candidates[open_.times[candidates, numbered.values[rows[0]]] == 0]
-            fast = len(left) * len(able) >= _WORTH_COMPILING
+            fast = len(leftover) * len(able) >= _WORTH_COMPILING
             place = choose_loop(fast, _place_of_residue, _compiled_of_residue)
             place(*of_rows, able, open_.floor[able], open_, limits, group)
         else:
-            able = candidates[: max(_PAIRS // len(left), 1)]
-            fast = len(left) * len(able) >= _WORTH_COMPILING
+            able = candidates[: max(_PAIRS // len(leftover), 1)]
+            fast = len(leftover) * len(able) >= _WORTH_COMPILING
             place_among(*of_rows, able, open_, limits, group, fast)
 
 
@@ -296,9 +303,9 @@ def _place_of_residue(
     limits: Any,
     group: Any,
 ) -> None:
-    """Write the group of each row that finds one.
+    """Write the group of each row that fits in one.
 
-    The floors are those of the candidates, ascending, before any row joined; groups that rows have
+    The floors are those of the candidates, ascending, before any row joined. Groups that rows have
     joined since are all tried.
     """
     joined, many = np.zeros(len(rows), np.int64), 0
@@ -317,19 +324,19 @@ def _place_of_residue(
 def _best(
     candidates: Any, floor: Any, least: float, own: Any, value: int, open_: Any, most: Any
 ) -> Any:
-    """The group of smallest presence with a row, and that presence, where it is below `least`."""
+    """Return the group of smallest presence with a row, and that presence, if below `least`."""
     best = -1
-    for at in range(len(candidates)):
-        if floor[at] >= least:
+    for place in range(len(candidates)):
+        if floor[place] >= least:
             break
-        one = candidates[at]
-        size = open_.sizes[one] + 1
-        if size < len(most) and open_.times[one, value] < most[size]:
+        group = candidates[place]
+        size = open_.sizes[group] + 1
+        if size < len(most) and open_.times[group, value] < most[size]:
             combinations = 1.0
             for a in range(len(own)):
-                combinations *= open_.admitted[one, a] + (not open_.covered[one, own[a]])
+                combinations *= open_.admitted[group, a] + (not open_.covered[group, own[a]])
             if size / combinations < least:
-                best, least = one, size / combinations
+                best, least = group, size / combinations
     return best, least
 
 

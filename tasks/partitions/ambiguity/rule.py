@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.shared.thresholds import (
     about_the_first,
@@ -47,7 +47,7 @@ class AmbiguityRule:
         return ceil(1 / self.beta)
 
     def limits(self, alpha: Fraction, rows: int, domain: Sequence[int], repeats: bool) -> Limits:
-        """The limits where presence is `alpha` at most, up to the largest group that can keep them.
+        """Return the limits for a presence of at most `alpha`, up to the largest possible group.
 
         Args:
             alpha: largest presence in one group.
@@ -66,7 +66,7 @@ class AmbiguityRule:
 
 
 def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.ndarray:
-    """Sizes times a fraction, rounded up or down, at most 2^62 (int64)."""
+    """Return sizes times a fraction, rounded up or down, at most 2^62 (int64)."""
     fits = (int(sizes[-1]) + 1) * max(numerator, denominator) <= _MOST
     exact = sizes if fits else sizes.astype(object)
     scaled = -(-exact * numerator // denominator) if up else exact * numerator // denominator
@@ -75,12 +75,12 @@ def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.
 
 
 def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> AmbiguityRule:
-    """The rule of the first (α,β)-promise, as strict as any other about the same columns.
+    """Return the rule of the first (α,β)-promise, as strict as any other about the same columns.
 
     A promise about other quasi-identifiers or another sensitive attribute is not read.
 
     Raises:
-        PromiseError: where there are no quasi-identifiers.
+        PromiseError: if there are no quasi-identifiers.
     """
     names = covered_names(promises[0], microdata)
     if not names:
@@ -96,6 +96,6 @@ def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> Ambig
 
 
 def covered_names(promise: AlphaBeta, microdata: Microdata) -> tuple[str, ...]:
-    """The quasi-identifiers that a promise is about; all, where it names none."""
+    """Return the quasi-identifiers that a promise is about, all of them if it names none."""
     everything = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
     return everything if promise.quasi_identifiers is None else promise.quasi_identifiers

@@ -1,16 +1,16 @@
-"""Sets of sensitive values for groups: those that quasi-identifiers hardly tell apart, or few.
+"""Sets of sensitive values for groups: values that quasi-identifiers hardly separate, or few sets.
 
-Anatomy groups people by their values alone. Where quasi-identifiers tell something of a value, as
-they mostly do, whoever learns how from all groups together tells the people of a group apart:
+Anatomy groups people only by their values. Quasi-identifiers mostly reveal something about a value,
+and an attacker who learns this from all groups together can tell the people of one group apart:
 deFinetti's attack (Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009). Least is
-learned where the people with one value of a group are much like those with another.
+learned if the people with one value of a group are much like those with another.
 
-Which sets there are depends on how often each value occurs, which the groups show together, and on
-counts with noise: never on who has which value. So all ways to give the people of each group its
-values stay equally likely, but for what the noise tells, which ε bounds.
+The sets depend on the frequency of each value, which the groups show together, and on noisy counts,
+but never on who has which value. So all ways to give the people of each group its values stay
+equally likely, except for what the noisy counts reveal, which ε bounds.
 
-Source: this project; that values of a group should go alike with what else is known, and that only
-counts may decide about that, follows from Kifer, and Wong et al. (VLDB 2007).
+Source: this project; that the values of a group should go alike with what else is known, and that
+only counts may decide about that, follows from Kifer, and Wong et al. (VLDB 2007).
 
 Source: the two-sided geometric mechanism of Ghosh, Roughgarden and Sundararajan, Universally
 utility-maximizing privacy mechanisms (STOC 2009). The counts of all quasi-identifiers together are
@@ -30,37 +30,37 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.shared.exact import is_ordered
 from sfumato.tasks.microdata.table import Column, Randomness
 
 _KNOWN = 256  # values that are compared, the most frequent ones: little is known of rare ones
 _STEP = 8  # so many sets for a value, about, until its rows are used up
 _MOST = 4096  # sets
 MOST = 16
-"""So many bands of a column, at most."""
+"""The largest number of bands of a column."""
 
 
 def alike_sets(
     counts: Sequence[np.ndarray], times: np.ndarray, l: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Sets of l values (int64), and how many groups are to have each; other groups are not told of.
+    """Yield sets of l values (int64), each with the number of groups that are to have it.
 
-    A set is of values that would occur too often in the groups that are left, then of the one that
-    is left most often, and of those most like it.
+    The remaining groups are not determined here. A set has the values that would occur too often in
+    the groups that are left, then the value that is left most often, and those most like it.
 
     Args:
-        counts: of the rows that have each value, by what is known of them (kinds x values), for
-            each quasi-identifier; they may be wrong, and negative.
+        counts: counts of rows by band and value (bands x values), for each quasi-identifier; noise
+            may make them negative.
         times: how often each value occurs (int64, one per value), each in at most one l-th of all.
         l: values of a set.
     """
-    left, groups = times.astype(np.int64), int(times.sum()) // l
-    known = np.argsort(-left, kind="stable")[:_KNOWN]
-    rare = int(np.delete(left, known).max(initial=0))
-    unlike = _distances([of[:, known] for of in counts], len(known))
+    remaining, groups = times.astype(np.int64), int(times.sum()) // l
+    frequent = np.argsort(-remaining, kind="stable")[:_KNOWN]
+    rare = int(np.delete(remaining, frequent).max(initial=0))
+    unlike = _distances([column_counts[:, frequent] for column_counts in counts], len(frequent))
     for _ in range(_MOST):
-        here = left[known]
+        here = remaining[frequent]
         if rare >= groups or np.count_nonzero(here) < l:
             return
         urgent = np.maximum(here - groups + 1, 0)
@@ -68,25 +68,25 @@ def alike_sets(
         chosen = order[here[order] > 0][:l]
         room = groups - max(int(np.delete(here, chosen).max(initial=0)), rare)
         many = max(1, min(int(here[chosen].min()), room) // _STEP)
-        yield known[chosen], many
-        left[known[chosen]] -= many
+        yield frequent[chosen], many
+        remaining[frequent[chosen]] -= many
         groups -= many
 
 
 def _distances(counts: Sequence[np.ndarray], values: int) -> np.ndarray:
-    """How unlike values are: squared Hellinger distances over all columns (values x values)."""
-    shown = [np.maximum(of, 0) + 0.5 for of in counts]
-    roots = [np.sqrt(of / of.sum(axis=0)) for of in shown]
-    alike = sum((of.T @ of for of in roots), start=np.zeros((values, values)))
+    """Return squared Hellinger distances of values over all columns (float64, values x values)."""
+    smoothed = [np.maximum(column_counts, 0) + 0.5 for column_counts in counts]
+    roots = [np.sqrt(column_counts / column_counts.sum(axis=0)) for column_counts in smoothed]
+    alike = sum((root.T @ root for root in roots), start=np.zeros((values, values)))
     return np.asarray(len(counts) - alike)
 
 
 def bands_of(column: Column) -> np.ndarray:
-    """The band of each row (int64, 0, 1, …, each occurring), at most `MOST` of them.
+    """Return the band of each row (int64; 0, 1, …, each occurring), at most `MOST` of them.
 
-    Nodes of the lowest level of a hierarchy that has as few; runs of values in order, of about as
-    many rows; of other values the most frequent ones, and all the others together. A null is a
-    value, the lowest.
+    Bands are the nodes of the lowest level of a hierarchy with few enough nodes; runs of ordered
+    values with about equally many rows; or the most frequent of other values, and all the rest
+    together. A null is a value, the lowest.
     """
     codes, size = column.category()
     if size <= MOST:
@@ -114,7 +114,9 @@ def count_with_noise(
     epsilon: float,
     randomness: Randomness,
 ) -> list[np.ndarray]:
-    """How many rows of each band have each value (int64, bands x values), for each column.
+    """Return noisy counts of the rows of each band with each value, for each column.
+
+    Each array is int64, bands x values.
 
     Args:
         bands: of each row by each quasi-identifier (int64, one array per quasi-identifier).
@@ -123,17 +125,17 @@ def count_with_noise(
         epsilon: of the guarantee for one row's value, over all columns together.
         randomness: where noise comes from.
     """
-    found = []
+    noisy = []
     for band in bands:
         number = int(band.max(initial=-1)) + 1
         counts = np.bincount(band * values + codes, minlength=number * values)
         noise = two_sided_geometric(len(counts), epsilon / (2 * len(bands)), randomness)
-        found.append((counts + noise).reshape(number, values))
-    return found
+        noisy.append((counts + noise).reshape(number, values))
+    return noisy
 
 
 def two_sided_geometric(n: int, epsilon: float, randomness: Randomness) -> np.ndarray:
-    """So many draws (int64), x with a probability in proportion to exp(-epsilon |x|)."""
+    """Return n draws (int64) of x with a probability in proportion to exp(-epsilon |x|)."""
     first, second = ((randomness(n) >> np.uint64(11)) + np.uint64(1) for _ in range(2))
     geometric = [np.floor(np.log(u / 2.0**53) / -epsilon) for u in (first, second)]
     return np.asarray(geometric[0] - geometric[1], dtype=np.int64)

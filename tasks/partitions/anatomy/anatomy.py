@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.anatomy.alike import alike_sets, bands_of, count_with_noise, deal
@@ -45,62 +45,68 @@ def partition(
     asks for, rounded up. Groups that break another promise are merged.
 
     Raises:
-        PromiseError: where there is no l-diversity promise, where a value has more than 1/l of a
-            stratum's rows, or where another promise cannot be kept by merging.
+        PromiseError: if there is no l-diversity promise, if a value has more than 1/l of a
+            stratum's rows, or if another promise cannot be kept by merging.
     """
-    wanted = needed_promises(_L_DIVERSITY, promises, parameters)
-    name, l = str(wanted[0].sensitive), largest_l(about_the_first(wanted))
+    needed = needed_promises(_L_DIVERSITY, promises, parameters)
+    name, l = str(needed[0].sensitive), largest_l(about_the_first(needed))
     codes, values = microdata[name].category()
     parts = list(by_stratum(microdata, strata))
     counts = [np.bincount(codes[rows], minlength=values) for rows in parts]
-    broken = sum(int(of.max(initial=0)) * l > int(of.sum()) for of in counts)
+    broken = sum(
+        int(value_counts.max(initial=0)) * l > int(value_counts.sum()) for value_counts in counts
+    )
     if broken:
         raise PromiseError(
             f"anatomy with l = {l} needs every value of {name!r} in at most 1/{l} of the rows of a "
             f"stratum: {broken} of {len(parts)} strata have a more frequent one"
         )
-    draw = _drawing(microdata, codes, values, parameters, randomness)
+    draw = _draw_function(microdata, codes, values, parameters, randomness)
     group = np.full(microdata.rows, -1, dtype=np.int64)
     stratum = list[int]()
     for number, rows in enumerate(parts):
-        found = draw(codes[rows], l, randomness)
-        group[rows] = len(stratum) + found
-        stratum += [number] * (int(found.max(initial=-1)) + 1)
+        row_groups = draw(codes[rows], l, randomness)
+        group[rows] = len(stratum) + row_groups
+        stratum += [number] * (int(row_groups.max(initial=-1)) + 1)
     merged = merge_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
     groups = int(merged.max(initial=-1)) + 1
     facts = {"l": l, "groups": groups, "merged_for_other_promises": len(stratum) - groups}
     return Partition(merged, facts=facts)
 
 
-def _drawing(
+def _draw_function(
     microdata: Microdata,
     codes: np.ndarray,
     values: int,
     parameters: AnatomyParameters,
     randomness: Randomness,
 ) -> Callable[[np.ndarray, int, Randomness], np.ndarray]:
-    """How the rows of a stratum are grouped, given the sensitive value of each row of the table."""
+    """Return the function that groups the rows of a stratum.
+
+    `codes` is the sensitive value of each row of the table.
+    """
     if parameters.draw == "round-robin":
         return deal
     if parameters.alike is None:
-        return of_codes
+        return draw_groups
     bands = [bands_of(column) for column in microdata.with_roles("quasi-identifier")]
     counts = count_with_noise(bands, codes, values, float(parameters.alike.epsilon), randomness)
-    return partial(of_alike_codes, counts)
+    return partial(draw_alike_groups, counts)
 
 
-def of_alike_codes(
+def draw_alike_groups(
     counts: Sequence[np.ndarray], codes: np.ndarray, l: int, randomness: Randomness
 ) -> np.ndarray:
-    """The same as `of_codes`, where groups have sets of values that are alike by these counts.
+    """Group rows as `draw_groups` does, into groups with sets of alike values.
 
-    `counts` (kinds x values, for each quasi-identifier) say which values are: see `alike_sets`.
+    `counts` (kinds x values, for each quasi-identifier) decide which values are alike: see
+    `alike_sets`.
     """
     times = np.bincount(codes, minlength=counts[0].shape[1]) if len(counts) else np.bincount(codes)
-    return of_codes(codes, l, randomness, alike_sets(counts, times, l))
+    return draw_groups(codes, l, randomness, alike_sets(counts, times, l))
 
 
-def of_codes(
+def draw_groups(
     codes: np.ndarray,
     l: int,
     randomness: Randomness,
@@ -117,19 +123,21 @@ def of_codes(
     Returns:
         The group of each row (int64), 0, 1, ….
     """
-    first = np.concatenate([np.zeros(0, dtype=np.int64), *(np.tile(of, n) for of, n in sets)])
+    first = np.concatenate(
+        [np.zeros(0, dtype=np.int64), *(np.tile(set_codes, n) for set_codes, n in sets)]
+    )
     counts = np.bincount(codes)
     counts = counts - np.bincount(first, minlength=len(counts))
     order = np.argsort(-counts, kind="stable")
-    left, value = counts[order], order.copy()
+    remaining, value = counts[order], order.copy()
     others = np.full((len(codes) - len(first)) // l * l, -1, dtype=np.int64)
     keys = _choices(len(codes), randomness)
-    scan = _compiled() if len(codes) >= _WORTH_COMPILING else _take
-    groups = len(first) // l + scan(left, value, l, keys, others)
+    scan = _compiled_loop() if len(codes) >= _WORTH_COMPILING else _take
+    groups = len(first) // l + scan(remaining, value, l, keys, others)
     taken = np.append(first, others)[: groups * l]
-    rest = value[left > 0]  # each has one row left
+    rest = value[remaining > 0]  # each has one row left
     group = np.repeat(np.arange(groups), l)
-    joined = _placed(taken, group, groups, rest, _choices(len(rest), randomness))
+    joined = _place_leftover(taken, group, groups, rest, _choices(len(rest), randomness))
     return _rows(codes, np.append(taken, rest), np.append(group, joined), randomness)
 
 
@@ -137,60 +145,60 @@ def _choices(n: int, randomness: Randomness) -> np.ndarray:
     return (randomness(n) >> np.uint64(1)).astype(np.int64)
 
 
-def _take(left: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
-    """Write the values of each group's l rows; returns the number of groups.
+def _take(remaining: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
+    """Write the values of each group's l rows; return the number of groups.
 
-    `left` has the number of rows left of each `value`, descending: where a group takes from only
-    some of several equal ones, those are brought to the end of their equals.
+    `left` has the number of rows left of each `value`, descending. If a group takes from only some
+    of several equal ones, those are brought to the end of their equals.
     """
     groups = 0
-    while l <= len(left) and left[l - 1] > 0:
-        least = left[l - 1]
-        first, last = l - 1, _last(left, least, l - 1)
-        while first > 0 and left[first - 1] == least:
+    while l <= len(remaining) and remaining[l - 1] > 0:
+        least = remaining[l - 1]
+        first, last = l - 1, _last(remaining, least, l - 1)
+        while first > 0 and remaining[first - 1] == least:
             first -= 1
         chosen = last + 1 - (l - first)
-        for at in range(last, chosen - 1, -1):
-            other = first + keys[groups * l + last - at] % (at + 1 - first)
-            value[at], value[other] = value[other], value[at]
-            left[at] -= 1
-            taken[groups * l + first + last - at] = value[at]
-        for at in range(first):
-            left[at] -= 1
-            taken[groups * l + at] = value[at]
+        for place in range(last, chosen - 1, -1):
+            other = first + keys[groups * l + last - place] % (place + 1 - first)
+            value[place], value[other] = value[other], value[place]
+            remaining[place] -= 1
+            taken[groups * l + first + last - place] = value[place]
+        for place in range(first):
+            remaining[place] -= 1
+            taken[groups * l + place] = value[place]
         groups += 1
     return groups
 
 
-def _last(left: Any, least: int, low: int) -> int:
-    """The last place with at least `least` left, from a place that has them."""
-    high = len(left)
+def _last(remaining: Any, least: int, low: int) -> int:
+    """Return the last place with at least `least` left, from a place that has them."""
+    high = len(remaining)
     while high - low > 1:
         middle = (low + high) // 2
-        if left[middle] >= least:
+        if remaining[middle] >= least:
             low = middle
         else:
             high = middle
     return low
 
 
-def _placed(
+def _place_leftover(
     taken: np.ndarray, group: np.ndarray, groups: int, rest: np.ndarray, keys: np.ndarray
 ) -> np.ndarray:
-    """A random group that lacks the value, for each leftover row's value (int64)."""
+    """Return a random group that lacks the value, for each leftover row's value (int64)."""
     placed = np.empty(len(rest), dtype=np.int64)
-    for at, value in enumerate(rest):
+    for index, value in enumerate(rest):
         lacks = np.ones(groups, dtype=bool)
         lacks[group[taken == value]] = False
         open_ = np.flatnonzero(lacks)
-        placed[at] = open_[keys[at] % len(open_)]
+        placed[index] = open_[keys[index] % len(open_)]
     return placed
 
 
 def _rows(
     codes: np.ndarray, taken: np.ndarray, group: np.ndarray, randomness: Randomness
 ) -> np.ndarray:
-    """The group of each row (int64), where each value's rows are taken in random order."""
+    """Return the group of each row (int64), with each value's rows taken in random order."""
     result = np.empty(len(codes), dtype=np.int64)
     order = np.lexsort((randomness(len(codes)), codes))
     result[order] = group[stable_order(taken)]
@@ -198,5 +206,5 @@ def _rows(
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(_last, _take)

@@ -9,7 +9,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
 from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.names import Part
@@ -44,7 +44,7 @@ class AnatomyParameters(PartitionParameters):
 
     @property
     def counts_rows(self) -> bool:
-        """True where values are compared by counts with noise."""
+        """True if values are compared by counts with noise."""
         return self.alike is not None
 
     @model_validator(mode="after")

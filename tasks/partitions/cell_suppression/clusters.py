@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import plain
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import plain
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
@@ -23,7 +23,7 @@ _WORTH_COMPILING = 200  # rows
 
 
 def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The columns on which each cluster is constant, and the number of its rows.
+    """Return the columns on which each cluster is constant, and the number of its rows.
 
     Args:
         codes: integers, rows x columns.
@@ -40,9 +40,9 @@ def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def stars(codes: np.ndarray, cluster: np.ndarray) -> int:
-    """The number of suppressed cells: in each row, of columns that are not constant on its cluster.
+    """Return the number of suppressed cells.
 
-    Arguments are as for `constant`.
+    A row's cell is suppressed if its column is not constant on the row's cluster.
     """
     if not len(codes):
         return 0
@@ -79,7 +79,7 @@ def cluster(
     """Cluster each stratum, improve the clusters, and merge those that break another promise.
 
     Raises:
-        PromiseError: where a stratum has fewer than k rows, or a promise cannot be kept by merging.
+        PromiseError: if a stratum has fewer than k rows, or a promise cannot be kept by merging.
     """
     columns = [column.category()[0] for column in microdata.with_roles("quasi-identifier")]
     codes = np.stack(columns, axis=1)
@@ -98,18 +98,18 @@ def cluster(
         totals["stars_before_local_search"] += stars(of_stratum, made.cluster)
         totals["stars_before_merging"] += stars(of_stratum, cluster)
         totals["lower_bound"] += made.bound
-    merged = _merged(microdata, codes, group, np.array(stratum, dtype=np.int64), promises)
+    merged = _merge_broken(microdata, codes, group, np.array(stratum, dtype=np.int64), promises)
     return Partition(merged, facts=_facts(k, codes, merged, len(stratum), totals))
 
 
-def _merged(
+def _merge_broken(
     microdata: Microdata,
     codes: np.ndarray,
     group: np.ndarray,
     stratum: np.ndarray,
     promises: Sequence[PrivacyModel],
 ) -> np.ndarray:
-    """The group of each row (int64): clusters that break a promise merged with similar ones."""
+    """Return the group of each row (int64), with clusters that break a promise merged."""
     by_people = microdata.person is not None
     others = [p for p in promises if by_people or not isinstance(p, KAnonymity)]
     if not others:
@@ -121,14 +121,15 @@ def _merged(
 def _in_order(
     codes: np.ndarray, group: np.ndarray, stratum: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Clusters ordered by stratum and the codes that all their rows share: ranks, and the order.
+    """Return the rank of each cluster (int64), and the order, by stratum and shared codes.
 
-    Columns that most clusters share come first; what a cluster does not share comes before all.
+    Columns that most clusters share come first; an unshared column of a cluster comes before all
+    codes.
     """
     same, sizes = constant(codes, group)
-    one = np.empty(len(sizes), dtype=np.int64)
-    one[group] = np.arange(len(group))
-    shared = np.where(same, codes[one], -1)
+    sample_row = np.empty(len(sizes), dtype=np.int64)
+    sample_row[group] = np.arange(len(group))
+    shared = np.where(same, codes[sample_row], -1)
     columns = np.argsort(same.sum(axis=0), kind="stable")  # lexsort: the last key is the first
     order = np.lexsort((*shared.T[columns], stratum))
     rank = places_in(order)
@@ -138,7 +139,7 @@ def _in_order(
 def _facts(
     k: int, codes: np.ndarray, group: np.ndarray, clusters: int, totals: Mapping[str, int]
 ) -> dict[str, Any]:
-    """The results reached; the ratio is proven for k-anonymity alone, before any merging."""
+    """Return the results reached; the ratio is proven only for k-anonymity, before any merging."""
     groups, bound = int(group.max(initial=-1)) + 1, totals.get("lower_bound", 0)
     reached = totals.get("stars_before_merging", 0)
     return {

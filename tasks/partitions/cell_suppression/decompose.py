@@ -1,10 +1,10 @@
-"""Trees cut into clusters of k vertices or more, connected by disjoint sets of edges.
+"""Trees cut into clusters of k vertices or more, which are connected by disjoint sets of edges.
 
-Source: Aggarwal et al. (2005), see `forest`, for the bounds. These functions are compiled for large
-data: `LOOPS` has them in the order in which they call one another.
+Source: Aggarwal et al. (2005), see `forest`, for the bounds. The cuts are made in an order that
+never meets a vertex of no cluster (a Steiner vertex), which the published order does.
 
-Source: Aggarwal et al. (2005), see `forest`. The cuts are made in an order that never meets a
-vertex of no cluster (a Steiner vertex), which the published order does.
+`LOOPS` has the functions that are compiled for large data, in the order in which they call one
+another.
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ _NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its 
 
 
 def label_bundles(
-    found: np.ndarray,
+    vertices: np.ndarray,
     parent: np.ndarray,
     size: int,
     k: int,
@@ -29,8 +29,8 @@ def label_bundles(
     """Label the clusters of a tree, visited from its centre; return the new number of clusters.
 
     Args:
-        found: the vertices of the tree, its centre first (int64).
-        parent: the position in `found` of the vertex from which each was reached (int64).
+        vertices: the vertices of the tree, its centre first (int64).
+        parent: the position in `vertices` of the vertex from which each was reached (int64).
         size: the number of vertices.
         k: smallest size of a cluster.
         most: largest size of a cluster.
@@ -51,18 +51,18 @@ def label_bundles(
     for i in range(branches):
         ranked[rank[i]] = sizes[i]
     bundle = bundles(ranked, k, most)
-    cluster[found[0]] = clusters + bundle[-1]
+    cluster[vertices[0]] = clusters + bundle[-1]
     number = bundle[-1]
     for i in range(1, size):
         of_branch = bundle[rank[branch[i]]]
-        cluster[found[i]] = clusters + of_branch
+        cluster[vertices[i]] = clusters + of_branch
         number = max(number, of_branch)
     after: int = clusters + number + 1
     return after
 
 
 def _descending(sizes: np.ndarray, k: int) -> np.ndarray:
-    """The rank of each of some sizes below k, the largest first."""
+    """Return the rank of each of some sizes below k, the largest size first."""
     rank = np.empty(len(sizes), dtype=np.int64)
     filled = 0
     for size in range(k - 1, 0, -1):
@@ -106,22 +106,24 @@ def bundles(sizes: np.ndarray, k: int, most: int) -> np.ndarray:
     return bundle
 
 
-def _share(bundle: np.ndarray, sizes: np.ndarray, one: int, other: int, total: int, k: int) -> None:
+def _share(
+    bundle: np.ndarray, sizes: np.ndarray, first: int, other: int, total: int, k: int
+) -> None:
     """Share the branches of two bundles, and the centre, so that both have k vertices."""
     filled = 0
     for i in range(len(sizes)):
-        if bundle[i] in (one, other):
-            bundle[i] = one if filled < k - 1 else other
-            if bundle[i] == one:
+        if bundle[i] in (first, other):
+            bundle[i] = first if filled < k - 1 else other
+            if bundle[i] == first:
                 filled += sizes[i]
-    bundle[-1] = other if total - filled == k - 1 else one
+    bundle[-1] = other if total - filled == k - 1 else first
 
 
 LOOPS = (_descending, _share, bundles, label_bundles)
 
 
 def largest(k: int) -> int:
-    """The largest size of a cluster that `decompose` makes, and the ratio that it guarantees."""
+    """Return the largest size of a cluster of `decompose`, which is also its proven ratio."""
     return max(2 * k - 1, 3 * k - 5)
 
 
@@ -156,30 +158,30 @@ def _decompose(to: np.ndarray, order: np.ndarray, k: int, most: int, cluster: np
     first = np.full(rows, -1, dtype=np.int64)  # of each vertex: its first half-edge
     after = np.full(2 * rows, -1, dtype=np.int64)
     before = np.full(2 * rows, -1, dtype=np.int64)
-    found, parent = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+    vertices, parent = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     for u in range(rows):
         if to[u] >= 0:
             _tie(first, after, before, u, 2 * u)
             _tie(first, after, before, to[u], 2 * u + 1)
     for u in order:
-        if to[u] >= 0 and _cuttable(to, first, after, u, k, found, parent):
+        if to[u] >= 0 and _cuttable(to, first, after, u, k, vertices, parent):
             _untie(first, after, before, u, 2 * u)
             _untie(first, after, before, to[u], 2 * u + 1)
     clusters = _NONE + 1
     for u in range(rows):
         if cluster[u] < 0:
-            size = _visit(to, first, after, u, _NONE, rows, found, parent)
+            size = _visit(to, first, after, u, _NONE, rows, vertices, parent)
             if size > most:
-                centre = found[_centre(parent, size, k)]
-                _visit(to, first, after, centre, _NONE, rows, found, parent)
-                clusters = label_bundles(found, parent, size, k, most, clusters, cluster)
+                centre = vertices[_centre(parent, size, k)]
+                _visit(to, first, after, centre, _NONE, rows, vertices, parent)
+                clusters = label_bundles(vertices, parent, size, k, most, clusters, cluster)
             else:
-                clusters = _label(found, size, clusters, cluster)
+                clusters = _label(vertices, size, clusters, cluster)
 
 
-def _label(found: np.ndarray, size: int, clusters: int, cluster: np.ndarray) -> int:
+def _label(vertices: np.ndarray, size: int, clusters: int, cluster: np.ndarray) -> int:
     for i in range(size):
-        cluster[found[i]] = clusters
+        cluster[vertices[i]] = clusters
     return clusters + 1
 
 
@@ -189,13 +191,13 @@ def _cuttable(
     after: np.ndarray,
     u: int,
     k: int,
-    found: np.ndarray,
+    vertices: np.ndarray,
     parent: np.ndarray,
 ) -> bool:
-    """True where there are k vertices on both sides of the edge of vertex u."""
-    if _visit(to, first, after, u, u, k, found, parent) < k:
+    """Return True if there are k vertices on both sides of the edge of vertex u."""
+    if _visit(to, first, after, u, u, k, vertices, parent) < k:
         return False
-    return _visit(to, first, after, to[u], u, k, found, parent) == k
+    return _visit(to, first, after, to[u], u, k, vertices, parent) == k
 
 
 def _tie(first: np.ndarray, after: np.ndarray, before: np.ndarray, vertex: int, half: int) -> None:
@@ -223,31 +225,31 @@ def _visit(
     start: int,
     closed: int,
     enough: int,
-    found: np.ndarray,
+    vertices: np.ndarray,
     parent: np.ndarray,
 ) -> int:
     """Find up to `enough` vertices of a tree, breadth first, without the edge of vertex `closed`.
 
-    `found` are the vertices, `parent` the positions there of those from which they were reached.
+    `vertices` are the vertices, `parent` the positions there of those from which they were reached.
     """
-    found[0], parent[0] = start, -1
-    number, at = 1, 0
-    while at < number and number < enough:
-        half = first[found[at]]
+    vertices[0], parent[0] = start, -1
+    number, place = 1, 0
+    while place < number and number < enough:
+        half = first[vertices[place]]
         while half >= 0 and number < enough:
             u = half // 2
             end = to[u] if half % 2 == 0 else u
-            back = parent[at] >= 0 and end == found[parent[at]]
+            back = parent[place] >= 0 and end == vertices[parent[place]]
             if u != closed and not back:
-                found[number], parent[number] = end, at
+                vertices[number], parent[number] = end, place
                 number += 1
             half = after[half]
-        at += 1
+        place += 1
     return number
 
 
 def _centre(parent: np.ndarray, size: int, k: int) -> int:
-    """The position of the vertex all of whose branches have fewer than k vertices."""
+    """Return the position of the vertex all of whose branches have fewer than k vertices."""
     below = np.ones(size, dtype=np.int64)
     for i in range(size - 1, 0, -1):
         below[parent[i]] += below[i]

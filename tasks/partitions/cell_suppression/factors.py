@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
@@ -40,17 +40,17 @@ def partition(
     promise are merged with clusters like them.
 
     Raises:
-        PromiseError: where no promise is k-anonymity, k is neither 2 nor 3, a stratum has fewer
+        PromiseError: if no promise is k-anonymity, k is neither 2 nor 3, a stratum has fewer
             than k rows, or another promise cannot be kept by merging.
     """
     k = largest_k(needed_promises(KAnonymity, promises, parameters))
     if k not in (2, 3):
         raise PromiseError(f"factors need k-anonymity with k = 2 or 3, not k = {k}")
-    return cluster(microdata, strata, promises, k, of_codes)
+    return cluster(microdata, strata, promises, k, cluster_by_factors)
 
 
-def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
-    """The clusters of k rows or more before any local search; see `Method` for the arguments.
+def cluster_by_factors(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
+    """Return clusters of k rows or more, before any local search; see `Method`.
 
     No solution costs less than the sum of the distances to the (k - 1)-th nearest rows: a row's
     cluster has k - 1 others, the farthest of which is at least that far, and each column in which
@@ -70,16 +70,16 @@ def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
 
 
 def blocks(codes: np.ndarray) -> Iterator[np.ndarray]:
-    """Row positions (int64) in lexical order, in about equal blocks of a thousand at most."""
+    """Yield row positions (int64) in lexical order, in about equal blocks of at most a thousand."""
     order = np.lexsort(codes.T[::-1])
     yield from np.array_split(order, -(-len(codes) // _BLOCK))
 
 
 def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
-    """Ties of least weight between near rows: one or two of each row (k = 2), or two (k = 3).
+    """Return ties of least weight between near rows: one or two of each row if k = 2, two if k = 3.
 
-    Besides those of near rows, the pairs of a ring through all rows in lexical order may be tied,
-    so that there always is a factor.
+    Pairs of a ring through all rows in lexical order may be tied, too, so that there always is a
+    factor.
 
     Args:
         codes: integers, rows x columns; at least k rows.
@@ -95,14 +95,14 @@ def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     apart = (codes[pairs[:, 0]] != codes[pairs[:, 1]]).sum(axis=1)
     number = len(pairs)
     ends = coo_array((np.ones(2 * number), (pairs.T.ravel(), np.tile(np.arange(number), 2))))
-    found = milp(
+    solution = milp(
         apart,
         integrality=np.ones(number),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(ends.tocsr(), k - 1, 2),
         options={"mip_rel_gap": 0},
     )
-    chosen = found.x > 0.5
+    chosen = solution.x > 0.5
     return pairs[chosen], int(apart[chosen].sum())
 
 
@@ -110,15 +110,15 @@ def _pairs(codes: np.ndarray) -> np.ndarray:
     rows = len(codes)
     near, _ = nearest(codes, _NEAR)
     ring = np.lexsort(codes.T[::-1])
-    one = np.concatenate([np.repeat(np.arange(rows), near.shape[1]), ring])
+    row = np.concatenate([np.repeat(np.arange(rows), near.shape[1]), ring])
     other = np.concatenate([near.ravel(), np.roll(ring, 1)])
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    low, high = np.minimum(row, other), np.maximum(row, other)
     distinct = np.unique(low * rows + high)
     return np.stack(np.divmod(distinct, rows), axis=1)
 
 
 def pairs_and_triples(ties: np.ndarray) -> np.ndarray:
-    """The clusters of a [1,2]-factor: of ties that join two rows with two ties each, none is left.
+    """Return the clusters of a [1,2]-factor, without ties between two rows with two ties each.
 
     In a factor of least weight such ties weigh nothing.
 
@@ -129,23 +129,23 @@ def pairs_and_triples(ties: np.ndarray) -> np.ndarray:
         The cluster of each row (int64), 0, 1, …, of two or three rows.
     """
     degree = np.bincount(ties.ravel())
-    kept = []
-    for one, other in ties.tolist():
-        if degree[one] == 2 and degree[other] == 2:
-            degree[[one, other]] -= 1
+    remaining = []
+    for row, other in ties.tolist():
+        if degree[row] == 2 and degree[other] == 2:
+            degree[[row, other]] -= 1
         else:
-            kept.append((one, other))
+            remaining.append((row, other))
     # a row with two ties is the middle of three; of two rows with one tie the first is the middle
-    left = np.array(kept)
-    middle = np.where(degree[left[:, 1]] == 2, left[:, 1], left[:, 0])
+    pairs = np.array(remaining)
+    middle = np.where(degree[pairs[:, 1]] == 2, pairs[:, 1], pairs[:, 0])
     of_row = np.arange(len(degree))
-    of_row[left[:, 0]], of_row[left[:, 1]] = middle, middle
+    of_row[pairs[:, 0]], of_row[pairs[:, 1]] = middle, middle
     numbered: np.ndarray = np.unique(of_row, return_inverse=True)[1]
     return numbered
 
 
 def cut_cycles(codes: np.ndarray, ties: np.ndarray) -> np.ndarray:
-    """The clusters of a 2-factor: its cycles, the longer ones cut where it costs least.
+    """Return the clusters of a 2-factor: its cycles, with longer ones cut where that costs least.
 
     A cycle of 3a + b rows, b < 3, becomes b paths of four and a - b of three rows.
 
@@ -174,15 +174,15 @@ def _cycles(ties: np.ndarray) -> Iterator[np.ndarray]:
             continue
         cycle, here = [start], beside[start][0]
         while here != start:
-            one, other = beside[here]
+            first, other = beside[here]
             cycle.append(here)
-            here = other if one == cycle[-2] else one
+            here = other if first == cycle[-2] else first
         seen[cycle] = True
         yield np.array(cycle)
 
 
 def _best_rotation(codes: np.ndarray) -> np.ndarray:
-    """The cluster of each row of a cycle, given in its order."""
+    """Return the cluster of each row of a cycle, given in its order."""
     length = len(codes)
     if length <= 5:
         return np.zeros(length, dtype=np.int64)
@@ -193,8 +193,8 @@ def _best_rotation(codes: np.ndarray) -> np.ndarray:
     same = (after[1] == codes) & (after[2] == codes)
     of_three = 3 * (~same).sum(axis=1)
     of_four = 4 * (~(same & (after[3] == codes))).sum(axis=1)
-    at = (np.arange(length)[:, None] + begins) % length
-    costs = np.where(sizes == 4, of_four[at], of_three[at]).sum(axis=1)
+    places = (np.arange(length)[:, None] + begins) % length
+    costs = np.where(sizes == 4, of_four[places], of_three[places]).sum(axis=1)
     rotation = int(np.argmin(costs))
     parts = np.empty(length, dtype=np.int64)
     parts[(np.arange(length) + rotation) % length] = np.repeat(np.arange(len(sizes)), sizes)

@@ -38,7 +38,7 @@ def partition(
     clusters like them, which this ratio does not cover.
 
     Raises:
-        PromiseError: where no promise is k-anonymity, a stratum has fewer than k rows, or another
+        PromiseError: if no promise is k-anonymity, a stratum has fewer than k rows, or another
             promise cannot be kept by merging.
     """
     return cluster(
@@ -46,19 +46,19 @@ def partition(
         strata,
         promises,
         largest_k(needed_promises(KAnonymity, promises, parameters)),
-        of_codes,
+        cluster_by_forest,
     )
 
 
 _NEAR = 16  # rows near a row, whose clusters it may move to
 
 
-def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
-    """The clusters of k rows or more before any local search; see `Method` for the arguments.
+def cluster_by_forest(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
+    """Return clusters of k rows or more, before any local search; see `Method`.
 
     No solution costs less than the sum of the distances to the (k - 1)-th nearest rows: a row's
     cluster has k - 1 others, the farthest of which is at least that far, and each column in which
-    it differs is not constant. An edge of the forest is never longer than that of its row.
+    it differs is not constant. An edge of the forest is never longer than the distance of its row.
     """
     near, distance = nearest(codes, max(k - 1, _NEAR))
     few = slice(k - 1)
@@ -71,10 +71,10 @@ def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
 def grow(
     near: np.ndarray, distance: np.ndarray, k: int, large: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A forest whose trees have k vertices or more: each vertex points to one near it, or to none.
+    """Return a forest whose trees have k vertices or more, as the vertex that each one points to.
 
-    A component of fewer than k vertices has exactly one that does not point anywhere, and the
-    nearest outside is among its k - 1 nearest, for at most k - 2 others are inside.
+    A component of fewer than k vertices has exactly one vertex that points nowhere. The nearest
+    vertex outside is among its k - 1 nearest, because at most k - 2 others are inside.
 
     Args:
         near: the k - 1 nearest other rows of each row, nearest first (int64, rows x (k - 1)).
@@ -113,12 +113,12 @@ def _grow(
                 j += 1
             to[u], weight[u] = near[u, j], distance[u, j]
             other = _root(above, near[u, j])
-            kept = free[other]
+            free_vertex = free[other]
             if size[other] < size[root]:
                 root, other = other, root
             above[root] = other
             size[other] += size[root]
-            free[other] = kept
+            free[other] = free_vertex
             root = other
 
 

@@ -1,14 +1,10 @@
-"""Clusters improved by moving, exchanging and cutting, which never raises what they cost.
+"""Clusters improved by moving, exchanging and cutting, which never raises their cost.
 
-A cluster costs its rows times the columns that are not constant on it
-(`tasks.partitions.cell_suppression.clusters`). `LOOPS` has the functions that are compiled for
-large data, in the order in which they call one another.
+The cost of a cluster is its rows times the columns that are not constant on it
+(`tasks.partitions.cell_suppression.clusters`).
 
 `LOOPS` has the functions that are compiled for large data, in the order in which they call one
 another.
-
-A cluster costs its rows times the columns that are not constant on it
-(`tasks.partitions.cell_suppression.clusters`).
 """
 
 from functools import cache
@@ -16,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 
 NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its own
@@ -46,7 +42,7 @@ class SearchState(NamedTuple):
 
 
 def weigh(state: SearchState, c: int, now: int) -> None:
-    """Note the costs of a cluster that has changed, with and without each of its rows."""
+    """Note the cost of a cluster that has changed, with and without each of its rows."""
     rows, size, odd = state.member[c], state.size[c], state.odd[c]
     for column in range(state.codes.shape[1]):
         odd[column] = _odd(state.codes, rows, size, column)
@@ -62,7 +58,7 @@ def weigh(state: SearchState, c: int, now: int) -> None:
 
 
 def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
-    """The one row that differs from all others, which are equal; -1: all are equal; -2: neither."""
+    """Return the only row that differs, if all others are equal; -1 if all are, otherwise -2."""
     value, other, others = codes[rows[0], column], -1, 0
     for i in range(1, size):
         if codes[rows[i], column] != value:
@@ -77,7 +73,7 @@ def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
 
 
 def spread_without(state: SearchState, c: int, row: int, extra: int) -> int:
-    """The columns on which a cluster without `row` and with `extra` (-1: none) is not constant."""
+    """Return how many columns vary on a cluster without `row` and with `extra` (-1: none)."""
     spread = 0
     for column in range(state.codes.shape[1]):
         odd, value = state.odd[c, column], state.common[c, column]
@@ -92,7 +88,7 @@ def spread_without(state: SearchState, c: int, row: int, extra: int) -> int:
 
 
 def spread_with(state: SearchState, c: int, row: int) -> int:
-    """The number of columns on which a cluster with another row is not constant."""
+    """Return the number of columns on which a cluster with another row is not constant."""
     spread = 0
     for column in range(state.codes.shape[1]):
         same = state.codes[row, column] == state.common[c, column]
@@ -106,19 +102,19 @@ LOOPS = (_odd, spread_without, spread_with, weigh)
 def halve(state: SearchState, k: int, c: int, clusters: int, now: int) -> int:
     """Cut a cluster and its parts while they have 2k rows; return the new number of clusters."""
     member, size = state.member, state.size
-    at, made = c, clusters
+    current, made = c, clusters
     while True:
-        while size[at] >= 2 * k:
-            cut, _ = cut_in_two(state.codes, member[at], size[at], k)
-            size[clusters] = size[at] - cut
-            copy_rows(member[clusters], member[at, cut:], size[clusters])
-            size[at] = cut
-            weigh(state, at, now)
+        while size[current] >= 2 * k:
+            cut, _ = cut_in_two(state.codes, member[current], size[current], k)
+            size[clusters] = size[current] - cut
+            copy_rows(member[clusters], member[current, cut:], size[clusters])
+            size[current] = cut
+            weigh(state, current, now)
             weigh(state, clusters, now)
             clusters += 1
         if made == clusters:
             return clusters
-        at = made
+        current = made
         made += 1
 
 
@@ -129,7 +125,7 @@ def copy_rows(into: np.ndarray, rows: np.ndarray, size: int) -> None:
 
 
 def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[int, int]:
-    """Order rows from one far row to another; return where to cut them, and the least cost.
+    """Order rows from one far row to another; return the place of the cut, and the least cost.
 
     Args:
         codes: integers, rows x columns.
@@ -137,8 +133,8 @@ def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[
         size: the number of rows, at least 2k.
         k: smallest size of a part.
     """
-    one = _farthest(codes, rows, size, rows[0])
-    _order(codes, rows, size, one, _farthest(codes, rows, size, one))
+    start = _farthest(codes, rows, size, rows[0])
+    _order(codes, rows, size, start, _farthest(codes, rows, size, start))
     columns = codes.shape[1]
     begins, ends = np.full(columns, size), np.full(columns, -1)  # where a column first, last varies
     for column in range(columns):
@@ -157,16 +153,16 @@ def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[
     return best, least
 
 
-def _order(codes: np.ndarray, rows: np.ndarray, size: int, one: int, other: int) -> None:
-    """Order rows by their distance to one row, less that to another."""
+def _order(codes: np.ndarray, rows: np.ndarray, size: int, start: int, other: int) -> None:
+    """Order rows by their distance to one row, minus their distance to another."""
     old, nearer = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     for i in range(size):
         old[i] = rows[i]
-        nearer[i] = _apart(codes, rows[i], one) - _apart(codes, rows[i], other)
+        nearer[i] = _distance(codes, rows[i], start) - _distance(codes, rows[i], other)
     filled = 0
-    for wanted in range(-codes.shape[1], codes.shape[1] + 1):
+    for difference in range(-codes.shape[1], codes.shape[1] + 1):
         for i in range(size):
-            if nearer[i] == wanted:
+            if nearer[i] == difference:
                 rows[filled] = old[i]
                 filled += 1
 
@@ -174,13 +170,13 @@ def _order(codes: np.ndarray, rows: np.ndarray, size: int, one: int, other: int)
 def _farthest(codes: np.ndarray, rows: np.ndarray, size: int, row: int) -> int:
     far, most = row, 0
     for i in range(size):
-        apart = _apart(codes, rows[i], row)
+        apart = _distance(codes, rows[i], row)
         if apart > most:
             far, most = rows[i], apart
     return far
 
 
-def _apart(codes: np.ndarray, row: int, other: int) -> int:
+def _distance(codes: np.ndarray, row: int, other: int) -> int:
     apart = 0
     for column in range(codes.shape[1]):
         if codes[row, column] != codes[other, column]:
@@ -188,19 +184,19 @@ def _apart(codes: np.ndarray, row: int, other: int) -> int:
     return apart
 
 
-LOOPS_OF_BISECTION = (copy_rows, _apart, _farthest, _order, cut_in_two, halve)
+LOOPS_OF_BISECTION = (copy_rows, _distance, _farthest, _order, cut_in_two, halve)
 
 
 def improve(
     codes: np.ndarray, cluster: np.ndarray, near: np.ndarray, k: int, large: bool = False
 ) -> np.ndarray:
-    """Clusters of k to 2k - 1 rows that cost no more than the given ones.
+    """Return clusters of k to 2k - 1 rows that cost no more than the given ones.
 
-    Clusters of 2k rows or more are cut in two, which never costs anything. Then rows move to, or
-    change places with a row of, the cluster of a row near them wherever that lowers the cost, and
-    the rows of two such clusters are shared out anew. The work is bounded: each row is looked at 20
-    times at most, only if its own cluster or one near it has changed, and for large k with fewer
-    near it.
+    Clusters of 2k rows or more are cut in two, which never raises the cost. Then a row moves to the
+    cluster of a row near it, or changes places with one of its rows, wherever that lowers the cost;
+    otherwise the rows of two such clusters are shared out anew. The work is bounded: each row is
+    visited at most 20 times, only if its own cluster or one near it has changed, and for large k
+    with fewer near rows.
 
     Args:
         codes: integers from 0, rows x columns.
@@ -221,20 +217,20 @@ def improve(
     member[cluster[order], np.arange(rows) - (np.cumsum(sizes) - sizes)[cluster[order]]] = order
     size, price, changed = np.zeros((3, len(member)), dtype=np.int64)
     size[: len(sizes)] = sizes
-    left = np.zeros(rows, dtype=np.int64)
+    spread = np.zeros(rows, dtype=np.int64)
     odd, common = np.zeros((2, len(member), codes.shape[1]), dtype=np.int64)
     near = np.ascontiguousarray(near[:, : max(_TRIALS // k, 2)])
     codes = np.ascontiguousarray(codes)
     state = SearchState(
         *(codes, near, cluster.astype(np.int64)),
-        *(member, size, price, left, changed, odd, common),
+        *(member, size, price, spread, changed, odd, common),
     )
     choose_loop(large, _search, _compiled_search)(state, k, len(sizes), _ROUNDS)
     return state.cluster
 
 
 def _search(state: SearchState, k: int, clusters: int, rounds: int) -> None:
-    """See `improve`."""
+    """Improve clusters in place, in at most `rounds` rounds over all rows; see `improve`."""
     looked = np.full(len(state.codes), -1, dtype=np.int64)  # when each row was last looked at
     space = np.empty(state.member.shape[1] * 2, dtype=np.int64)
     now = NONE + 1
@@ -258,7 +254,7 @@ def _search(state: SearchState, k: int, clusters: int, rounds: int) -> None:
 
 
 def _stale(state: SearchState, row: int, looked: int) -> bool:
-    """True where the row's cluster or one near it has changed since the row was looked at."""
+    """Return True if the row's cluster or one near it has changed since the row was looked at."""
     if state.changed[state.cluster[row]] > looked:
         return True
     for other in state.near[row]:  # noqa: SIM110 - it is compiled
@@ -268,13 +264,13 @@ def _stale(state: SearchState, row: int, looked: int) -> bool:
 
 
 def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
-    """The best cluster for a row to go to, and the row that comes in exchange (-1: none)."""
+    """Return the best cluster for a row to move to, and the row in exchange (-1: none)."""
     member, size, price = state.member, state.size, state.price
     a = state.cluster[row]
     gain, best, partner = 0, -1, -1
     for i in range(state.near.shape[1]):
         b = state.cluster[state.near[row, i]]
-        if b == a or _seen(state, row, i):
+        if b == a or _is_repeat(state, row, i):
             continue
         if size[a] > k:
             saved = size[a] * price[a] - (size[a] - 1) * state.left[row]
@@ -289,23 +285,23 @@ def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
 
 
 def _by_swap(state: SearchState, row: int, b: int, partner: int, gain: int) -> int:
-    """The saving of a row in place of one of cluster b; 0 where that is no more than `gain`."""
+    """Return the saving of a row in place of one of cluster b; 0 if it is at most `gain`."""
     a = state.cluster[row]
     of_a, of_b = state.size[a], state.size[b]
     now = of_a * state.price[a] + of_b * state.price[b]
-    left = of_a * state.left[row]
-    if now - left - of_b * state.left[partner] <= gain:
+    remaining = of_a * state.left[row]
+    if now - remaining - of_b * state.left[partner] <= gain:
         return 0
     there = of_b * spread_without(state, b, partner, row)
-    if now - left - there <= gain:
+    if now - remaining - there <= gain:
         return 0
     here = of_a * spread_without(state, a, row, partner)
     saved: int = now - here - there
     return saved
 
 
-def _seen(state: SearchState, row: int, i: int) -> bool:
-    """True where an earlier one of the rows near a row is in the same cluster as the i-th."""
+def _is_repeat(state: SearchState, row: int, i: int) -> bool:
+    """Return True if one of the first i rows near a row is in the same cluster as the i-th."""
     for j in range(i):
         if state.cluster[state.near[row, j]] == state.cluster[state.near[row, i]]:
             return True
@@ -316,13 +312,13 @@ def _exchange(state: SearchState, row: int, b: int, partner: int, now: int) -> N
     """Put a row into cluster b, and `partner` (-1: none) into its place."""
     member, size = state.member, state.size
     a = state.cluster[row]
-    at = _find(member[a], row)
+    place = _find(member[a], row)
     if partner >= 0:
         member[b, _find(member[b], partner)] = row
-        member[a, at] = partner
+        member[a, place] = partner
     else:
         size[a] -= 1
-        member[a, at] = member[a, size[a]]
+        member[a, place] = member[a, size[a]]
         member[b, size[b]] = row
         size[b] += 1
     weigh(state, a, now)
@@ -330,20 +326,20 @@ def _exchange(state: SearchState, row: int, b: int, partner: int, now: int) -> N
 
 
 def _find(rows: np.ndarray, row: int) -> int:
-    at = 0
-    while rows[at] != row:
-        at += 1
-    return at
+    place = 0
+    while rows[place] != row:
+        place += 1
+    return place
 
 
 def _deal(
     state: SearchState, k: int, row: int, clusters: int, now: int, space: np.ndarray
 ) -> tuple[int, int]:
-    """Share out the rows of a row's cluster and one near it anew, where that lowers the cost."""
+    """Share out the rows of a row's cluster and a near cluster anew, if that lowers the cost."""
     member, size, price = state.member, state.size, state.price
     for i in range(state.near.shape[1]):
         a, b = state.cluster[row], state.cluster[state.near[row, i]]
-        if a == b or _seen(state, row, i):
+        if a == b or _is_repeat(state, row, i):
             continue
         both = size[a] + size[b]
         copy_rows(space, member[a], size[a])
@@ -363,5 +359,5 @@ def _deal(
 
 @cache
 def _compiled_search() -> Loop:
-    own = (_find, _exchange, _seen, _by_swap, _best, _deal, _stale, _search)
+    own = (_find, _exchange, _is_repeat, _by_swap, _best, _deal, _stale, _search)
     return compile_loop(*LOOPS, *LOOPS_OF_BISECTION, *own)

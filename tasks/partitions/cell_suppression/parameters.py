@@ -25,14 +25,14 @@ class FactorsParameters(PartitionParameters):
     method: Literal["factors"]
 
     def fault_of(self, promise: PrivacyModel) -> str | None:
-        """Refuse k-anonymity with any other k."""
+        """Refuse k-anonymity with any k but 2 and 3."""
         if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
             return "k: partition factors makes groups for k = 2 and 3 alone"
         return None
 
     @property
     def not_in_parts(self) -> str | None:
-        """Why parts of a table cannot be grouped one after another."""
+        """The reason why a table cannot be grouped part by part."""
         return (
             "factors searches groups among all rows, which no memory holds where parts are needed: "
             "forest keeps the same promise"

@@ -1,13 +1,13 @@
 """The cuts of a part of a table in two, by the values of one quasi-identifier.
 
-A cut gives some of the values to the left side and the others to the right. The values are taken
-in an order, and a cut is between two of them, or of one against the rest. The order is that of the
-codes, or that of the mean, over the rows with a value, of random scores of another column's values:
-any two sets of values are parted by some order.
+A cut gives some of the values to the left side and the others to the right. Values are taken in an
+order, and a cut is between two of them, or separates one value from the rest. The order is that of
+the codes, or that of a mean: the mean, over the rows with a value, of random scores of another
+column's values. Some order separates any two sets of values.
 
-The worth of a cut is what it takes off |G| (w H_G(S) + sum_i ln W_i), with w the taste for the
-sensitive attribute and W_i the mass of the values that the part admits: their number where all
-weigh one.
+The worth of a cut is its decrease of |G| (w H_G(S) + sum_i ln W_i). Here w is the weight of the
+sensitive attribute in the preference, and W_i the mass of the values that the part admits: their
+number if all weigh one.
 """
 
 from math import log
@@ -26,8 +26,8 @@ def _draw(room: Any) -> Any:
     return room.draws[room.drawn[0] % len(room.draws)]
 
 
-def _all_right(taste: Any, room: Any) -> None:
-    """Put everything on the right side."""
+def _all_right(preference: Any, room: Any) -> None:
+    """Put all rows on the right side."""
     for a in range(len(room.firsts) - 1):
         values = room.values[room.firsts[a] : room.firsts[a + 1]]
         room.admitted[0, a] = 0
@@ -36,11 +36,11 @@ def _all_right(taste: Any, room: Any) -> None:
         room.mass[1, a] = 0.0
         for value in values:
             room.left[value] = 0
-            room.mass[1, a] += taste.mass[value]
+            room.mass[1, a] += preference.mass[value]
 
 
-def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
-    """Move vectors to the left side, or back where the sign is -1; returns the rows it gained."""
+def _move(table: Any, vectors: Any, sign: int, preference: Any, room: Any) -> int:
+    """Move vectors to the left side, or back if the sign is -1; return the rows that it gained."""
     moved = 0
     for vector in vectors:
         rows = sign * table.rows[vector]
@@ -55,23 +55,23 @@ def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
             gone = int(after < total) - int(before < total)
             room.admitted[0, a] += come
             room.admitted[1, a] += gone
-            room.mass[0, a] += come * taste.mass[value]
-            room.mass[1, a] += gone * taste.mass[value]
+            room.mass[0, a] += come * preference.mass[value]
+            room.mass[1, a] += gone * preference.mass[value]
     return moved
 
 
 def _n_log_n(n: int, room: Any) -> float:
-    """The number times its logarithm, 0 for 0; those of small numbers are tabled."""
+    """Return the number times its logarithm, 0 for 0; small numbers are looked up in a table."""
     if n < len(room.n_log_n):
         tabled: float = room.n_log_n[n]
         return tabled
     return n * log(n)
 
 
-def _compare(left: int, rows: int, room: Any) -> Any:
-    """The most rows that one sensitive value has on each side, and |G| H_G(S) of each."""
+def _compare(left_rows: int, rows: int, room: Any) -> Any:
+    """Return the most rows with one sensitive value on each side, and |G| H_G(S) of each side."""
     most, other = 0, 0
-    unlike, unlike_other = _n_log_n(left, room), _n_log_n(rows - left, room)
+    unlike, unlike_other = _n_log_n(left_rows, room), _n_log_n(rows - left_rows, room)
     for value in room.values[room.firsts[-2] : room.firsts[-1]]:
         count = room.left[value]
         rest = room.total[value] - count
@@ -82,7 +82,7 @@ def _compare(left: int, rows: int, room: Any) -> Any:
 
 
 def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
-    """True where a side keeps α and β, decided in integers."""
+    """Return True if a side keeps α and β, decided in integers."""
     if most * rule.per_beta > rows * rule.beta:
         return False
     needed = rows * rule.per_alpha
@@ -95,8 +95,8 @@ def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
     return bool(covered >= needed)
 
 
-def _cost(taste: Any, side: int, rows: int, unlike: float, room: Any) -> float:
-    cost: float = taste.sensitive * unlike
+def _cost(preference: Any, side: int, rows: int, unlike: float, room: Any) -> float:
+    cost: float = preference.sensitive * unlike
     for a in range(len(room.firsts) - 2):
         mass = max(room.mass[side, a], _LEAST)
         if mass != room.logged[side, a]:
@@ -107,16 +107,16 @@ def _cost(taste: Any, side: int, rows: int, unlike: float, room: Any) -> float:
 
 
 def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
-    """Write the vectors ordered by their value of an attribute, and where each value's are."""
+    """Write the vectors ordered by their value of an attribute, and the range of each value."""
     values = room.values[room.firsts[a] : room.firsts[a + 1]]
     for value in values:
         room.ends[value] = 0
     for vector in vectors:
         room.ends[table.codes[vector, a]] += 1
-    at = 0
+    place = 0
     for value in values:
-        room.starts[value] = at
-        at += room.ends[value]
+        room.starts[value] = place
+        place += room.ends[value]
         room.ends[value] = room.starts[value]
     for vector in vectors:
         value = table.codes[vector, a]
@@ -125,18 +125,18 @@ def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
 
 
 def _score(table: Any, a: int, room: Any) -> None:
-    """Draw a score for each value of an attribute, and note those of values that occur."""
+    """Draw a score for each value of an attribute, and note the scores of values that occur."""
     begin, end = table.begins[a], table.begins[a + 1]
     for value in room.values[room.firsts[a] : room.firsts[a + 1]]:
-        at = room.drawn[0] + 1 + value - begin
-        room.scores[value] = room.draws[at % len(room.draws)]
+        place = room.drawn[0] + 1 + value - begin
+        room.scores[value] = room.draws[place % len(room.draws)]
     room.drawn[0] += end - begin
 
 
-def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
-    """The values of an attribute that the part has, in the order in which they are taken."""
+def _order(table: Any, preference: Any, a: int, room: Any) -> Any:
+    """Return the values of an attribute in the part, in the order in which they are taken."""
     values = room.values[room.firsts[a] : room.firsts[a + 1]]
-    if len(values) < 3 or _draw(room) >= taste.scored:
+    if len(values) < 3 or _draw(room) >= preference.scored:
         return values
     width = table.codes.shape[1]
     other = (a + 1 + int(_draw(room) * (width - 1))) % width
@@ -149,57 +149,61 @@ def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
     return values[np.argsort(means, kind="mergesort")]
 
 
-def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any, sample: bool) -> float:
-    """The worth of the best of some cuts by an attribute, below 0 for none; notes its sides."""
-    values = _order(table, taste, a, room)
-    single = len(values) > 2 and _draw(room) < taste.single
-    _all_right(taste, room)
-    whole = _cost(taste, 1, rows, _compare(0, rows, room)[3], room)
-    best, at, left = -1.0, 0, 0
+def _scan(
+    table: Any, rule: Any, preference: Any, a: int, rows: int, room: Any, sample: bool
+) -> float:
+    """Note the best of some cuts by an attribute; return its worth, below 0 if there is none."""
+    values = _order(table, preference, a, room)
+    single = len(values) > 2 and _draw(room) < preference.single
+    _all_right(preference, room)
+    whole = _cost(preference, 1, rows, _compare(0, rows, room)[3], room)
+    best, best_place, left_rows = -1.0, 0, 0
     for i in range(len(values) - (0 if single else 1)):
         block = room.sorted[room.starts[values[i]] : room.ends[values[i]]]
-        left += _move(table, block, 1, taste, room)
-        right = rows - left
-        most, other, unlike, unlike_other = _compare(left, rows, room)
-        if keeps(rule, 0, left, most, room) and keeps(rule, 1, right, other, room):
-            cost = _cost(taste, 0, left, unlike, room) + _cost(taste, 1, right, unlike_other, room)
+        left_rows += _move(table, block, 1, preference, room)
+        right = rows - left_rows
+        most, other, unlike, unlike_other = _compare(left_rows, rows, room)
+        if keeps(rule, 0, left_rows, most, room) and keeps(rule, 1, right, other, room):
+            cost = _cost(preference, 0, left_rows, unlike, room) + _cost(
+                preference, 1, right, unlike_other, room
+            )
             if whole - cost > best:
-                best, at = max(whole - cost, 0.0), i
+                best, best_place = max(whole - cost, 0.0), i
         if single:
-            left += _move(table, block, -1, taste, room)
-    _note(values, at, single, room)
+            left_rows += _move(table, block, -1, preference, room)
+    _note(values, best_place, single, room)
     if sample:
         _note_others(table, a, room)
     return best
 
 
-def _note(values: Any, at: int, single: bool, room: Any) -> None:
+def _note(values: Any, place: int, single: bool, room: Any) -> None:
     """Note the sides of a cut."""
     for i in range(len(values)):
-        room.side[values[i]] = int(i != at if single else i > at)
+        room.side[values[i]] = int(i != place if single else i > place)
 
 
 def _note_others(table: Any, a: int, room: Any) -> None:
-    """Note that a value which was not seen goes where the one before it goes."""
+    """Put each value that was not seen on the side of the value before it."""
     begin, end = table.begins[a], table.begins[a + 1]
     for value in range(begin, end):
         if room.total[value] == 0:
             room.side[value] = room.side[value - 1] if value > begin else 1
 
 
-def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any, sample: bool) -> Any:
-    """Note the best of some cuts by each attribute and its worth; returns the number of rows.
+def offers(table: Any, rule: Any, preference: Any, vectors: Any, room: Any, sample: bool) -> Any:
+    """Note the best of some cuts by each attribute and its worth; return the number of rows.
 
-    Where the vectors are a `sample`, it is noted of values that they lack, too.
+    If the vectors are a `sample`, values that they lack get a side, too.
     """
     rows = tally(table, vectors, room)
     for a in range(len(table.begins) - 2):
         room.gains[a] = -1.0
         if room.firsts[a + 1] - room.firsts[a] > 1:
             _sort(table, vectors, a, room)
-            gain = _scan(table, rule, taste, a, rows, room, sample)
+            gain = _scan(table, rule, preference, a, rows, room, sample)
             if gain >= 0:
-                room.gains[a] = (gain + _LEAST) * _draw(room) ** taste.noise
+                room.gains[a] = (gain + _LEAST) * _draw(room) ** preference.noise
     return rows
 
 

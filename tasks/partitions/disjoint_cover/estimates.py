@@ -1,8 +1,8 @@
 """Readers' estimates of queries, from groups that show which values they admit.
 
-In a group of g rows, c of which have the sensitive value, the estimate is c times the product over
-the ranges of the expected share of rows with a value in the range: see
-`expectations.measures.readings`, which this repeats for groups that are not published yet.
+In a group of g rows, c of which have the sensitive value, the estimate is c times a product: over
+the ranges, the expected share of rows with a value in the range. `expectations.measures.readings`
+defines it for published groups; this module repeats it for groups that are not published yet.
 """
 
 from functools import cache
@@ -17,12 +17,12 @@ from sfumato.tasks.partitions.disjoint_cover.table import TALLY, Table, tally
 
 
 class Desk(NamedTuple):
-    """Room to work in: of values, attributes, and values that groups admit.
+    """Room to work in: arrays over values, attributes, and values that groups admit.
 
-    The `values` of one group are listed as in `Room`. Those of quasi-identifiers that all groups
-    have are `covered` (int32), those of group j from `starts[j]` on. `shares`
+    The `values` of one group are listed as in `Room`. `covered` (int32) lists the
+    quasi-identifiers' values that groups have, those of group j from `starts[j]` on. `shares`
     (float64) are the cumulated expected shares of an attribute's values, with a 0 before each
-    attribute's. `following` and `mass` are float64, all else is int64.
+    attribute's. `following` and `mass` are float64, all other arrays int64.
     """
 
     owner: np.ndarray
@@ -39,7 +39,7 @@ class Desk(NamedTuple):
 
 
 def desk_for(table: Table) -> Desk:
-    """Room for groups of a table."""
+    """Return room for groups of a table."""
     values, (vectors, width) = int(table.begins[-1]), table.codes.shape
     return Desk(
         np.repeat(np.arange(width), np.diff(table.begins)),
@@ -59,7 +59,7 @@ def desk_for(table: Table) -> Desk:
 def fit(
     table: Table, order: np.ndarray, leaves: np.ndarray, desk: Desk, fast: bool = True
 ) -> np.ndarray:
-    """The weights of all values (float64, one per value) by which readers expect them to occur.
+    """Return the weight with which readers expect each value to occur (float64, one per value).
 
     Args:
         table: the vectors.
@@ -82,7 +82,7 @@ def estimate(
     desk: Desk,
     fast: bool = True,
 ) -> np.ndarray:
-    """The contribution of some groups to the estimate of each query (float64, one per query).
+    """Return the contribution of some groups to the estimate of each query (float64).
 
     Args:
         table: the vectors.
@@ -93,14 +93,14 @@ def estimate(
         desk: room for the table.
         fast: whether to run compiled.
     """
-    found = np.zeros(len(queries.truth))
+    totals = np.zeros(len(queries.truth))
     add = choose_loop(fast, _estimate, _compiled_estimate)
-    add(table, queries, order, leaves, weights, found, desk)
-    return found
+    add(table, queries, order, leaves, weights, totals, desk)
+    return totals
 
 
 def _weigh(values: Any, weights: Any, desk: Any) -> None:
-    """Note the number of admitted values of each attribute, and their weight."""
+    """Note the number of admitted values of each attribute, and the sum of their weights."""
     desk.admitted[:] = 0
     desk.mass[:] = 0.0
     for value in values:
@@ -109,15 +109,15 @@ def _weigh(values: Any, weights: Any, desk: Any) -> None:
 
 
 def _cover(table: Any, order: Any, leaves: Any, desk: Any) -> None:
-    """Write down which values of quasi-identifiers the groups admit."""
-    found = 0
+    """List the values of quasi-identifiers that the groups admit."""
+    filled = 0
     for j in range(len(leaves)):
-        desk.starts[j] = found
+        desk.starts[j] = filled
         desk.sizes[j] = tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
         for value in desk.values[: desk.firsts[-2]]:
-            desk.covered[found] = value
-            found += 1
-    desk.starts[len(leaves)] = found
+            desk.covered[filled] = value
+            filled += 1
+    desk.starts[len(leaves)] = filled
 
 
 def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: Any) -> None:
@@ -143,16 +143,16 @@ def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
     _weigh(desk.values[: desk.firsts[-2]], weights, desk)
     for a in range(len(table.begins) - 2):
         spare = (rows - desk.admitted[a]) / desk.mass[a]
-        sum_, at = 0.0, table.begins[a] + a
+        sum_, place = 0.0, table.begins[a] + a
         for value in desk.values[desk.firsts[a] : desk.firsts[a + 1]]:
-            desk.shares[at : value + a + 1] = sum_
+            desk.shares[place : value + a + 1] = sum_
             sum_ += (1.0 + spare * weights[value]) / rows
-            at = value + a + 1
-        desk.shares[at : table.begins[a + 1] + a + 1] = sum_
+            place = value + a + 1
+        desk.shares[place : table.begins[a + 1] + a + 1] = sum_
 
 
 def _estimate(
-    table: Any, queries: Any, order: Any, leaves: Any, weights: Any, found: Any, desk: Any
+    table: Any, queries: Any, order: Any, leaves: Any, weights: Any, estimates: Any, desk: Any
 ) -> None:
     for j in range(len(leaves)):
         rows = tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
@@ -161,11 +161,11 @@ def _estimate(
             count = desk.total[table.begins[-2] + v]
             if count > 0:
                 for query in range(queries.starts[v], queries.starts[v + 1]):
-                    found[query] += count * _part(queries, query, desk)
+                    estimates[query] += count * _part(queries, query, desk)
 
 
 def _part(queries: Any, query: int, desk: Any) -> float:
-    """The expected share of a group's rows that are in all ranges of a query."""
+    """Return the expected share of a group's rows that are in all ranges of a query."""
     part = 1.0
     for i in range(queries.low.shape[1]):
         a = queries.attributes[query, i]

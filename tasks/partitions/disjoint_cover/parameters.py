@@ -22,5 +22,5 @@ class DisjointCoverParameters(PartitionParameters):
 
     @property
     def may_suppress(self) -> bool:
-        """True where rows of too frequent values are suppressed."""
+        """True if rows of too frequent values are suppressed."""
         return self.residue == "suppress"

@@ -1,4 +1,4 @@
-"""Promises that the parts of a tree of cuts keep: α and β, and others by their models."""
+"""The promises that parts of a tree of cuts keep: α and β, and others judged by their models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule
 from sfumato.tasks.partitions.disjoint_cover.tree import CutTree
@@ -21,7 +21,7 @@ from sfumato.tasks.partitions.shared.thresholds import smallest_alpha, smallest_
 _MOST = 2**62
 
 
-class Wanted(NamedTuple):
+class CoverGoal(NamedTuple):
     """One (α,β)-promise that implies all others of its kind, and the promises of other kinds."""
 
     promise: AlphaBeta
@@ -29,11 +29,11 @@ class Wanted(NamedTuple):
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """The columns that may be cut: those on which presence is judged."""
+        """The columns that may be cut, on which presence is judged."""
         return self.promise.quasi_identifiers or ()
 
     def rule(self, rows: int) -> CoverRule:
-        """α and β for compiled code, rounded down where that many rows would overflow."""
+        """Return α and β for compiled code, rounded down if so many rows would overflow."""
         alpha, beta = (
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
@@ -49,31 +49,33 @@ def _fitting(number: Fraction, most: int) -> Fraction:
 
 def strictest_cover(
     microdata: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]
-) -> Wanted:
-    """The strictest α and β, on the quasi-identifiers that all (α,β)-promises name.
+) -> CoverGoal:
+    """Return the strictest α and β, on the quasi-identifiers that all (α,β)-promises name.
 
     A promise about another sensitive attribute than the first one's becomes (α,k)-anonymity.
 
     Raises:
-        PromiseError: where groups of different strata could admit the same values, or where
+        PromiseError: if groups of different strata could admit the same values, or if
             another promise cannot be judged part by part.
     """
-    found = [promise for promise in promises if isinstance(promise, AlphaBeta)]
-    names = _scope(microdata, strata, found)
-    sensitive = [_sensitive(microdata, promise) for promise in found]
+    alpha_betas = [promise for promise in promises if isinstance(promise, AlphaBeta)]
+    names = _scope(microdata, strata, alpha_betas)
+    sensitive = [_sensitive(microdata, promise) for promise in alpha_betas]
     strictest = AlphaBeta(
-        alpha=smallest_alpha(found),
-        beta=smallest_beta(p for p, of in zip(found, sensitive, strict=True) if of == sensitive[0]),
+        alpha=smallest_alpha(alpha_betas),
+        beta=smallest_beta(
+            p for p, name in zip(alpha_betas, sensitive, strict=True) if name == sensitive[0]
+        ),
         quasi_identifiers=tuple(names),
         sensitive=sensitive[0],
     )
     others = [
-        AlphaK(alpha=promise.beta, k=1, sensitive=of)
-        for promise, of in zip(found, sensitive, strict=True)
-        if of != sensitive[0]
+        AlphaK(alpha=promise.beta, k=1, sensitive=name)
+        for promise, name in zip(alpha_betas, sensitive, strict=True)
+        if name != sensitive[0]
     ]
     rest = [promise for promise in promises if not isinstance(promise, AlphaBeta)]
-    return Wanted(strictest, tuple(others + _judgeable(rest)))
+    return CoverGoal(strictest, tuple(others + _judgeable(rest)))
 
 
 def _scope(microdata: Microdata, strata: Sequence[str], promises: Sequence[AlphaBeta]) -> list[str]:
@@ -107,7 +109,7 @@ def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
 
 @dataclass(frozen=True, eq=False)
-class Others:
+class OtherPromises:
     """Promises other than (α,β)-privacy, and the `rows` of each vector from `starts` on (int64)."""
 
     judge: PartJudge
@@ -115,23 +117,25 @@ class Others:
     starts: np.ndarray
 
     @classmethod
-    def of(
+    def for_vectors(
         cls, microdata: Microdata, promises: Sequence[PrivacyModel], vector: np.ndarray
-    ) -> "Others":
-        """The promises, given the vector of each row (int64)."""
+    ) -> "OtherPromises":
+        """Return the promises, given the vector of each row (int64)."""
         rows = np.argsort(vector, kind="stable")
         counts = np.bincount(vector)
         return cls(
-            PartJudge.of(microdata, promises), rows, np.concatenate([[0], np.cumsum(counts)])
+            PartJudge.from_microdata(microdata, promises),
+            rows,
+            np.concatenate([[0], np.cumsum(counts)]),
         )
 
     def require(self, roots: Sequence[np.ndarray]) -> None:
-        """Make sure that whole strata keep the promises; a root has the vectors of one (int64).
+        """Make sure that whole strata keep the promises; a root has one stratum's vectors (int64).
 
         Raises:
-            PromiseError: where one does not.
+            PromiseError: if one does not.
         """
-        rows = [self._of(root) for root in roots]
+        rows = [self._rows_of_vectors(root) for root in roots]
         part = np.repeat(np.arange(len(roots)), [len(some) for some in rows])
         broken = int(self.judge.broken(np.concatenate(rows), part, len(roots)).sum())
         if broken:
@@ -142,15 +146,18 @@ class Others:
         """Undo cuts with a side that breaks a promise."""
         while len(tree.nodes) > 1:
             leaves = np.flatnonzero(tree.uncut)
-            rows = [self._of(tree.order[slice(*node)]) for node in tree.nodes[leaves].tolist()]
+            rows = [
+                self._rows_of_vectors(tree.order[slice(*node)])
+                for node in tree.nodes[leaves].tolist()
+            ]
             part = np.repeat(np.arange(len(leaves)), [len(some) for some in rows])
             broken = self.judge.broken(np.concatenate(rows), part, len(leaves))
             if not broken.any():
                 break
-            tree = tree.without(leaves[broken])
+            tree = tree.without_cuts(leaves[broken])
         return tree
 
-    def _of(self, vectors: np.ndarray) -> np.ndarray:
+    def _rows_of_vectors(self, vectors: np.ndarray) -> np.ndarray:
         first, counts = self.starts[vectors], self.starts[vectors + 1] - self.starts[vectors]
         skipped = np.repeat(first - np.cumsum(counts) + counts, counts)
         rows: np.ndarray = self.rows[skipped + np.arange(len(skipped))]

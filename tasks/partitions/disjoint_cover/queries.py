@@ -35,35 +35,37 @@ class CoverQueries(NamedTuple):
     truth: np.ndarray
 
     def errors(self, estimates: np.ndarray) -> np.ndarray:
-        """The relative error of each estimate (float64, one per query)."""
+        """Return the relative error of each estimate (float64, one per query)."""
         relative: np.ndarray = np.abs(estimates - self.truth) / self.truth
         return relative
 
 
 def uniform(randomness: Randomness, n: int) -> np.ndarray:
-    """Uniform random numbers in [0, 1) (float64, n of them)."""
+    """Return n uniform random numbers in [0, 1) (float64)."""
     numbers: np.ndarray = (randomness(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return numbers
 
 
 def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> CoverQueries:
-    """Random queries, at most `many`, that count enough rows."""
+    """Return at most `many` random queries that count enough rows."""
     domains = np.diff(table.begins)
     tries, columns = many * _TRIES, len(domains) - 1
     ranges = min(RANGES, columns)
-    drawn = uniform(randomness, tries * (columns + ranges + 1)).reshape(tries, -1)
-    attributes = np.argsort(drawn[:, :columns], axis=1, kind="stable")[:, :ranges]
+    uniforms = uniform(randomness, tries * (columns + ranges + 1)).reshape(tries, -1)
+    attributes = np.argsort(uniforms[:, :columns], axis=1, kind="stable")[:, :ranges]
     width = np.maximum(np.rint(domains[attributes] * _WIDTH), 1).astype(np.int64)
     choices = domains[attributes] - width + 1
-    low = table.begins[attributes] + (drawn[:, columns:-1] * choices).astype(np.int64)
-    value = (drawn[:, -1] * domains[-1]).astype(np.int64)
+    low = table.begins[attributes] + (uniforms[:, columns:-1] * choices).astype(np.int64)
+    value = (uniforms[:, -1] * domains[-1]).astype(np.int64)
     truth = counts(table, attributes, low, low + width, value, fast)
     least = max(min(_LEAST, int(table.rows.sum()) // _SHARE), 1)
-    kept = np.flatnonzero(truth >= least)[:many]
-    kept = kept[np.argsort(value[kept], kind="stable")]
-    starts = np.searchsorted(value[kept], np.arange(domains[-1] + 1))
-    low, width = low[kept], width[kept]
-    return CoverQueries(attributes[kept], low, low + width, starts, truth[kept].astype(np.float64))
+    chosen = np.flatnonzero(truth >= least)[:many]
+    chosen = chosen[np.argsort(value[chosen], kind="stable")]
+    starts = np.searchsorted(value[chosen], np.arange(domains[-1] + 1))
+    low, width = low[chosen], width[chosen]
+    return CoverQueries(
+        attributes[chosen], low, low + width, starts, truth[chosen].astype(np.float64)
+    )
 
 
 def counts(
@@ -74,7 +76,7 @@ def counts(
     value: np.ndarray,
     fast: bool,
 ) -> np.ndarray:
-    """The number of rows in the ranges of each query that have its sensitive value.
+    """Return the number of rows in the ranges of each query that have its sensitive value.
 
     Args:
         table: the vectors.
@@ -90,29 +92,29 @@ def counts(
     order = np.argsort(table.codes[:, -1], kind="stable")
     codes, rows = table.codes[order], table.rows[order]
     starts = np.searchsorted(codes[:, -1], np.arange(table.begins[-2], table.begins[-1] + 1))
-    found = np.zeros(len(low), dtype=np.int64)
-    choose_loop(fast, _count, _compiled)(
-        codes, rows, starts[value], starts[value + 1], attributes, low, high, found
+    totals = np.zeros(len(low), dtype=np.int64)
+    choose_loop(fast, _count, _compiled_loop)(
+        codes, rows, starts[value], starts[value + 1], attributes, low, high, totals
     )
-    return found
+    return totals
 
 
 def _count(
-    codes: Any, rows: Any, first: Any, last: Any, attributes: Any, low: Any, high: Any, found: Any
+    codes: Any, rows: Any, first: Any, last: Any, attributes: Any, low: Any, high: Any, totals: Any
 ) -> None:
     ranges = low.shape[1]
     for query in range(len(low)):
-        for at in range(first[query], last[query]):
+        for place in range(first[query], last[query]):
             i = 0
             while i < ranges:
-                value = codes[at, attributes[query, i]]
+                value = codes[place, attributes[query, i]]
                 if value < low[query, i] or value >= high[query, i]:
                     break
                 i += 1
             if i == ranges:
-                found[query] += rows[at]
+                totals[query] += rows[place]
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(_count)

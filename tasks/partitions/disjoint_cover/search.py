@@ -1,8 +1,8 @@
-"""Cuts that are tried and judged by what readers could estimate of private random queries.
+"""A random search of cuts, judged by readers' estimates of private random queries.
 
-Trees are grown from the roots, each by a random taste, and the best is kept. Then one part of it
-after the other, a random part around a random row, is regrown, and kept where that is better. How
-much is tried depends on the number of vectors alone, never on the time that it takes.
+Trees are grown from the roots, each with a random preference, and the best are kept. Then a random
+part of a tree, around a random row, is regrown, and kept if that is better; this is repeated. The
+effort depends only on the number of vectors, never on running time.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,13 @@ import numpy as np
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.partitions.disjoint_cover.estimates import Desk, desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries, queries, uniform
-from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste, room_for
+from sfumato.tasks.partitions.disjoint_cover.table import (
+    CoverRule,
+    CutPreference,
+    Room,
+    Table,
+    room_for,
+)
 from sfumato.tasks.partitions.disjoint_cover.tree import CutTree, grow, join
 
 _DRAWS = 509  # for one part
@@ -41,14 +47,14 @@ class Effort(NamedTuple):
 
 
 def effort(vectors: int) -> Effort:
-    """The effort that pays: most for medium tables, because large ones leave no time for it."""
+    """Return the effort that pays: most for medium tables, because large ones leave no time."""
     share = min(1.0, (_LARGE / max(vectors, 1)) ** 2)
     trees = max(round(min(_TREES * share, vectors / _VECTORS_OF_TREE)), 1)
     tried = int(min(_TRIED_EACH * vectors, _TRIED * share))
     return Effort(trees, tried if tried > vectors // 2 else 0)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The best of a number of trees, and its median and mean error on the queries, if any."""
 
     tree: CutTree
@@ -58,14 +64,14 @@ class Found(NamedTuple):
     mean: float | None
 
 
-class _Judged(NamedTuple):
+class _JudgedTree(NamedTuple):
     tree: CutTree
     weights: np.ndarray
     estimates: np.ndarray
     error: float
 
 
-def _error(judged: _Judged) -> float:
+def _error(judged: _JudgedTree) -> float:
     return judged.error
 
 
@@ -86,37 +92,39 @@ class Search(NamedTuple):
     fast: bool
 
     @classmethod
-    def of(
+    def from_table(
         cls, table: Table, rule: CoverRule, prune: Prune, randomness: Randomness, fast: bool
     ) -> "Search":
-        """A search with queries of its own."""
-        asked = queries(table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows)))
+        """Return a search with queries of its own."""
+        cover_queries = queries(
+            table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows))
+        )
         rows = np.repeat(table.rows, table.codes.shape[1])
         shares = np.bincount(table.codes.ravel(), rows, int(table.begins[-1])) / table.rows.sum()
         frequent = np.maximum(shares, _RAREST)
         room, desk = room_for(table, np.zeros(_DRAWS)), desk_for(table)
-        return cls(table, rule, prune, randomness, asked, frequent, room, desk, fast)
+        return cls(table, rule, prune, randomness, cover_queries, frequent, room, desk, fast)
 
-    def run(self, roots: Sequence[np.ndarray], effort: Effort) -> Found:
-        """The best tree found, over roots: vectors (int64) that keep the rule."""
-        asked = len(self.queries.truth) > 0
-        trees = effort.trees if asked else 1
-        usual = Taste(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
-        lines = [self._judged(join([self._by_taste(root, usual) for root in roots]))]
+    def run(self, roots: Sequence[np.ndarray], effort: Effort) -> SearchResult:
+        """Return the best tree found, over roots: vectors (int64) that keep the rule."""
+        has_queries = len(self.queries.truth) > 0
+        trees = effort.trees if has_queries else 1
+        usual = CutPreference(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
+        lines = [self._judge(join([self._cut_by(root, usual) for root in roots]))]
         while len(lines) < trees:
-            lines.append(self._judged(join([self._grown(root) for root in roots])))
+            lines.append(self._judge(join([self._grow(root) for root in roots])))
         rounds = trees.bit_length()
-        for _ in range(rounds if asked else 0):
+        for _ in range(rounds if has_queries else 0):
             share = effort.vectors // (rounds * len(lines))
-            lines = sorted((self._improved(line, share) for line in lines), key=_error)
+            lines = sorted((self._improve(line, share) for line in lines), key=_error)
             lines = lines[: (len(lines) + 1) // 2]
-        errors = self.queries.errors(lines[0].estimates) if asked else None
+        errors = self.queries.errors(lines[0].estimates) if has_queries else None
         middle = None if errors is None else round(float(np.median(errors)), 4)
         mean = None if errors is None else round(float(errors.mean()), 4)
-        return Found(lines[0].tree, trees, len(self.queries.truth), middle, mean)
+        return SearchResult(lines[0].tree, trees, len(self.queries.truth), middle, mean)
 
-    def _improved(self, best: _Judged, vectors: int) -> _Judged:
-        """The best tree after regrowing parts, until `vectors` of them are spent."""
+    def _improve(self, best: _JudgedTree, vectors: int) -> _JudgedTree:
+        """Return the best tree after regrowing parts, until `vectors` of them are spent."""
         while vectors > 0:
             node = self._node(best.tree)
             first, last = best.tree.nodes[node].tolist()
@@ -128,44 +136,46 @@ class Search(NamedTuple):
         return best
 
     def _node(self, tree: CutTree) -> int:
-        """A random part, not too large, of those that have a random vector."""
+        """Return a random part, not too large, of those that have a random vector."""
         vectors = len(tree.order)
-        at, which = uniform(self.randomness, 2).tolist()
+        position, which = uniform(self.randomness, 2).tolist()
         first, last = tree.nodes.T
-        around = np.flatnonzero((first <= int(at * vectors)) & (int(at * vectors) < last))
+        around = np.flatnonzero(
+            (first <= int(position * vectors)) & (int(position * vectors) < last)
+        )
         small = around[(last - first)[around] <= vectors // _PART]
         return int(small[int(which * len(small))]) if len(small) else int(around[-1])
 
-    def _otherwise(self, judged: _Judged, node: int) -> _Judged | None:
-        """The tree with a part regrown; None where that is already worse by the present weights."""
-        before = judged.tree.below(node)
-        after = self._grown(before.order)
-        estimates = judged.estimates - self._estimated(before, judged.weights)
-        if self._error_of(estimates + self._estimated(after, judged.weights)) >= judged.error:
+    def _otherwise(self, judged: _JudgedTree, node: int) -> _JudgedTree | None:
+        """Return the tree with a part regrown, or None if it is worse by the present weights."""
+        before = judged.tree.subtree(node)
+        after = self._grow(before.order)
+        estimates = judged.estimates - self._estimate(before, judged.weights)
+        if self._error_of(estimates + self._estimate(after, judged.weights)) >= judged.error:
             return None
-        return self._judged(judged.tree.with_below(node, after))
+        return self._judge(judged.tree.with_subtree(node, after))
 
-    def _judged(self, tree: CutTree) -> _Judged:
+    def _judge(self, tree: CutTree) -> _JudgedTree:
         weights = fit(self.table, tree.order, tree.leaves, self.desk, self.fast)
-        estimates = self._estimated(tree, weights)
-        return _Judged(tree, weights, estimates, self._error_of(estimates))
+        estimates = self._estimate(tree, weights)
+        return _JudgedTree(tree, weights, estimates, self._error_of(estimates))
 
-    def _estimated(self, tree: CutTree, weights: np.ndarray) -> np.ndarray:
+    def _estimate(self, tree: CutTree, weights: np.ndarray) -> np.ndarray:
         return estimate(
             self.table, self.queries, tree.order, tree.leaves, weights, self.desk, self.fast
         )
 
     def _error_of(self, estimates: np.ndarray) -> float:
-        """The median and the mean error together."""
+        """Return the sum of the median and the mean error."""
         if not len(estimates):
             return 0.0
         errors = self.queries.errors(estimates)
         return float(np.median(errors) + errors.mean())
 
-    def _grown(self, order: np.ndarray) -> CutTree:
-        """Vectors cut by a random taste."""
+    def _grow(self, order: np.ndarray) -> CutTree:
+        """Return a tree of some vectors, cut by a random preference."""
         mass, sensitive, scored, single, noise = uniform(self.randomness, 5).tolist()
-        taste = Taste(
+        preference = CutPreference(
             self.frequent**mass,
             exp(1.7 * sensitive - 0.7),
             0.25 * int(3 * scored),
@@ -173,8 +183,8 @@ class Search(NamedTuple):
             (0.1, 0.3, 1.0)[int(3 * noise)],
             _SAMPLE,
         )
-        return self._by_taste(order, taste)
+        return self._cut_by(order, preference)
 
-    def _by_taste(self, order: np.ndarray, taste: Taste) -> CutTree:
+    def _cut_by(self, order: np.ndarray, preference: CutPreference) -> CutTree:
         room = self.room._replace(draws=uniform(self.randomness, _DRAWS))
-        return self.prune(grow(self.table, self.rule, taste, order, room, self.fast))
+        return self.prune(grow(self.table, self.rule, preference, order, room, self.fast))

@@ -1,4 +1,4 @@
-"""A table as different vectors of values, their counts, and the rules for cutting it."""
+"""A table as distinct vectors of values with their counts, and the rules for cutting it."""
 
 from collections.abc import Sequence
 from math import log
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column
 
 _TABLED = 1024  # numbers
@@ -15,7 +15,7 @@ _FEW = 8  # values that there are, for each that some vectors could have, make i
 
 
 class Table(NamedTuple):
-    """Different vectors of quasi-identifiers and sensitive value, and the number of `rows` of each.
+    """Distinct vectors of quasi-identifiers and sensitive value, and the number of `rows` of each.
 
     `codes` (int32, vectors x attributes) has the sensitive attribute last; attribute a's values are
     numbered from `begins[a]` up to `begins[a + 1]` (int64). `rows` is int64.
@@ -27,7 +27,9 @@ class Table(NamedTuple):
 
 
 def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.ndarray]:
-    """The different vectors of each stratum, strata in order, and the vector of each row (int64).
+    """Return the distinct vectors of each stratum, and the vector of each row (int64).
+
+    Vectors are in the order of strata.
 
     Args:
         columns: the quasi-identifiers that may be cut, and the sensitive attribute.
@@ -42,19 +44,22 @@ def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.
     vector[order] = np.repeat(np.arange(len(starts)), counts)
     begins = np.concatenate([[0], np.cumsum(sizes)])
     rows = order[starts]
-    values = [of[rows] + begin for of, begin in zip(codes, begins[:-1], strict=True)]
+    values = [column[rows] + begin for column, begin in zip(codes, begins[:-1], strict=True)]
     return Table(np.stack(values, axis=1).astype(np.int32), counts, begins), vector
 
 
 def by_part(part: np.ndarray, vector: np.ndarray) -> list[np.ndarray]:
-    """The vectors of each part (int64), given part and vector of each row, in order of parts."""
+    """Return the vectors of each part (int64), in the order of parts.
+
+    `part` and `vector` have the part and the vector of each row.
+    """
     of_vector = np.empty(int(vector.max()) + 1, dtype=np.int64)
     of_vector[vector] = part
     return np.split(np.arange(len(of_vector)), np.flatnonzero(np.diff(of_vector)) + 1)
 
 
 class CoverRule(NamedTuple):
-    """The largest presence α and share β as fractions; no limit where the denominator is 0.
+    """The largest presence α and share β as fractions; a denominator of 0 means no limit.
 
     No number of rows times a denominator exceeds 2^62.
     """
@@ -65,13 +70,13 @@ class CoverRule(NamedTuple):
     per_beta: int
 
 
-class Taste(NamedTuple):
+class CutPreference(NamedTuple):
     """A preference among cuts.
 
-    `mass` is the weight of every value (float64), `sensitive` that of the sensitive attribute;
-    `scored` and `single` are the shares of tries with orders by scores, and with values against the
-    rest; `noise` is the influence of chance; parts with more than `sample` vectors are scanned in a
-    sample of that size.
+    `mass` is the weight of every value (float64), `sensitive` the weight of the sensitive
+    attribute. `scored` is the share of tries with orders by scores, `single` the share with single
+    values against the rest. `noise` is the influence of chance. Parts with more than `sample`
+    vectors are scanned in a sample of that size.
     """
 
     mass: np.ndarray
@@ -113,7 +118,7 @@ class Room(NamedTuple):
 
 
 def room_for(table: Table, draws: np.ndarray) -> Room:
-    """Room for parts of a table, and uniform numbers to draw from (float64)."""
+    """Return room for parts of a table, and uniform numbers to draw from (float64)."""
     values, (vectors, width) = int(table.begins[-1]), table.codes.shape
     return Room(
         np.zeros(values, dtype=np.int64),
@@ -137,9 +142,9 @@ def room_for(table: Table, draws: np.ndarray) -> Room:
 
 
 def tally(table: Any, vectors: Any, room: Any) -> Any:
-    """Count the values of some vectors, and list those that occur; returns the number of rows.
+    """Count the values of some vectors, and list those that occur; return the number of rows.
 
-    What it takes depends on the vectors, and not on the values that there are elsewhere.
+    Its running time depends on the vectors, not on the values elsewhere.
     """
     for value in room.values[: room.firsts[-1]]:
         room.total[value] = 0
@@ -154,34 +159,34 @@ def tally(table: Any, vectors: Any, room: Any) -> Any:
 
 
 def _list_met(table: Any, vectors: Any, room: Any) -> None:
-    """Count each attribute's values and list them as they are met, then sort the list."""
-    found = 0
+    """Count each attribute's values and list them as they occur, then sort the list."""
+    filled = 0
     for a in range(len(table.begins) - 1):
-        first = found
+        first = filled
         room.firsts[a] = first
         for vector in vectors:
             value = table.codes[vector, a]
             if room.total[value] == 0:
-                room.values[found] = value
-                found += 1
+                room.values[filled] = value
+                filled += 1
             room.total[value] += table.rows[vector]
-        room.values[first:found].sort()
-    room.firsts[len(table.begins) - 1] = found
+        room.values[first:filled].sort()
+    room.firsts[len(table.begins) - 1] = filled
 
 
 def _list_all(table: Any, vectors: Any, room: Any) -> None:
-    """Count all values, then look through those that there are."""
+    """Count all values, then list those that occur among all values of the table."""
     for vector in vectors:
         for value in table.codes[vector]:
             room.total[value] += table.rows[vector]
-    found = 0
+    filled = 0
     for a in range(len(table.begins) - 1):
-        room.firsts[a] = found
+        room.firsts[a] = filled
         for value in range(table.begins[a], table.begins[a + 1]):
             if room.total[value] > 0:
-                room.values[found] = value
-                found += 1
-    room.firsts[len(table.begins) - 1] = found
+                room.values[filled] = value
+                filled += 1
+    room.firsts[len(table.begins) - 1] = filled
 
 
 TALLY = (_list_met, _list_all, tally)

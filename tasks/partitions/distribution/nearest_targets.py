@@ -1,13 +1,13 @@
 """Each group's own distribution as its target, or the nearest one that keeps the other promises.
 
 A group whose values keep the promises keeps its own distribution, and shows its values as they are
-grouped. To any other the nearest target of one denominator is given, which
-`tasks.partitions.targets.nearest` finds: for promises about how often values occur, for t-closeness
-and for β-likeness. Groups are compared with the values that all rows have; a release shows targets
-alone, so that what anybody can see of all rows is the targets' mixture. Where that differs, groups
+grouped. Any other group gets the nearest target of one denominator, which
+`tasks.partitions.targets.nearest` finds for promises about the frequency of values, for t-closeness
+and for β-likeness. Groups are compared with the values of all rows. A release shows only targets,
+so that readers see all rows as the mixture of the targets. If that differs from all rows, groups
 are held to a smaller t or β, until the targets keep the promise beside their mixture.
 
-What a group's target is depends on its values, and on nothing else of its rows.
+A group's target depends only on its values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
@@ -41,12 +41,12 @@ _STEPS = 16  # of a limit, from itself downwards
 _MOST_NODES = 1 << 23
 
 Solve = Callable[[np.ndarray], np.ndarray | None]
-"""Finds the weights of the nearest target from how often a group has each value."""
+"""Returns the weights of the nearest target, given the count of each value in a group."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """The groups as they are: how often each has each value, and which have the same values."""
+class _OwnGroups:
+    """The groups with their own values: counts of values, and which groups have the same counts."""
 
     column: Column
     groups: Groups
@@ -55,14 +55,14 @@ class _Given:
 
     @property
     def totals(self) -> np.ndarray:
-        """How often all rows have each value (int64)."""
+        """The number of all rows with each value (int64)."""
         return self.groups.of(self.column.name).totals
 
 
 def with_nearest_targets(
     partition: Partition, microdata: Microdata, promises: Sequence[PrivacyModel], denominator: int
 ) -> Partition:
-    """The groups with targets of their own, where p-privacy asks for these.
+    """Return the groups with targets of their own, if p-privacy asks for these.
 
     Args:
         partition: the groups.
@@ -71,53 +71,53 @@ def with_nearest_targets(
         denominator: of the targets of groups that cannot keep their own.
 
     Raises:
-        PromiseError: where rows are suppressed, values are missing, or no target of the
+        PromiseError: if rows are suppressed, values are missing, or no target of the
             denominator keeps the promises.
     """
-    asked = [p for p in promises if isinstance(p, PPrivacy) and p.of_groups]
-    if not asked:
+    group_promises = [p for p in promises if isinstance(p, PPrivacy) and p.of_groups]
+    if not group_promises:
         return partition
-    column = microdata[str(asked[0].sensitive)]
+    column = microdata[str(group_promises[0].sensitive)]
     if column.has_null:
         raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
     if partition.suppressed:
         raise PromiseError("p-privacy: targets tell of the values of all rows: suppress none")
-    given = _given(partition, column)
+    own_groups = _count_groups(partition, column)
     others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
     compared = [promise for promise in others if type(promise) in BESIDE_ALL]
     if compared:
-        target, weights, held_to = _beside_all(given, compared[0], denominator)
+        target, weights, held_to = _beside_all(own_groups, compared[0], denominator)
     else:
-        target, weights = _aim(given, others, _ranked(given, others, denominator))
+        target, weights = _aim(own_groups, others, _ranked_solver(own_groups, others, denominator))
         held_to = None
     aims = TargetDistributions(column.name, target, tuple(map(chances, weights)), exact=True)
-    facts = {**partition.facts, **_facts(given, target, weights)}
+    facts = {**partition.facts, **_facts(own_groups, target, weights)}
     if held_to is not None:
         facts["held to"] = str(held_to)
     return replace(partition, target_distributions=aims, facts=facts)
 
 
-def _given(partition: Partition, column: Column) -> _Given:
+def _count_groups(partition: Partition, column: Column) -> _OwnGroups:
     number = int(partition.group.max(initial=-1)) + 1
     groups = count(partition.group, number, {column.name: column.coded()})
     counts = groups.of(column.name)
-    found: dict[bytes, int] = {}
+    places: dict[bytes, int] = {}
     kinds: list[np.ndarray] = []
     kind = np.empty(number, dtype=np.int64)
     for group, (start, end) in enumerate(zip(counts.starts, counts.ends, strict=True)):
-        shown = np.stack([counts.value[start:end], counts.count[start:end]])
-        place = found.setdefault(shown.tobytes(), len(kinds))
+        pairs = np.stack([counts.value[start:end], counts.count[start:end]])
+        place = places.setdefault(pairs.tobytes(), len(kinds))
         if place == len(kinds):
             own = np.zeros(len(column.values), dtype=np.int64)
-            own[shown[0]] = shown[1]
+            own[pairs[0]] = pairs[1]
             kinds.append(own)
             _require_room(len(kinds), len(own))
         kind[group] = place
-    return _Given(column, groups, tuple(kinds), kind)
+    return _OwnGroups(column, groups, tuple(kinds), kind)
 
 
 def _require_room(targets: int, values: int) -> None:
-    """Refuse what would be published as more nodes of targets than anybody reads."""
+    """Refuse targets with more published nodes than anybody reads."""
     if targets * values > _MOST_NODES:
         raise PromiseError(
             f"p-privacy: groups would have more than {_MOST_NODES // values} targets over {values} "
@@ -126,21 +126,21 @@ def _require_room(targets: int, values: int) -> None:
 
 
 def _beside_all(
-    given: _Given, promise: PrivacyModel, denominator: int
+    own_groups: _OwnGroups, promise: PrivacyModel, denominator: int
 ) -> tuple[np.ndarray, list[np.ndarray], Decimal]:
-    """Targets that keep a promise beside their mixture, and the limit that groups were held to."""
-    sizes, totals = given.groups.sizes, given.totals
+    """Return targets that keep a promise beside their mixture, and the limit that groups met."""
+    sizes, totals = own_groups.groups.sizes, own_groups.totals
     name, solver = BESIDE_ALL[type(promise)]
     for step in range(_STEPS):
         limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
         held_to = replace(promise, **limit)
         try:
-            target, weights = _aim(given, [held_to], solver(held_to, totals, denominator))
+            target, weights = _aim(own_groups, [held_to], solver(held_to, totals, denominator))
         except PromiseError:
             if step:
                 break
             raise
-        declared = declared_groups(given.column, sizes, target, weights)
+        declared = declared_groups(own_groups.column, sizes, target, weights)
         if promise.check(declared).holds:
             return target, weights, limit[name]
     raise PromiseError(
@@ -149,7 +149,7 @@ def _beside_all(
     )
 
 
-def _close(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+def _closeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
     ordered, t = promise.distance == "ordered", Fraction(promise.t)
 
     def solve(own: np.ndarray) -> np.ndarray | None:
@@ -158,7 +158,7 @@ def _close(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
     return solve
 
 
-def _alike(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+def _likeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
     caps, rows = np.zeros_like(totals), int(totals.sum())
     for value, common in enumerate(totals.tolist()):
         while caps[value] < denominator and promise.allows(
@@ -173,18 +173,20 @@ def _alike(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
 
 
 BESIDE_ALL: Mapping[type[PrivacyModel], tuple[str, Callable[[Any, np.ndarray, int], Solve]]] = {
-    TCloseness: ("t", _close),
-    BetaLikeness: ("beta", _alike),
+    TCloseness: ("t", _closeness_solver),
+    BetaLikeness: ("beta", _likeness_solver),
 }
-"""What finds the nearest targets of promises that compare with all rows, and their limit's name."""
+"""For promises that compare with all rows: their limit's name, and the solver of targets."""
 
 
-def _ranked(given: _Given, promises: Sequence[PrivacyModel], denominator: int) -> Solve:
-    ways, totals = ways_of_writing(denominator), given.totals
-    judged = as_groups(ways, given.column.name)
+def _ranked_solver(
+    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], denominator: int
+) -> Solve:
+    ways, totals = ways_of_writing(denominator), own_groups.totals
+    judged = as_groups(ways, own_groups.column.name)
     for promise in promises:
         keeps = ~promise.failing(judged) if len(ways) else np.zeros(0, dtype=bool)
-        ways, judged = ways[keeps], as_groups(ways[keeps], given.column.name)
+        ways, judged = ways[keeps], as_groups(ways[keeps], own_groups.column.name)
 
     def solve(own: np.ndarray) -> np.ndarray | None:
         return nearest_ranked(own, ways, totals)
@@ -193,22 +195,22 @@ def _ranked(given: _Given, promises: Sequence[PrivacyModel], denominator: int) -
 
 
 def _aim(
-    given: _Given, promises: Sequence[PrivacyModel], solve: Solve
+    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], solve: Solve
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The index of each group's distribution (int64), and the different distributions.
+    """Return the index of each group's distribution (int64), and the distinct distributions.
 
     Raises:
-        PromiseError: where a group has no target that keeps the promises.
+        PromiseError: if a group has no target that keeps the promises.
     """
-    fails = np.zeros(len(given.groups), dtype=bool)
+    fails = np.zeros(len(own_groups.groups), dtype=bool)
     for promise in promises:
-        fails |= promise.failing(given.groups)
-    broken = np.zeros(len(given.kinds), dtype=bool)
-    broken[given.kind[fails]] = True
-    found: dict[tuple[int, ...], int] = {}
+        fails |= promise.failing(own_groups.groups)
+    broken = np.zeros(len(own_groups.kinds), dtype=bool)
+    broken[own_groups.kind[fails]] = True
+    places: dict[tuple[int, ...], int] = {}
     weights: list[np.ndarray] = []
-    of_kind = np.empty(len(given.kinds), dtype=np.int64)
-    for place, own in enumerate(given.kinds):
+    of_kind = np.empty(len(own_groups.kinds), dtype=np.int64)
+    for place, own in enumerate(own_groups.kinds):
         aimed = solve(own) if broken[place] else own
         if aimed is None:
             names = ", ".join(promise.name for promise in promises)
@@ -216,19 +218,19 @@ def _aim(
                 f"{names}: no target of this denominator keeps it: use a larger form.denominator"
             )
         reduced = whole(aimed.tolist())
-        of_kind[place] = found.setdefault(tuple(reduced.tolist()), len(weights))
+        of_kind[place] = places.setdefault(tuple(reduced.tolist()), len(weights))
         if of_kind[place] == len(weights):
             weights.append(reduced)
-    return of_kind[given.kind], weights
+    return of_kind[own_groups.kind], weights
 
 
 def _facts(
-    given: _Given, target: np.ndarray, weights: Sequence[np.ndarray]
+    own_groups: _OwnGroups, target: np.ndarray, weights: Sequence[np.ndarray]
 ) -> dict[str, int | float]:
-    """How many groups keep their own distribution, and how far the targets of others are."""
+    """Count groups that keep their own distribution, and measure how far other targets are."""
     moved, own = Fraction(0), 0
-    for group, kind in enumerate(given.kind.tolist()):
-        values, aimed = given.kinds[kind], weights[int(target[group])]
+    for group, kind in enumerate(own_groups.kind.tolist()):
+        values, aimed = own_groups.kinds[kind], weights[int(target[group])]
         rows, total = int(values.sum()), int(aimed.sum())
         off = Fraction(int(np.abs(total * values - rows * aimed).sum()), 2 * total)
         own += off == 0

@@ -25,7 +25,7 @@ def partition(
     """Group the rows of each stratum, with the distribution that p-privacy asks for.
 
     Raises:
-        PromiseError: where p-privacy is not promised, or another promise cannot be kept.
+        PromiseError: if p-privacy is not promised, or another promise cannot be kept.
     """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
     return with_targets(microdata, strata, promises, parameters, dense(keys)[0], of_all)

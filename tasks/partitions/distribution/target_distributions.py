@@ -1,7 +1,7 @@
-"""The target distributions that a p-privacy promise asks for, of each stratum or of all.
+"""The target distributions that a p-privacy promise asks for, of each stratum or of all rows.
 
-The header names the columns `value` and `probability`, in any order, and the columns that tell
-strata apart, where each stratum has a distribution of its own.
+A target's file has a header that names the columns `value` and `probability`, in any order. It also
+names the columns that identify strata, if each stratum has a distribution of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import SpecError
-from sfumato.expectations.exact import exact, is_number, is_ordered
 from sfumato.expectations.models.p_privacy import File, Given, Nearest, Normal, PPrivacy, Zipf
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.exact import exact, is_number, is_ordered
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.partitions.targets.distribution import normal, of_counts, uniform, zipf
-from sfumato.tasks.partitions.targets.given import Lines, Rows, from_rows
+from sfumato.tasks.partitions.targets.distribution import normal, uniform, weights_of_counts, zipf
+from sfumato.tasks.partitions.targets.given import Lines, Rows, weights_from_rows
 
 _VALUE, _PROBABILITY = "value", "probability"
 
@@ -25,51 +25,58 @@ _VALUE, _PROBABILITY = "value", "probability"
 def given_targets(
     lines: Lines, domain: pa.Array, strata: Sequence[Column], first: np.ndarray
 ) -> list[np.ndarray]:
-    """The weights of the domain's values in each stratum (int64, or Python integers).
+    """Return the weights of the domain's values in each stratum (int64, or Python integers).
 
     Args:
         lines: of the file, its header first.
         domain: the values of the sensitive attribute, distinct.
-        strata: the columns that tell strata apart.
+        strata: the columns that identify strata.
         first: the position of a row of each stratum (int64).
 
     Raises:
-        InputError: where the file gives no distribution, or leaves a stratum out.
+        InputError: if the file gives no distribution, or leaves a stratum out.
     """
     file, header = "target", list(lines[0])
-    told = {column.name: column for column in strata}
+    columns = {column.name: column for column in strata}
     apart = [name for name in header if name not in (_VALUE, _PROBABILITY)]
     if not {_VALUE, _PROBABILITY} <= set(header) or len(set(header)) < len(header):
         raise input_error(
             file, "the header lacks `value` or `probability`, or has a column twice", row=0
         )
-    if not set(apart) <= set(told):
+    if not set(apart) <= set(columns):
         raise input_error(file, "a column is neither a stratum's, `value` nor `probability`", row=0)
-    texts = [_texts(told[name], first) for name in apart]
-    keys = [tuple(of[at] for of in texts) for at in range(len(first))]
-    given = _by_stratum(header, lines, apart)
-    if not set(keys) <= set(given):
+    texts = [_texts(columns[name], first) for name in apart]
+    keys = [
+        tuple(texts_of_column[index] for texts_of_column in texts) for index in range(len(first))
+    ]
+    rows_by_stratum = _pairs_by_stratum(header, lines, apart)
+    if not set(keys) <= set(rows_by_stratum):
         raise input_error(file, "a stratum of the table has no probabilities")
-    found = {key: from_rows(given[key], domain, file) for key in dict.fromkeys(keys)}
-    return [found[key] for key in keys]
+    weights = {
+        key: weights_from_rows(rows_by_stratum[key], domain, file) for key in dict.fromkeys(keys)
+    }
+    return [weights[key] for key in keys]
 
 
-def _by_stratum(
+def _pairs_by_stratum(
     header: Sequence[str], lines: Sequence[Sequence[str]], apart: Sequence[str]
 ) -> dict[tuple[str, ...], Rows]:
-    """The value and the probability of each line, where it is one of the stratum's."""
-    by = [header.index(name) for name in apart]
+    """Return the value and the probability of each line, None if it is of another stratum."""
+    places = [header.index(name) for name in apart]
     value, probability = header.index(_VALUE), header.index(_PROBABILITY)
-    found: dict[tuple[str, ...], dict[int, tuple[str, str]]] = {}
-    for row, of in enumerate(lines):
-        if of and row:
-            pairs = found.setdefault(tuple(of[at] for at in by), {})
-            pairs[row] = of[value], of[probability]
-    return {key: [pairs.get(row) for row in range(len(lines))] for key, pairs in found.items()}
+    pairs_of_stratum: dict[tuple[str, ...], dict[int, tuple[str, str]]] = {}
+    for row, line in enumerate(lines):
+        if line and row:
+            pairs = pairs_of_stratum.setdefault(tuple(line[place] for place in places), {})
+            pairs[row] = line[value], line[probability]
+    return {
+        key: [pairs.get(row) for row in range(len(lines))]
+        for key, pairs in pairs_of_stratum.items()
+    }
 
 
 def _texts(column: Column, rows: np.ndarray) -> list[str]:
-    """The values of some rows as a file writes them; a null is the empty text."""
+    """Return the values of some rows as a file writes them; a null is the empty text."""
     if is_number(column.values.type):
         texts = [str(value) for value in column.values.to_pylist()]
     else:
@@ -79,7 +86,7 @@ def _texts(column: Column, rows: np.ndarray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CountsOfAllRows:
-    """Counts of the values of a sensitive attribute, where a table is a part of another one.
+    """Counts of the values of a sensitive attribute in all rows, of which a table is a part.
 
     Attributes:
         values: of each value, in all rows (int64).
@@ -93,7 +100,7 @@ class CountsOfAllRows:
     strata: Mapping[int, np.ndarray]
 
     def of_strata(self, own: Sequence[np.ndarray], stratum: np.ndarray) -> list[np.ndarray]:
-        """The counts of strata (int64, one array per stratum), all their rows among them.
+        """Return the counts of strata in all rows (int64, one array per stratum).
 
         Args:
             own: those in the grouped rows.
@@ -101,7 +108,7 @@ class CountsOfAllRows:
         """
         first = np.unique(stratum, return_index=True)[1]
         pieces = self.piece[first].tolist()
-        return [self.strata.get(piece, of) for piece, of in zip(pieces, own, strict=True)]
+        return [self.strata.get(piece, counts) for piece, counts in zip(pieces, own, strict=True)]
 
 
 def target_distributions(
@@ -112,7 +119,7 @@ def target_distributions(
     number: int,
     of_all: CountsOfAllRows | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """The different distributions, and the index of each stratum's (int64, one per stratum).
+    """Return the distinct distributions, and the index of each stratum's (int64).
 
     A distribution is the whole-number weights of the attribute's values (int64, or Python
     integers).
@@ -120,14 +127,14 @@ def target_distributions(
     Args:
         promise: what is promised of a sensitive attribute without nulls.
         microdata: the table.
-        strata: the columns that tell strata apart.
+        strata: the columns that identify strata.
         stratum: the stratum of each row (int64), below `number`.
         number: the number of strata.
         of_all: how often its values occur in all rows, where the table is a part of them.
 
     Raises:
-        SpecError: where the values have no such distribution.
-        InputError: where a file gives none.
+        SpecError: if the values have no such distribution.
+        InputError: if a file gives none.
     """
     column = microdata[str(promise.sensitive)]
     match promise.target:
@@ -138,15 +145,18 @@ def target_distributions(
         case Given(given=lines):
             first = np.unique(stratum, return_index=True)[1]
             columns = [microdata[name] for name in strata]
-            found = given_targets(lines, column.values, columns, first)
+            distributions = given_targets(lines, column.values, columns, first)
         case "source" if promise.per == "stratum":
             own = _counts(column, stratum, number)
-            found = [of_counts(row) for row in (of_all.of_strata(own, stratum) if of_all else own)]
+            distributions = [
+                weights_of_counts(row)
+                for row in (of_all.of_strata(own, stratum) if of_all else own)
+            ]
         case _:
-            found = [_common(promise, column, of_all)] * number
-    keys = [tuple(weights.tolist()) for weights in found]
-    distinct = dict(zip(keys, found, strict=True))
-    place = {key: at for at, key in enumerate(distinct)}
+            distributions = [_common(promise, column, of_all)] * number
+    keys = [tuple(weights.tolist()) for weights in distributions]
+    distinct = dict(zip(keys, distributions, strict=True))
+    place = {key: index for index, key in enumerate(distinct)}
     return list(distinct.values()), np.array([place[key] for key in keys], dtype=np.int64)
 
 
@@ -163,9 +173,9 @@ def _common(promise: PPrivacy, column: Column, of_all: CountsOfAllRows | None) -
             return uniform(values)
         case Zipf(zipf=s):
             return zipf(values, s)
-        case Normal(normal=given):
+        case Normal(normal=moments):
             if not is_ordered(column.values.type):
                 raise SpecError(f"target: {column.name!r} has no order for a normal distribution")
-            return normal(exact(column.values, column.name), given.mean, given.variance)
+            return normal(exact(column.values, column.name), moments.mean, moments.variance)
     own = np.bincount(column.codes, minlength=values)
-    return of_counts(own if of_all is None else of_all.values)
+    return weights_of_counts(own if of_all is None else of_all.values)

@@ -1,17 +1,17 @@
-"""Groups with the distributions that p-privacy asks of them, which other promises may forbid."""
+"""Groups with the distributions that p-privacy asks for, if other promises allow them."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import is_ordered
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.distribution.target_distributions import (
@@ -30,11 +30,11 @@ def with_targets(
     group: np.ndarray,
     of_all: CountsOfAllRows | None = None,
 ) -> Partition:
-    """Groups, none of which crosses strata, each aiming at the distribution asked of its stratum.
+    """Return groups within strata, each with the distribution that is promised of its stratum.
 
     Args:
         microdata: the table.
-        strata: the columns that tell strata apart.
+        strata: the columns that identify strata.
         promises: p-privacy of the sensitive attribute, and others that speak of declared
             distributions.
         parameters: the partition's own.
@@ -45,11 +45,11 @@ def with_targets(
         The groups; without targets, where each group's own values decide its target.
 
     Raises:
-        PromiseError: where p-privacy is not promised, or a promise speaks of no declared
-            distributions, where the attribute has nulls, or where the distributions asked for break
+        PromiseError: if p-privacy is not promised, or a promise speaks of no declared
+            distributions, if the attribute has nulls, or if the distributions asked for break
             another promise.
     """
-    promise = _wanted(promises, parameters)
+    promise = _promised_target(promises, parameters)
     column = microdata[str(promise.sensitive)]
     if column.has_null:
         raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
@@ -68,18 +68,18 @@ def with_targets(
     return Partition(group, facts=facts, target_distributions=aims)
 
 
-def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
-    wanted = needed_promises(PPrivacy, promises, parameters)
-    if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
+def _promised_target(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
+    needed = needed_promises(PPrivacy, promises, parameters)
+    if len({(promise.sensitive, promise.target, promise.per) for promise in needed}) > 1:
         raise PromiseError("p-privacy is promised with several targets, but a group has one")
     for promise in promises:
         if "subdomains" not in promise.ways:
             raise PromiseError(f"{promise.name} cannot be promised of declared distributions")
-    return wanted[0]
+    return needed[0]
 
 
 def chances(weights: np.ndarray) -> tuple[Fraction, ...]:
-    """The distribution that whole-number weights are."""
+    """Return the distribution with these whole-number weights."""
     all_, total = weights.tolist(), sum(weights.tolist())
     chance = {weight: Fraction(weight, total) for weight in set(all_)}  # many values have few
     return tuple(map(chance.__getitem__, all_))
@@ -96,7 +96,9 @@ def _require_kept(
     groups = declared_groups(column, sizes, target, weights)
     for promise in promises:
         if not (verdict := promise.check(groups)).holds:
-            limits = ", ".join(f"{name} = {plain(of)}" for name, of in verdict.required.items())
+            limits = ", ".join(
+                f"{name} = {plain(limit)}" for name, limit in verdict.required.items()
+            )
             raise PromiseError(
                 f"{promise.name}: the distributions that p-privacy asks of {verdict.failing} of "
                 f"{len(groups)} groups break it ({limits})"
@@ -106,7 +108,7 @@ def _require_kept(
 def declared_groups(
     column: Column, sizes: np.ndarray, target: np.ndarray, weights: Sequence[np.ndarray]
 ) -> Groups:
-    """Groups as they are declared to be, before subdomains are chosen: each shows the root alone.
+    """Return groups as they are declared, before subdomains are chosen: each shows the root.
 
     Args:
         column: the sensitive attribute.
@@ -116,11 +118,11 @@ def declared_groups(
     """
     every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
     targets, ordered = tuple(map(_flat, weights)), is_ordered(column.values.type)
-    shown = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
-    return Groups(sizes, {}, subdomains={column.name: shown})
+    subdomains = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
+    return Groups(sizes, {}, subdomains={column.name: subdomains})
 
 
 def _flat(weights: np.ndarray) -> Target:
-    """A distribution as a target with nothing between the root and the values."""
+    """Return a distribution as a target with nothing between the root and the values."""
     parent = np.append(-1, np.zeros(len(weights), dtype=np.int64))
     return Target(parent, np.append(np.ones(1, dtype=weights.dtype), weights))

@@ -1,11 +1,11 @@
 """Full-domain generalization: each quasi-identifier at the one level that loses the least.
 
-The optimum over all levels is exact: of the nodes of the lattice that keep every promise it is the
-one of least cost, and of several the lowest, then the lexicographically first. With a budget, rows
-of groups that break a promise are suppressed, again and again until no group does.
+The optimum over all levels is exact. Of the nodes of the lattice that keep every promise, it is the
+one of least cost; of several the lowest, then the lexicographically first. With a budget, rows of
+groups that break a promise are suppressed, again and again until no group does.
 
 Source: Samarati and Sweeney; LeFevre, DeWitt, Ramakrishnan, Incognito (SIGMOD 2005). A suppression
-budget keeps the lattice monotone for k-anonymity alone: a group that is diverse may be merged with
+budget keeps the lattice monotone only for k-anonymity: a group that is diverse may be merged with
 one that is not.
 """
 
@@ -37,26 +37,31 @@ def partition(
     or become one group per stratum with all other quasi-identifiers at the root.
 
     Raises:
-        PromiseError: where no node keeps the promises within the budget, where one cannot be judged
-            from groups alone, or where there are more than 2,097,152 nodes.
+        PromiseError: if no node keeps the promises within the budget, if one cannot be judged
+            only from groups, or if there are more than 2,097,152 nodes.
     """
     problem = LatticeProblem(microdata, strata, promises, parameters)
-    found = best_node(problem)
-    suppressed, levels = found.suppressed, problem.levels
-    shown = shown_rows(problem.rows.at(levels, found.node), found.node, problem.tops, suppressed)
-    group_of, first = _groups(shown, len(levels), suppressed & (not problem.starred))
-    level = np.where(suppressed[first], np.array([problem.tops]).T, np.array([found.node]).T)
+    best = best_node(problem)
+    suppressed, levels = best.suppressed, problem.levels
+    rows = shown_rows(
+        problem.rows.generalize_to(levels, best.node), best.node, problem.tops, suppressed
+    )
+    group_of, first = _groups(rows, len(levels), suppressed & (not problem.starred))
+    level = np.where(suppressed[first], np.array([problem.tops]).T, np.array([best.node]).T)
     recoding = dict(zip(problem.names, level.astype(np.int64), strict=True))
-    return Partition(group_of[problem.row_of], recoding, found.facts(problem))
+    return Partition(group_of[problem.row_of], recoding, best.facts(problem))
 
 
-def _groups(shown: LatticeRows, axes: int, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The group of each distinct row, -1 where dropped, and a row of each group (both int64)."""
-    kept = np.flatnonzero(~dropped)
-    group, first = number_keys(*shown.take(kept).key(range(axes + 1)))
-    group_of = np.full(len(shown), -1, dtype=np.int64)
-    group_of[kept] = group
-    return group_of, kept[first]
+def _groups(rows: LatticeRows, axes: int, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the group of each distinct row, and a row of each group (both int64).
+
+    The group of a dropped row is -1.
+    """
+    remaining = np.flatnonzero(~dropped)
+    group, first = number_keys(*rows.take(remaining).key(range(axes + 1)))
+    group_of = np.full(len(rows), -1, dtype=np.int64)
+    group_of[remaining] = group
+    return group_of, remaining[first]
 
 
 def choose_node(
@@ -66,22 +71,22 @@ def choose_node(
     promises: Sequence[PrivacyModel],
     parameters: FullDomainParameters,
 ) -> Partitioner:
-    """The partition of any part of a table by the node that is best for all of it.
+    """Return the partition of any part of a table by the node that is best for all of it.
 
     Args:
         microdata: the table's distinct rows, with their hierarchies.
-        times: how many rows each stands for (int64, one per distinct row).
-        strata: the columns that keep groups apart, the one that tells parts apart among them.
+        times: how many rows each represents (int64, one per distinct row).
+        strata: the columns that keep groups apart, the column of parts included.
         promises: which groups must keep by themselves.
         parameters: of the search; no row may be suppressed.
 
     Raises:
-        PromiseError: where no node keeps the promises.
+        PromiseError: if no node keeps the promises.
     """
     problem = LatticeProblem(microdata, strata, promises, parameters, times)
-    found = best_node(problem)
-    node = dict(zip(problem.names, found.node, strict=True))
-    return partial(_partition_at, node, found.facts(problem))
+    best = best_node(problem)
+    node = dict(zip(problem.names, best.node, strict=True))
+    return partial(_partition_at, node, best.facts(problem))
 
 
 def _partition_at(

@@ -1,19 +1,17 @@
 """The lattice of full-domain generalization, and the counterexamples that rule out nodes.
 
-One histogram of the rows, by the levels at which each would join that group, summed along the axes,
-has the group's counts at all nodes at once, and rules out every node at which it still fails, with
-all below.
-
 A node gives each quasi-identifier the level to which all its values are generalized. Rows are
-collapsed once to distinct ones with counts; all else is adding up counts.
+collapsed once to distinct ones with counts; all further work is adding up counts.
 
-Where no row may be suppressed and merging groups cannot break the promises, what holds at a node
-holds above it, so that the nodes to be found are the minimal ones. Nodes are judged from the lowest
-on, and each that fails yields a counterexample, which rules out others: few nodes are judged in
-full, the minimal ones and one for each counterexample.
+If no row may be suppressed and merging groups cannot break the promises, whatever holds at a node
+holds above it, so that the minimal nodes suffice. Nodes are judged from the lowest on, and each one
+that fails yields a counterexample: a row whose group breaks a promise. One histogram of the rows,
+by the levels at which each would join that group, summed along the axes, has the group's counts at
+all nodes at once. It rules out every node at which the group still fails, and all nodes below. So
+few nodes are judged in full: the minimal ones, and one for each counterexample.
 
-Otherwise every node is judged (see `walk`), less those known to suppress too much, or to cost more
-than another one.
+Otherwise every node is judged (see `walk`), except those known to suppress too much, or to cost
+more than another one.
 
 Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity (SIGMOD 2005),
 for the lattice, its monotonicity and the roll-up; the search for counterexamples is our own.
@@ -26,7 +24,7 @@ from math import prod
 import numpy as np
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.partitions.full_domain.problem import Scope
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node, shown_rows
 
@@ -34,24 +32,24 @@ _ENTRIES = 2**20  # of a histogram over a lattice
 
 
 class NodeJudge:
-    """One promise at the nodes of a lattice, by the distinct rows that it is about."""
+    """One promise at the nodes of a lattice, with the distinct rows that it is about."""
 
     def __init__(self, scope: Scope, rows: LatticeRows, levels: Sequence[np.ndarray]) -> None:
-        wanted = [*scope.axes, *scope.fixed]
+        columns = [*scope.axes, *scope.fixed]
         if scope.sensitive is not None:
-            wanted.append(scope.sensitive)
+            columns.append(scope.sensitive)
         self.axes = scope.axes
         axes = range(len(scope.axes))
         fixed = range(len(scope.axes), len(scope.axes) + len(scope.fixed))
         self.levels = [levels[axis] for axis in scope.axes]
-        self.rows = rows.only(wanted)
-        last = None if scope.sensitive is None else len(wanted) - 1
+        self.rows = rows.only(columns)
+        last = None if scope.sensitive is None else len(columns) - 1
         self.scope = scope._replace(axes=tuple(axes), fixed=tuple(fixed), sensitive=last)
         self.shape = [len(nodes) for nodes in levels]
         self.rarity = self._rarity()
 
     def _rarity(self) -> np.ndarray:
-        """A score per row (float64), the smaller the fewer rows share its nodes.
+        """Return a score per row (float64), which is smaller if fewer rows share its nodes.
 
         Rare rows make good counterexamples.
         """
@@ -63,9 +61,9 @@ class NodeJudge:
         return total
 
     def counterexample(self, node: Node) -> int | None:
-        """A row whose group breaks the promise at a node, None where none does."""
-        group, groups = self.scope.seen(
-            self.rows.at(self.levels, tuple(node[axis] for axis in self.axes))
+        """Return a row whose group breaks the promise at a node, None if there is none."""
+        group, groups = self.scope.group_rows(
+            self.rows.generalize_to(self.levels, tuple(node[axis] for axis in self.axes))
         )
         failing = self.scope.promise.failing(groups)
         if not failing.any():
@@ -74,7 +72,7 @@ class NodeJudge:
         return int(within[np.argmin(self.rarity[within])])
 
     def rule_out(self, row: int, node: Node) -> np.ndarray:
-        """The nodes at which the group of a row breaks the promise, and those below them.
+        """Return the nodes at which the group of a row breaks the promise, and those below them.
 
         Args:
             row: a row whose group breaks it at `node`.
@@ -90,14 +88,14 @@ class NodeJudge:
         )
         histogram = self._histogram(row, grid, values)
         for axis in range(len(grid)):
-            steps = _along(histogram, axis)
+            steps = _axis_view(histogram, axis)
             for level in range(1, steps.shape[1]):
                 steps[:, level] += steps[:, level - 1]
         fails = self._failing(histogram.reshape(-1, values)).reshape(histogram.shape[:-1])
         ruled = np.zeros([len(nodes) for nodes in self.levels], dtype=bool)
         ruled[np.ix_(*grid)] = fails
         for axis in range(ruled.ndim):
-            steps = _along(ruled, axis)
+            steps = _axis_view(ruled, axis)
             for level in reversed(range(steps.shape[1] - 1)):
                 steps[:, level] |= steps[:, level + 1]
         return ruled.reshape(
@@ -105,7 +103,10 @@ class NodeJudge:
         )
 
     def _histogram(self, row: int, grid: Sequence[np.ndarray], values: int) -> np.ndarray:
-        """The rows of each value that first join a row's group at a node (int64, grid x values)."""
+        """Return the rows of each value that first join a row's group at each node of a grid.
+
+        The result is int64, grid x values.
+        """
         key, counts = np.zeros(len(self.rows), dtype=np.int64), self.rows.counts
         stride = prod(map(len, grid))
         for codes, nodes, chosen in zip(self.rows.codes, self.levels, grid, strict=False):
@@ -138,13 +139,16 @@ class NodeJudge:
         return promise.failing(self.scope.groups(sizes, group, value, counts))[:number]
 
 
-def _along(array: np.ndarray, axis: int) -> np.ndarray:
-    """A view of a contiguous array with three axes, the given one in the middle."""
+def _axis_view(array: np.ndarray, axis: int) -> np.ndarray:
+    """Return a view of a contiguous array with three axes, the given one in the middle."""
     return array.reshape(prod(array.shape[:axis]), array.shape[axis], -1)
 
 
 def _grid(sizes: Sequence[int], node: Sequence[int], most: int) -> list[np.ndarray]:
-    """Levels of each axis that make at most `most` nodes: all, or some from those of `node` on."""
+    """Return levels of each axis that make at most `most` nodes.
+
+    It has all levels if they fit, otherwise some of the levels from those of `node` on.
+    """
     grid = [np.arange(size) for size in sizes]
     if prod(sizes) <= most:
         return grid
@@ -164,7 +168,9 @@ class Minimal:
 
 
 def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -> Minimal:
-    """The minimal nodes that keep promises which merging cannot break: no node below keeps them.
+    """Return the minimal nodes that keep some promises, which merging cannot break.
+
+    No node below a minimal one keeps them.
 
     Args:
         rows: distinct rows.
@@ -173,7 +179,7 @@ def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Sc
     """
     judges = [NodeJudge(scope, rows, levels) for scope in scopes]
     unknown = np.ones([len(nodes) for nodes in levels], dtype=bool)
-    found: list[Node] = []
+    lowest: list[Node] = []
     judged = 0
     for node in _ascending(unknown):
         judged += 1
@@ -184,13 +190,13 @@ def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Sc
                 unknown[node] = False
                 break
         else:
-            found.append(node)
+            lowest.append(node)
             unknown[tuple(slice(level, None) for level in node)] = False
-    return Minimal(tuple(found), judged)
+    return Minimal(tuple(lowest), judged)
 
 
 def _ascending(unknown: np.ndarray) -> Iterator[Node]:
-    """The nodes that are still unknown when their turn comes, lowest first."""
+    """Yield the nodes that are still unknown when their turn comes, lowest first."""
     heights = sum(np.indices(unknown.shape, sparse=True), np.zeros(1, dtype=np.int64))
     flat = unknown.reshape(-1)
     for place in np.argsort(np.asarray(heights).ravel(), kind="stable").tolist():
@@ -201,38 +207,38 @@ def _ascending(unknown: np.ndarray) -> Iterator[Node]:
 def walk(
     rows: LatticeRows, levels: Sequence[np.ndarray], skipped: np.ndarray
 ) -> Iterator[tuple[Node, LatticeRows]]:
-    """Every node with its distinct rows, from the root down: no node before one above it.
+    """Yield every node with its distinct rows, from the root down: no node before one above it.
 
-    Each node's rows are rolled up from those of a node below it, the quasi-identifiers of the most
-    values first, which leave the fewest rows. Nodes that are `skipped` (bool, of the lattice's
-    shape) when their turn comes are left out.
+    Each node's rows are rolled up from the rows of a node below it. Quasi-identifiers with the most
+    values are rolled up first, which leaves the fewest rows. A node that is `skipped` (bool, of the
+    lattice's shape) when its turn comes is left out.
     """
     axes = sorted(range(len(levels)), key=lambda axis: -len(distinct(levels[axis][0])))
 
-    def below(
-        node: Node, rows: LatticeRows, left: Sequence[int]
+    def descend(
+        node: Node, rows: LatticeRows, open_axes: Sequence[int]
     ) -> Iterator[tuple[Node, LatticeRows]]:
-        if not left:
+        if not open_axes:
             yield node, rows
             return
-        axis, *others = left
+        axis, *others = open_axes
         for level in reversed(range(len(levels[axis]))):
-            at = (*node[:axis], level, *node[axis + 1 :])
-            if not _all_skipped(skipped, at, others):
+            child = (*node[:axis], level, *node[axis + 1 :])
+            if not _all_skipped(skipped, child, others):
                 nodes = levels[axis][level]
-                yield from below(at, _rolled_up(rows, axis, nodes) if level else rows, others)
+                yield from descend(child, _rolled_up(rows, axis, nodes) if level else rows, others)
 
-    yield from below((0,) * len(levels), rows, axes)
+    yield from descend((0,) * len(levels), rows, axes)
 
 
 def _all_skipped(skipped: np.ndarray, node: Node, others: Sequence[int]) -> bool:
-    """True where all nodes are skipped that differ from one in some other axes alone."""
-    at = tuple(slice(None) if axis in others else level for axis, level in enumerate(node))
-    return bool(skipped[at].all())
+    """Return True if all nodes are skipped that differ from one only in some other axes."""
+    index = tuple(slice(None) if axis in others else level for axis, level in enumerate(node))
+    return bool(skipped[index].all())
 
 
 def _rolled_up(rows: LatticeRows, axis: int, nodes: np.ndarray) -> LatticeRows:
-    """Distinct rows with one quasi-identifier generalized, collapsed where any become equal."""
+    """Return distinct rows with one quasi-identifier generalized, and equal rows collapsed."""
     above = rows.generalize(axis, nodes)
     return above if bool((nodes[1:] > nodes[:-1]).all()) else above.collapse()
 
@@ -258,10 +264,10 @@ def suppress_failing(
     suppressed = np.zeros(len(rows), dtype=bool)
     while True:
         seen = np.ones(len(rows), dtype=bool) if starred else ~suppressed
-        shown = shown_rows(rows, node, tops, suppressed) if starred else rows.take(seen)
+        visible = shown_rows(rows, node, tops, suppressed) if starred else rows.take(seen)
         failing = np.zeros(len(rows), dtype=bool)
         for scope in scopes:
-            failing[seen] |= scope.failing(shown)
+            failing[seen] |= scope.failing(visible)
         if not (failing & ~suppressed).any():
             return suppressed, not failing.any()
         suppressed |= failing

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.partitions.full_domain.parameters import Metric
 
 Cost = int | Fraction | float
@@ -56,10 +56,10 @@ def domain(
     units: np.ndarray | None = None,
     counts: np.ndarray | None = None,
 ) -> MetricDomain:
-    """The domain of a quasi-identifier: the values that its rows have.
+    """Return the domain of a quasi-identifier: the values that its rows have.
 
-    The penalty of a node is the range of its values where they are numbers, else their number; 0
-    where there is only one.
+    The penalty of a node is the range of its values if they are numbers, otherwise their number; 0
+    for a single value.
 
     Args:
         codes: the value of each row (integers, one per row).
@@ -67,7 +67,7 @@ def domain(
             from 0; level 0 has the values themselves, and each level is coarser than the one
             before.
         units: the values as whole numbers of some unit, ascending, where they are numbers.
-        counts: how many rows each stands for (int64, one per row), where that is not one.
+        counts: how many rows each represents (int64, one per row), where that is not one.
     """
     rows = np.bincount(codes, counts, ancestors.shape[1]).astype(np.int64)
     present = np.flatnonzero(rows)
@@ -148,53 +148,53 @@ class Generalized:
         return int(self.suppressed.sum())
 
     def levels(self) -> Iterator[tuple[DomainLevel, np.ndarray]]:
-        """Each quasi-identifier's level, and the groups' nodes of it (int64, one per group)."""
+        """Yield each quasi-identifier's level, and each group's node there (int64)."""
         for domain, level, nodes in zip(self.original.domains, self.node, self.nodes, strict=True):
             yield domain.levels[level], nodes
 
 
 def height(table: Generalized) -> int:
-    """The sum of the levels."""
+    """Return the sum of the levels."""
     return sum(table.node)
 
 
 def precision(table: Generalized) -> Fraction:
-    """1 - Prec: the mean over all cells of the level over the height; 1 where suppressed.
+    """Return 1 - Prec: the mean over all cells of the level over the height; 1 if suppressed.
 
     A quasi-identifier that cannot be generalized adds nothing.
     """
     domains, rows = table.original.domains, table.original.rows
     steps = sum(Fraction(x, max(d.height, 1)) for x, d in zip(table.node, domains, strict=True))
-    kept = rows - table.rows_suppressed
-    return (Fraction(steps) / len(domains) * kept + table.rows_suppressed) / rows
+    kept_rows = rows - table.rows_suppressed
+    return (Fraction(steps) / len(domains) * kept_rows + table.rows_suppressed) / rows
 
 
 def discernibility(table: Generalized) -> int:
-    """Each row counts the rows of its group, a suppressed one all rows: Σ |B|² + n·suppressed."""
+    """Return Σ |B|² + n·suppressed: each row counts the rows of its group, a suppressed one all."""
     sizes = table.sizes.astype(object) if table.original.rows > 2**31 else table.sizes
     return int((sizes * sizes).sum()) + table.original.rows * table.rows_suppressed
 
 
 def average_class_size(table: Generalized) -> Fraction:
-    """C_avg: the rows that are kept over the groups, over k."""
+    """Return C_avg: the rows that are kept over the groups, over k."""
     return Fraction(int(table.sizes.sum()), len(table.sizes) * table.k)
 
 
 def entropy(table: Generalized) -> float:
-    """Non-uniform entropy: the mean over the rows of Σ_i ln(rows of i's node / of i's value)."""
+    """Return the non-uniform entropy: the mean over rows of Σ_i ln(rows of node i / of value i)."""
     original = table.original
     logs = sum(np.log(level.rows[nodes]) for level, nodes in table.levels())
     suppressed = table.rows_suppressed * len(original.domains) * np.log(original.rows)
     total = float((table.sizes * logs).sum()) + float(suppressed)
-    return _rounded((total - original.value_log_likelihood) / original.rows)
+    return _round_cost((total - original.value_log_likelihood) / original.rows)
 
 
 def ncp(table: Generalized) -> Fraction:
-    """Normalized certainty penalty, the mean over all cells, exact.
+    """Return the normalized certainty penalty, the exact mean over all cells.
 
-    Of a numeric cell it is the range of the values below its node over the range of all, of a
-    categorical cell their number over the number of all (0 for a single one), and 1 of a
-    suppressed cell.
+    The penalty of a numeric cell is the range of the values below its node over the range of all;
+    of a categorical cell, the number of values below its node over the number of all (0 for a
+    single value); of a suppressed cell, 1.
     """
     wholes = [domain.whole for domain in table.original.domains]
     penalties = zip(table.levels(), wholes, strict=True)
@@ -204,26 +204,26 @@ def ncp(table: Generalized) -> Fraction:
 
 
 def penalty_of(level: DomainLevel) -> int:
-    """The penalty of all rows of a column at a level."""
+    """Return the penalty of all rows of a column at a level."""
     return _total(level, np.arange(len(level.rows)), level.rows)
 
 
 def entropy_of(level: DomainLevel) -> float:
-    """The sum over the rows of a column of the logarithm of the rows of their node."""
+    """Return the sum over a column's rows of the logarithm of the rows of their node."""
     return float((level.rows * np.log(np.maximum(level.rows, 1))).sum())
 
 
 def _total(level: DomainLevel, nodes: np.ndarray, sizes: np.ndarray) -> int:
-    """The penalty of all rows of groups of these sizes."""
+    """Return the penalty of all rows of groups of these sizes."""
     largest = int(level.penalty.max()) * int(sizes.sum())
     penalty = level.penalty if largest <= INT64_MAX else level.penalty.astype(object)
     return int((sizes * penalty[nodes]).sum())
 
 
 def kl(table: Generalized) -> float:
-    """KL divergence of the table from the generalized one, in nats.
+    """Return the KL divergence of the table from the generalized one, in nats.
 
-    The generalized table spreads each row evenly over the cells that its nodes stand for, and a
+    The generalized table spreads each row evenly over the cells that its nodes represent, and a
     suppressed row over all cells.
     """
     original = table.original
@@ -238,10 +238,10 @@ def kl(table: Generalized) -> float:
         logs = np.logaddexp(logs, added[table.value])
         likelihood = float((withheld * (np.log(withheld) - everywhere)).sum())
     likelihood += float((table.count * logs).sum())
-    return _rounded((original.log_likelihood - likelihood) / original.rows)
+    return _round_cost((original.log_likelihood - likelihood) / original.rows)
 
 
-def _rounded(cost: float) -> float:
+def _round_cost(cost: float) -> float:
     return round(cost, _DECIMALS) + 0.0
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import PartitionParameters
 
 Metric = Literal[
@@ -34,17 +34,20 @@ class FullDomainParameters(PartitionParameters):
 
     @property
     def may_suppress(self) -> bool:
-        """True where there is a budget."""
+        """True if there is a budget of suppressed rows."""
         return self.suppression > 0
 
     @property
     def equal_rows_together(self) -> bool:
-        """True but for rows that are suppressed, others like which may be shown."""
+        """True without a budget: suppressed rows may be apart from rows equal to them."""
         return not self.suppression
 
     @property
     def not_in_parts(self) -> str | None:
-        """A budget of rows is spent where it gains most, and no part knows where that is."""
+        """The reason why a table cannot be grouped part by part, None without a budget.
+
+        A budget of rows is spent where it gains most, which no part can know.
+        """
         if not self.suppression:
             return None
         return (

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import exact, is_ordered
 from sfumato.expectations.groups.counting import Coded, count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.full_domain.metrics import (
     METRICS,
@@ -34,8 +34,9 @@ class Scope(NamedTuple):
     """A promise and its subject, as columns of `LatticeRows`.
 
     Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
-    columns `fixed`; `sensitive` is the column of the attribute that `coded` describes, where it
-    needs one, and `person` says whose rows are, where it is kept over people, too.
+    columns `fixed`. `sensitive` is the column of the attribute that `coded` describes, if the
+    promise needs one. `person` is the column of each row's person, if the promise is kept over
+    people, too.
     """
 
     promise: PrivacyModel
@@ -47,13 +48,13 @@ class Scope(NamedTuple):
 
     @property
     def monotone(self) -> bool:
-        """True where merging groups that keep the promise cannot break it, over people either."""
+        """True if merging groups that keep the promise cannot break it, over people either."""
         over_people = self.person is None or self.promise.merges_over_people
         return self.promise.monotone and over_people
 
     def failing(self, rows: LatticeRows) -> np.ndarray:
         """Mark the rows in groups that break the promise (bool, one per row)."""
-        group, groups = self.seen(rows)
+        group, groups = self.group_rows(rows)
         failing = self.promise.failing(groups)
         if self.person is not None:
             values = {} if self.sensitive is None else {self._name: rows.codes[self.sensitive]}
@@ -66,8 +67,8 @@ class Scope(NamedTuple):
     def _name(self) -> str:
         return self.promise.sensitive or ""
 
-    def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
-        """The group of each row (int64, one per row), and the groups."""
+    def group_rows(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
+        """Return the group of each row (int64, one per row), and the groups."""
         group, first = number_keys(*rows.key([*self.axes, *self.fixed]))
         sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
         if self.sensitive is None or self.coded is None:
@@ -81,7 +82,7 @@ class Scope(NamedTuple):
     def groups(
         self, sizes: np.ndarray, group: np.ndarray, value: np.ndarray, count: np.ndarray
     ) -> Groups:
-        """Groups of these sizes (int64), with counts of the sensitive attribute, if any.
+        """Return groups of these sizes (int64), with counts of the sensitive attribute, if any.
 
         `group`, `value` and `count` are parallel, as in `Counts`.
         """
@@ -102,8 +103,8 @@ class LatticeProblem:
     be suppressed.
 
     Raises:
-        PromiseError: where there is nothing to generalize, where a promise cannot be judged from
-            groups alone, or where there are more than 2,097,152 nodes.
+        PromiseError: if there is nothing to generalize, if a promise cannot be judged
+            only from groups, or if there are more than 2,097,152 nodes.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class LatticeProblem:
         parameters: FullDomainParameters,
         times: np.ndarray | None = None,
     ) -> None:
-        """Collapse the rows; each of them stands for so many (int64), or for one."""
+        """Collapse the rows; `times` is how many rows each represents (int64), None for one."""
         columns = microdata.with_roles("quasi-identifier")
         _require_judged(promises, columns, microdata.rows)
         self.metric: Metric = parameters.metric
@@ -131,7 +132,7 @@ class LatticeProblem:
                 f"full-domain: the hierarchies have {self.nodes} combinations of levels, "
                 f"of which at most {_MOST_NODES} can be searched"
             )
-        self.rows, self.row_of, place = _collapsed(
+        self.rows, self.row_of, place = _collapse(
             microdata, columns, strata, promises, self.metric, counts
         )
         self.over_people = microdata.person is not None
@@ -141,10 +142,10 @@ class LatticeProblem:
         self.k = largest_k(promises)
 
     def _scope(self, promise: PrivacyModel, microdata: Microdata, place: dict[str, int]) -> Scope:
-        """A promise on the columns of `rows`, given the place of each attribute of a promise."""
+        """Return a promise on the columns of `rows`; `place` is the column of each attribute."""
         names = promise.adversary_columns if promise.quasi_identifiers else self.names
-        known = {*promise.adversary_columns} - {*self.names}
-        fixed = (len(self.names), *sorted(place[name] for name in known))
+        beside = {*promise.adversary_columns} - {*self.names}
+        fixed = (len(self.names), *sorted(place[name] for name in beside))
         axes = tuple(axis for axis, name in enumerate(self.names) if name in names)
         person = len(self.rows.codes) - 1 if self.over_people else None
         if not promise.counts_values():
@@ -153,7 +154,7 @@ class LatticeProblem:
         return Scope(promise, axes, fixed, place[column.name], column.coded(), person)
 
     def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
-        """The cost of a node.
+        """Return the cost of a node.
 
         Args:
             node: the level of each quasi-identifier.
@@ -161,19 +162,19 @@ class LatticeProblem:
             suppressed: which of them are suppressed (bool, one per distinct row).
         """
         axes, further = len(self.levels), len(self.levels) + 1
-        kept = rows.take(~suppressed) if suppressed.any() else rows
-        group, first = number_keys(*kept.key(range(axes + 1)))
+        remaining = rows.take(~suppressed) if suppressed.any() else rows
+        group, first = number_keys(*remaining.key(range(axes + 1)))
         withheld = np.bincount(
             rows.codes[further][suppressed], rows.counts[suppressed], rows.bounds[further]
         )
         table = Generalized(
             original=self.original,
             node=node,
-            nodes=[codes[first] for codes in kept.codes[:axes]],
-            sizes=np.bincount(group, kept.counts).astype(np.int64),
+            nodes=[codes[first] for codes in remaining.codes[:axes]],
+            sizes=np.bincount(group, remaining.counts).astype(np.int64),
             group=group,
-            value=kept.codes[further],
-            count=kept.counts,
+            value=remaining.codes[further],
+            count=remaining.counts,
             suppressed=withheld.astype(np.int64),
             k=self.k,
         )
@@ -193,20 +194,20 @@ def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column],
 
 
 def _sensitive(promise: PrivacyModel, microdata: Microdata) -> Column:
-    """The attribute that a promise protects; the only one, where it names none."""
+    """Return the attribute that a promise protects; the only one, if it names none."""
     if promise.sensitive is not None:
         return microdata[promise.sensitive]
     return microdata.with_roles("sensitive")[0]
 
 
 def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
-    """The node above each category at each allowed level: a stratum stays at level 0."""
+    """Return the node above each category at each allowed level: a stratum stays at level 0."""
     levels = column.levels()
     return levels[:1] if column.name in strata else levels
 
 
 def _domain(counts: np.ndarray, column: Column, levels: np.ndarray) -> MetricDomain:
-    """The domain of a column; a null, alone below the root, has no influence on ranges."""
+    """Return the domain of a column; a null, alone below the root, does not affect ranges."""
     units = None
     if is_ordered(column.values.type) and len(column.values):
         units = exact(column.values, column.name).units
@@ -214,7 +215,7 @@ def _domain(counts: np.ndarray, column: Column, levels: np.ndarray) -> MetricDom
     return domain(column.category()[0], levels, units, counts)
 
 
-def _collapsed(
+def _collapse(
     microdata: Microdata,
     columns: Sequence[Column],
     strata: Sequence[str],
@@ -222,9 +223,10 @@ def _collapsed(
     metric: Metric,
     counts: np.ndarray,
 ) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
-    """The distinct rows, each row's (int64), and the column of each attribute of a promise.
+    """Return the distinct rows, each row's distinct row (int64), and the column of each attribute.
 
-    The last column says whose the rows are, where people have several.
+    The attributes are those of promises. The last column is each row's person, if people have
+    several rows.
     """
     categories = [column.category() for column in columns]
     categories.append(_joint([microdata[name] for name in strata], microdata.rows))
@@ -247,7 +249,7 @@ def _collapsed(
 
 
 def _joint(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
-    """One code per row (int64) for the vector of some columns, and the number of codes."""
+    """Return one code per row (int64) for the vector of some columns, and the number of codes."""
     if not columns:
         return np.zeros(rows, dtype=np.int64), 1
     different, codes = np.unique(key(columns, rows)[0], return_inverse=True)

@@ -1,4 +1,4 @@
-"""Rows as the nodes of a lattice see them: generalized, and equal ones collapsed to a count."""
+"""Rows at the nodes of a lattice: generalized, and equal ones collapsed to a count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,10 +6,10 @@ from math import prod
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import pack
-from sfumato.expectations.sorting import number as number_runs
-from sfumato.expectations.sorting import stable_order, starts
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.sorting import number as number_runs
+from sfumato.expectations.shared.sorting import stable_order, starts
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
@@ -33,47 +33,47 @@ class LatticeRows:
         return len(self.counts)
 
     def key(self, columns: Sequence[int]) -> tuple[np.ndarray, int]:
-        """A key per row (int64) that tells rows apart by some columns, and its bound."""
+        """Return a key per row (int64) that separates rows by some columns, and its bound."""
         telling = [c for c in columns if self.bounds[c] > 1]
         if not telling:
             return np.zeros(len(self), dtype=np.int64), 1
         return pack([self.codes[c] for c in telling], [self.bounds[c] for c in telling])
 
     def take(self, rows: np.ndarray) -> "LatticeRows":
-        """Some rows, by position (integers) or mask (bool, one per row)."""
+        """Return some rows, by position (integers) or mask (bool, one per row)."""
         return LatticeRows(
             tuple(codes[rows] for codes in self.codes), self.bounds, self.counts[rows]
         )
 
     def only(self, columns: Sequence[int]) -> "LatticeRows":
-        """Some columns, with equal rows collapsed."""
+        """Return some columns, with equal rows collapsed."""
         codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
         return LatticeRows(codes, bounds, self.counts).collapse()
 
     def collapse(self) -> "LatticeRows":
-        """The distinct rows in ascending order."""
+        """Return the distinct rows in ascending order."""
         if prod(map(int, self.bounds)) > INT64_MAX:
             return self.number()[0]
         keys, counts = tally(*self.key(range(len(self.codes))), self.counts)
         return LatticeRows(_unpack(keys, self.bounds), self.bounds, counts)
 
     def number(self) -> tuple["LatticeRows", np.ndarray]:
-        """The distinct rows in ascending order, and which of them each row has become (int64)."""
+        """Return the distinct rows, ascending, and the number of each row's (int64)."""
         into, first = number_keys(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
         counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
         return LatticeRows(codes, self.bounds, counts), into
 
     def generalize(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
-        """One quasi-identifier generalized to `nodes` (int64, one per value); rows stay apart."""
+        """Return rows with one quasi-identifier at `nodes` (int64, one per value), unmerged."""
         codes, bounds = list(self.codes), list(self.bounds)
         bounds[axis] = int(nodes.max(initial=-1)) + 1
-        # a column of one value alone tells nothing apart, and is not read
+        # a column of one value separates nothing, and is not read
         codes[axis] = nodes[codes[axis]] if bounds[axis] > 1 else np.broadcast_to(0, len(self))
         return LatticeRows(tuple(codes), tuple(bounds), self.counts)
 
-    def at(self, levels: Sequence[np.ndarray], node: Node) -> "LatticeRows":
-        """All quasi-identifiers generalized to a node; rows stay apart.
+    def generalize_to(self, levels: Sequence[np.ndarray], node: Node) -> "LatticeRows":
+        """Return rows with all quasi-identifiers generalized to a node, unmerged.
 
         `levels` has the node above each value at each level, by axis (integers, levels x values).
         """
@@ -84,7 +84,7 @@ class LatticeRows:
 
 
 def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
-    """Rows at a node, the starred ones (bool, one per row) at the highest levels instead."""
+    """Return rows at a node, the starred ones (bool, one per row) at the highest levels instead."""
     if not starred.any():
         return rows
     codes, bounds = list(rows.codes), list(rows.bounds)
@@ -96,7 +96,7 @@ def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -
 
 
 def _unpack(keys: np.ndarray, bounds: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """The codes (int64, one array per column) that `LatticeRows.key` packed, none of it dense."""
+    """Return the codes that `LatticeRows.key` packed (int64, one array per column), not dense."""
     codes: list[np.ndarray] = []
     for bound in reversed(bounds):
         if bound <= 1:
@@ -138,7 +138,7 @@ def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different keys in ascending order, and the sum of the counts of each (both int64).
+    """Return the distinct keys in ascending order, and the sum of each one's counts (both int64).
 
     Args:
         key: integers in [0, bound), one per row.
@@ -157,7 +157,10 @@ def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _in_order(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys in ascending order with their counts: sorted as one number where both fit into it."""
+    """Return keys in ascending order with their counts.
+
+    Both are sorted as one number if they fit into it.
+    """
     if _ascending(key):
         return key, counts
     bits = int(counts.max(initial=0)).bit_length()

@@ -1,8 +1,8 @@
 """The search for the node of least cost that keeps every promise within the budget.
 
-A suppressed row counts as fully generalized, which costs no less than to generalize it. So what a
-node costs without suppression is a floor, and of metrics that add up over columns it is known from
-the columns alone, before any rows are grouped.
+A suppressed row counts as fully generalized, and generalizing it costs no more. So the cost of a
+node without suppression is a floor. For metrics that add up over columns, the floor follows from
+the columns, before any rows are grouped.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.partitions.full_domain.lattice import minimal, suppress_failing, walk
 from sfumato.tasks.partitions.full_domain.metrics import (
     Cost,
@@ -29,7 +29,7 @@ _ROUNDED = 1e-9  # floats of either side are off by less
 
 
 def floors(original: Original, metric: Metric) -> np.ndarray | None:
-    """The floor of each node (float64, of the lattice's shape); None where groups decide."""
+    """Return the floor of each node (float64, of the lattice's shape); None if groups decide."""
     if metric not in _OF_COLUMN:
         return None
     of_column = _OF_COLUMN[metric]
@@ -38,9 +38,9 @@ def floors(original: Original, metric: Metric) -> np.ndarray | None:
 
 
 def too_dear(floor: np.ndarray, cost: Cost) -> np.ndarray:
-    """Mark the nodes that cost more than one of this cost, by their floors (bool)."""
-    known = float(cost)
-    return np.asarray(floor > known + _ROUNDED * (1 + abs(known)))
+    """Mark the nodes whose floor exceeds this cost (bool)."""
+    limit = float(cost)
+    return np.asarray(floor > limit + _ROUNDED * (1 + abs(limit)))
 
 
 def _height(domain: MetricDomain, _: Original) -> list[float]:
@@ -72,7 +72,7 @@ _OF_COLUMN: Mapping[Metric, Callable[[MetricDomain, Original], list[float]]] = {
 
 @dataclass(frozen=True, eq=False)
 class FoundNode:
-    """The best node, its cost, and which distinct rows it suppresses (bool, one per row).
+    """The best node, its cost, and the distinct rows that it suppresses (bool, one per row).
 
     `judged` counts the nodes that were judged in full; `minimal` has all minimal nodes with their
     costs, the best first, where no row may be suppressed.
@@ -85,7 +85,7 @@ class FoundNode:
     minimal: tuple[tuple[Node, Cost], ...] = field(default=())
 
     def facts(self, problem: LatticeProblem) -> dict[str, Any]:
-        """The outcome of the search, for the data steward."""
+        """Return the outcome of the search, for the data steward."""
         facts: dict[str, Any] = {
             "nodes": problem.nodes,
             "nodes_judged": self.judged,
@@ -102,10 +102,10 @@ class FoundNode:
 
 
 def best_node(problem: LatticeProblem) -> FoundNode:
-    """The node of least cost; of several the lowest, then the lexicographically first.
+    """Return the node of least cost; of several the lowest, then the lexicographically first.
 
     Raises:
-        PromiseError: where no node keeps the promises within the budget.
+        PromiseError: if no node keeps the promises within the budget.
     """
     if not problem.budget:
         _require_feasible(problem)
@@ -115,8 +115,11 @@ def best_node(problem: LatticeProblem) -> FoundNode:
 
 
 def _require_feasible(problem: LatticeProblem) -> None:
-    """Without suppression, whatever merging cannot break holds at the root if anywhere."""
-    top = problem.rows.at(problem.levels, problem.tops)
+    """Refuse a promise that merging cannot break and that is broken at the root.
+
+    Without suppression no node can keep it.
+    """
+    top = problem.rows.generalize_to(problem.levels, problem.tops)
     for scope in problem.scopes:
         if scope.monotone and scope.failing(top).any():
             raise PromiseError(
@@ -126,26 +129,26 @@ def _require_feasible(problem: LatticeProblem) -> None:
 
 
 def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
-    """The best of the minimal nodes: without suppression, no metric improves above them."""
-    found = minimal(problem.rows, problem.levels, problem.scopes)
+    """Return the best of the minimal nodes: without suppression, no metric improves above them."""
+    lowest = minimal(problem.rows, problem.levels, problem.scopes)
     costs = []
-    for node in found.nodes:
-        rows = problem.rows.at(problem.levels, node)
+    for node in lowest.nodes:
+        rows = problem.rows.generalize_to(problem.levels, node)
         rows = rows.collapse() if problem.metric == "kl" else rows
         cost = problem.cost(node, rows, np.zeros(len(rows), dtype=bool))
         costs.append((cost, sum(node), node))
     costs.sort()
     cost, _, node = costs[0]
     none = np.zeros(len(problem.rows), dtype=bool)
-    return FoundNode(node, cost, none, found.judged, tuple((n, c) for c, _, n in costs))
+    return FoundNode(node, cost, none, lowest.judged, tuple((n, c) for c, _, n in costs))
 
 
 def _best_of_all(problem: LatticeProblem) -> FoundNode:
-    """The best of all nodes, each judged and evaluated that may be.
+    """Return the best of all nodes that may be best; each of these is judged and evaluated.
 
-    Where no further rows break a promise (over people they may), a node must suppress at least the
-    rows that any node above it does, whose groups are unions of its own. One whose floor is above
-    the cost of another is not the best.
+    Suppose that further rows cannot break a promise (over people they can). Then a node must
+    suppress at least the rows that any node above it does, whose groups are unions of its own. A
+    node whose floor is above the cost of another is not the best.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
     floor = floors(problem.original, problem.metric)
@@ -154,8 +157,8 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
     judged = 0
     for node, rows in walk(problem.rows, problem.levels, skipped):
         judged += 1
-        suppressed, kept = _suppressed(problem, node, rows)
-        if kept:
+        suppressed, keeps = _suppress(problem, node, rows)
+        if keeps:
             offered = (problem.cost(node, rows, suppressed), sum(node), node)
             best = offered if best is None else min(best, offered)
             if floor is not None and best is offered:
@@ -169,10 +172,10 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
             f"with at most {problem.budget} of {problem.original.rows} rows suppressed"
         )
     cost, _, node = best
-    suppressed, _ = _suppressed(problem, node, problem.rows.at(problem.levels, node))
+    suppressed, _ = _suppress(problem, node, problem.rows.generalize_to(problem.levels, node))
     return FoundNode(node, cost, suppressed, judged)
 
 
-def _suppressed(problem: LatticeProblem, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
+def _suppress(problem: LatticeProblem, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
     tops, scopes = problem.tops, problem.scopes
     return suppress_failing(rows, node, tops, scopes, problem.budget, problem.starred)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.exact import Exact, exact
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.partitions.ke.largest import minimum_max
@@ -55,8 +55,8 @@ def partition(
     that break another promise are merged with their neighbours.
 
     Raises:
-        PromiseError: where there is no (k,e)-promise, where a stratum has fewer than k distinct
-            values or a range below e, or where another promise cannot be kept by merging.
+        PromiseError: if there is no (k,e)-promise, if a stratum has fewer than k distinct
+            values or a range below e, or if another promise cannot be kept by merging.
     """
     promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
     column = microdata[str(promise.sensitive)]
@@ -72,7 +72,7 @@ def partition(
     facts = {
         "objective": str(parameters.objective),
         **_certificate(parameters.objective, cuts, numbers),
-        **_reached(column, merged, numbers),
+        **_objective_values(column, merged, numbers),
         "merged_for_other_promises": len(stratum) - int(merged.max(initial=-1)) - 1,
     }
     return Partition(merged, facts=facts)
@@ -103,11 +103,11 @@ def _cut(
         units = np.empty(number, dtype=numbers.units.dtype)
         units[place] = numbers.units[codes]
         counts, all_rows = np.bincount(place), len(column.codes)
-        found = _OBJECTIVES[objective](units, counts, k, e, all_rows)
-        if found is not None:
-            pieces = assign(place, number, found.bounds, randomness)
-            group = pieces if found.group is None else found.group[pieces]
-            cut = _Cut(group, found.proven)
+        cuts = _OBJECTIVES[objective](units, counts, k, e, all_rows)
+        if cuts is not None:
+            pieces = assign(place, number, cuts.bounds, randomness)
+            group = pieces if cuts.group is None else cuts.group[pieces]
+            cut = _Cut(group, cuts.proven)
     if cut is None:
         raise PromiseError(
             f"({k},{plain(promise.e)})-anonymity of {column.name!r} cannot be kept: a stratum of "
@@ -123,7 +123,7 @@ class _FoundCuts(NamedTuple):
 
 
 def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[str, Any]:
-    """The bounds proven for all strata together: sums are added, of ranges the largest counts."""
+    """Return the proven bounds of all strata: the total of sums, the largest of ranges."""
     total = sum if objective in ("sum", "weighted") else max
     names = cuts[0].proven if cuts else ()
     return {
@@ -132,8 +132,8 @@ def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[s
     }
 
 
-def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
-    """The value of each objective that the groups reach, after any merging."""
+def _objective_values(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
+    """Return the value of each objective that the groups reach, after any merging."""
     groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.coded()})
     ranges = KEAnonymity(k=1, e=Decimal(0), sensitive=column.name).measure(groups)["e"]
     ranges, sizes = ranges.astype(object), groups.sizes.astype(object)
@@ -162,7 +162,7 @@ def minimum_sum(
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
-        the sum of the ranges; None where no cut keeps the promise.
+        the sum of the ranges; None if no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_sum(values, counts, k=3, e=2)
@@ -182,14 +182,14 @@ def minimum_sum(
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
     worth = _WORTH_COMPILING if worth is None else worth
     large = len(points) >= worth and points.dtype != object
-    choose_loop(large, _scan, _compiled)(points, k, e, cost, runs, start)
+    choose_loop(large, _scan, _compiled_loop)(points, k, e, cost, runs, start)
     return bounds_of(starts_of(start), copies, counts), int(cost[-1])
 
 
 def _scan(
     points: np.ndarray, k: int, e: int, cost: np.ndarray, runs: np.ndarray, start: np.ndarray
 ) -> None:
-    """Fill, for each end, the least cost, the most runs, and where the last run starts.
+    """Fill, for each end, the least cost, the most runs, and the start of the last run.
 
     Invariants: `candidate` is the first start not yet admissible, `distinct` counts the different
     points in [candidate, end), `gain` and `most` belong to the best admissible start. An end that
@@ -216,18 +216,18 @@ def _scan(
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(_scan)
 
 
-def _sum(
+def _cut_sum(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
     cut = minimum_sum(values, counts, k, e, _worth(all_rows, _WORTH_COMPILING))
     return None if cut is None else _FoundCuts(cut[0], None, {"least_sum_of_ranges": cut[1]})
 
 
-def _weighted(
+def _cut_weighted(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
     cut = minimum_weighted(values, counts, k, e, _worth(all_rows, WORTH_COMPILING))
@@ -235,7 +235,7 @@ def _weighted(
     return None if cut is None else _FoundCuts(cut[0], None, {proven: cut[1]})
 
 
-def _max(
+def _cut_max(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, all_rows: int
 ) -> _FoundCuts | None:
     cut = minimum_max(values, counts, k, e, _worth(all_rows, WORTH_COMPILING))
@@ -244,29 +244,29 @@ def _max(
     )
 
 
-def _max_overlapping(
+def _cut_max_overlapping(
     values: np.ndarray, counts: np.ndarray, k: int, e: int, _: int
 ) -> _FoundCuts | None:
-    found = minimum_max_overlapping(values, counts, k, e)
-    if found is None:
+    overlapping = minimum_max_overlapping(values, counts, k, e)
+    if overlapping is None:
         return None
     proven = {
-        "largest_range_is_at_least": found.bound,
-        "largest_range_before_merging": found.largest,
-        "least_largest_range_of_runs": found.apart,
+        "largest_range_is_at_least": overlapping.bound,
+        "largest_range_before_merging": overlapping.largest,
+        "least_largest_range_of_runs": overlapping.apart,
     }
-    return _FoundCuts(found.bounds, found.group, proven)
+    return _FoundCuts(overlapping.bounds, overlapping.group, proven)
 
 
 def _worth(all_rows: int, usual: int) -> int:
-    """From how many points of one stratum on compiled loops pay; all strata share their cost."""
+    """Return the points of one stratum from which compiled loops pay; strata share their cost."""
     return 0 if all_rows >= usual else usual
 
 
 _Objective = Callable[[np.ndarray, np.ndarray, int, int, int], _FoundCuts | None]
 _OBJECTIVES: Mapping[str, _Objective] = {
-    "sum": _sum,
-    "weighted": _weighted,
-    "max": _max,
-    "max-overlapping": _max_overlapping,
+    "sum": _cut_sum,
+    "weighted": _cut_weighted,
+    "max": _cut_max,
+    "max-overlapping": _cut_max_overlapping,
 }

@@ -1,7 +1,7 @@
-"""(k,e)-anonymous runs of the sorted values, whose largest range is the least possible.
+"""(k,e)-anonymous runs of the sorted values, with the least possible largest range.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-Of all cuts of that largest range, the one with the least sum of ranges is chosen. Both take
+Of all cuts with that largest range, the one with the least sum of ranges is chosen. Both steps take
 O(d) for d distinct values, by queues that drop a start as soon as a later one is no worse.
 """
 
@@ -36,7 +36,7 @@ def minimum_max(
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
-        the largest range; None where no cut keeps the promise.
+        the largest range; None if no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_max(values, counts, k=3, e=2)
@@ -72,7 +72,7 @@ def _cut(
 
 
 def _least_largest(points: Any, ends: Any, most: Any, queue: Any) -> None:
-    """Fill, for each end, the least possible largest range; -1 where no run ends.
+    """Fill, for each end, the least possible largest range; -1 if no run ends there.
 
     From the head of the queue on, starts and the largest ranges before them ascend, while the range
     from them to the end descends: the best start is where they cross, and that moves to the right.

@@ -1,16 +1,16 @@
-"""(k,e)-anonymous groups, which may overlap, whose largest range is the least possible.
+"""(k,e)-anonymous groups, which may overlap, with the least possible largest range.
 
-Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-Whether groups within some range exist is decided over pairs of the least value of a group and the
-greatest value of the group before. For each pair it suffices to know how many different values the
-overlap can give the group at most; of several that lead to the same choice, the one in which the
-group has the most values is the best. O(d w²) for d distinct values, w of them within the range.
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007). A
+group whose range is inside another's can be dissolved into it, and of three groups whose ranges
+share a point the one that reaches least far to either side can be dissolved. So some optimum is a
+chain of groups, ascending in their least and in their greatest value, of which only neighbours
+overlap. Each value serves at most two of them, and more than two of its copies do not matter.
 
-Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-A group whose range is inside another's can be dissolved into it, and of three whose ranges share a
-point the one that reaches least far to either side. So some optimum is a chain of groups, ascending
-in their least and in their greatest value, of which only neighbours overlap; each value serves at
-most two of them, and more than two of its copies do not matter.
+Whether groups within some range exist is decided over pairs: the least value of a group, and the
+greatest value of the group before. For each pair it suffices to know how many distinct values the
+overlap can give the group at most. Of several pairs that lead to the same choice, the one in which
+the group has the most values is the best. O(d w²) for d distinct values, w of them within the
+range.
 """
 
 from functools import cache
@@ -30,8 +30,8 @@ _CELLS = 2 * 10**7
 class Chain(NamedTuple):
     """The least and greatest value of each group, and the values that pass to the next (int64).
 
-    `passed` are values that a group and the next could both have: of those with copies one is
-    passed, of those without the value itself.
+    `passed` are values that a group and the next could both have: for a value with copies one copy
+    is passed, for a value without copies the value itself.
     """
 
     least: np.ndarray
@@ -40,7 +40,7 @@ class Chain(NamedTuple):
 
 
 def chain_within(first: np.ndarray, last: np.ndarray, twice: np.ndarray, k: int) -> Chain | None:
-    """A chain of groups of k distinct values that has all values, None where there is none.
+    """Return a chain of groups of k distinct values that has all values, None if there is none.
 
     Args:
         first: for each value as the least of a group, the first that may be its greatest (int64);
@@ -77,9 +77,9 @@ def _decide(
     for a in range(len(first)):
         most = -1 - len(first)
         for over in range(last[a] - a + 1):
-            at = value[offset[a] + over]
-            if at >= 0 and at - over > most:
-                most = at - over
+            reach = value[offset[a] + over]
+            if reach >= 0 and reach - over > most:
+                most = reach - over
             best[over] = most
         for b in range(first[a], last[a] + 1):
             if best[b - a] + b - a + 1 >= k and value[offset[b + 1]] < 0:
@@ -99,17 +99,17 @@ def _overlap(
         passed = 1 - (twice[then + 1] - twice[then])
         spare = b - then + 1 - doubled - single - passed
         missing = max(0, k - best[then - a] - (then - a) - doubled - single)
-        given = doubled + passed + spare - missing
+        number = doubled + passed + spare - missing
         state = offset[then] + b - then + 1
-        if missing <= spare and given > value[state]:
-            value[state] = given
+        if missing <= spare and number > value[state]:
+            value[state] = number
             before[state] = a
 
 
 def _read(
     twice: np.ndarray, k: int, offset: np.ndarray, value: np.ndarray, before: np.ndarray
 ) -> Chain:
-    """The chain, read backwards from its end."""
+    """Return the chain, read backwards from its end."""
     then, over = len(offset) - 1, 0
     least, greatest, passed = [], [], []
     while then > 0:
@@ -119,7 +119,7 @@ def _read(
         gains = np.where(states >= 0, states - np.arange(len(states)), np.iinfo(np.int64).min)
         if over:
             had = int(gains.max()) + then - a
-            passed.append(_passed(twice, then, b, k - had))
+            passed.append(_values_to_pass(twice, then, b, k - had))
         then, over = a, int(gains.argmax())
         least.append(a)
         greatest.append(b)
@@ -127,20 +127,23 @@ def _read(
     return Chain(np.array(least[::-1]), np.array(greatest[::-1]), every)
 
 
-def _passed(twice: np.ndarray, least: int, greatest: int, wanted: int) -> np.ndarray:
-    """The values from `least` to `greatest` that a group passes on, still wanting `wanted`."""
+def _values_to_pass(twice: np.ndarray, least: int, greatest: int, missing: int) -> np.ndarray:
+    """Return the values from `least` to `greatest` that a group passes on.
+
+    The group still needs `missing` more distinct values, and keeps as many.
+    """
     shared = np.arange(least, greatest + 1)
     single = np.diff(twice[least : greatest + 2]) == 0
-    wanted -= int((~single).sum()) + int(single[-1])
+    missing -= int((~single).sum()) + int(single[-1])
     keeps = np.zeros(len(shared), dtype=bool)
     keeps[-1] = single[-1]
     free = np.flatnonzero(single[1:-1]) + 1
-    keeps[free[: max(wanted, 0)]] = True
+    keeps[free[: max(missing, 0)]] = True
     return shared[~keeps]
 
 
 def pieces(chain: Chain, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces of the sorted multiset: the number of rows and the group of each (both int64).
+    """Return pieces of the sorted multiset: the number of rows and the group of each (int64).
 
     `counts` is the number of rows of each value (int64, ascending in the value).
     """
@@ -195,16 +198,16 @@ def minimum_max_overlapping(
     >>> found.largest, found.apart
     (11, 15)
     """
-    found = minimum_max(values, counts, k, e)
-    if found is None:
+    runs = minimum_max(values, counts, k, e)
+    if runs is None:
         return None
-    bounds, apart = found
+    bounds, apart = runs
     without = Overlapping(bounds, np.arange(len(bounds) - 1), apart, apart, apart)
     if k == 1 and e == 0:
         return without
     points = values - values[0]
     first = first_ends(points, k, e)[:-1] - 1  # the least greatest value of a group, or d
-    bound = max(e, (apart + 1) // 2, _forced(points, first))
+    bound = max(e, (apart + 1) // 2, _forced_range(points, first))
     if bound == apart:
         return without
     if not _within_reason(points, apart):
@@ -217,14 +220,17 @@ def minimum_max_overlapping(
 
 
 def _last(points: np.ndarray, largest: int) -> np.ndarray:
-    """The last value that may be the greatest of a group, for each least one (int64)."""
+    """Return the last value that may be the greatest of a group, for each least one (int64)."""
     reach = np.minimum(points, points[-1] - largest) + largest
     last: np.ndarray = np.searchsorted(points, reach, side="right") - 1
     return last
 
 
-def _forced(points: np.ndarray, first: np.ndarray) -> int:
-    """The largest, over all values, of the least range of any valid group that has the value."""
+def _forced_range(points: np.ndarray, first: np.ndarray) -> int:
+    """Return the least range that some value forces on every valid group with the value.
+
+    It is the largest over all values of the least range of a valid group that has the value.
+    """
     ends = first[first < len(points)]
     queue = np.zeros(len(points) + 1, dtype=np.int64)
     if len(points) >= WORTH_COMPILING and points.dtype != object:
@@ -233,10 +239,11 @@ def _forced(points: np.ndarray, first: np.ndarray) -> int:
 
 
 def _widest(points: Any, ends: Any, queue: Any) -> Any:
-    """See `_forced`; `ends` are the first greatest values for each least one.
+    """Return the forced range; see `_forced_range`.
 
-    A group from a start whose first end is before the value reaches up to the value, best from the
-    last such start; the queue has the others, the cheapest first.
+    `ends` are the first possible greatest values for each least one. A group from a start whose
+    first end is before the value reaches up to the value, best from the last such start; the queue
+    has the other starts, the cheapest first.
     """
     head, tail, passed, widest = 0, 0, 0, 0
     for value in range(len(points)):
@@ -266,9 +273,10 @@ def _within_reason(points: np.ndarray, largest: int) -> bool:
 def _search(
     points: np.ndarray, counts: np.ndarray, k: int, first: np.ndarray, bound: int, apart: int
 ) -> tuple[Chain | None, int]:
-    """The chain of the least largest range in [bound, apart), where there is one; and that range.
+    """Return the chain of the least largest range in [bound, apart), and that range.
 
-    Small ranges are tried first: the least is mostly near the bound, and they take less time.
+    Returns None and `apart` if there is no such chain. Small ranges are tried first, because the
+    least is mostly near the bound and they take less time.
     """
     ranges = _ranges(points, bound, apart)
     low, high, step = 0, len(ranges), 1  # no chain below low; high has one, or is apart
@@ -285,15 +293,15 @@ def _search(
 
 
 def _ranges(points: np.ndarray, bound: int, apart: int) -> np.ndarray:
-    """The differences of values in [bound, apart), each once, ascending."""
-    found, step = [np.array([], dtype=points.dtype)], 1
+    """Return the differences of values in [bound, apart), each once, ascending."""
+    ranges, step = [np.array([], dtype=points.dtype)], 1
     while step < len(points):
         differences = points[step:] - points[:-step]
         if differences.min() >= apart:
             break
-        found.append(np.unique(differences[(differences >= bound) & (differences < apart)]))
+        ranges.append(np.unique(differences[(differences >= bound) & (differences < apart)]))
         step += 1
-    return np.unique(np.concatenate(found))
+    return np.unique(np.concatenate(ranges))
 
 
 @cache

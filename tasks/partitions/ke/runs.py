@@ -1,11 +1,11 @@
-"""Runs of the sorted values, and groups of rows in random order: the baseline for others."""
+"""Runs of the sorted values, and groups of rows in random order, the baseline."""
 
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.table import Randomness
 
@@ -13,12 +13,12 @@ WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loa
 
 
 def feasible(values: np.ndarray, k: int, e: int) -> bool:
-    """True where the values (integers; distinct, ascending) are at least k and span e."""
+    """Return True if the values (integers; distinct, ascending) are at least k and span e."""
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
 
 
 def first_ends(points: np.ndarray, k: int, e: int, worth: int | None = None) -> np.ndarray:
-    """The first end of a run from each start, one more than there are points where there is none.
+    """Return the first end of a run from each start; n + 1 for n points if there is none.
 
     Args:
         points: ascending, int64 or Python integers.
@@ -32,14 +32,17 @@ def first_ends(points: np.ndarray, k: int, e: int, worth: int | None = None) -> 
     n = len(points)
     ends = np.full(n + 1, n + 1, dtype=np.int32)
     if n >= (WORTH_COMPILING if worth is None else worth) and points.dtype != object:
-        _compiled()(points, k, e, ends)
+        _compiled_loop()(points, k, e, ends)
     else:
         _fill(points.tolist(), k, e, ends)
     return ends
 
 
 def _fill(points: Any, k: int, e: int, ends: Any) -> None:
-    """See `first_ends`; `distinct` counts the different points in [start, end)."""
+    """Fill the first end of a run from each start; see `first_ends`.
+
+    `distinct` counts the different points in [start, end).
+    """
     start, distinct = 0, 0
     for end in range(1, len(points) + 1):
         last = points[end - 1]
@@ -53,12 +56,12 @@ def _fill(points: Any, k: int, e: int, ends: Any) -> None:
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(_fill)
 
 
 def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The positions (int64) where runs begin in the whole multiset, with its size at the end.
+    """Return the positions (int64) where runs begin in the whole multiset, and its size.
 
     Args:
         starts: where they begin in the multiset of only the first copies (int64).
@@ -73,7 +76,7 @@ def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.
 
 
 def starts_of(start: np.ndarray) -> np.ndarray:
-    """The positions (int64) where the runs of an optimum begin.
+    """Return the positions (int64) where the runs of an optimum begin.
 
     `start` is where the last run begins, for each end (int32).
     """
@@ -86,7 +89,7 @@ def starts_of(start: np.ndarray) -> np.ndarray:
 def assign(
     codes: np.ndarray, values: int, bounds: np.ndarray, randomness: Randomness
 ) -> np.ndarray:
-    """The run of each row, given where runs begin among the sorted codes.
+    """Return the run of each row, given the positions where runs begin among the sorted codes.
 
     Only rows whose value two runs share need an order, and get a random one.
 
@@ -114,9 +117,10 @@ def assign(
 def at_random(
     codes: np.ndarray, units: np.ndarray, k: int, e: int, randomness: Randomness
 ) -> np.ndarray | None:
-    """Fill a group with rows in random order until it is valid, then the next.
+    """Return groups of rows in random order, each filled until it is valid.
 
-    What is left at the end joins the last group. Groups are numbered by their least value. O(n).
+    Rows that are left at the end join the last group. Groups are numbered by their least value.
+    O(n).
 
     Args:
         codes: the value of each row (integers, ascending in the value).
@@ -126,7 +130,7 @@ def at_random(
         randomness: where the order comes from.
 
     Returns:
-        The group of each row (int64), 0, 1, …; None where no group becomes valid.
+        The group of each row (int64), 0, 1, …; None if no group becomes valid.
     """
     order = np.argsort(randomness(len(codes)))
     shuffled = codes[order].astype(np.int64)
@@ -148,7 +152,7 @@ def at_random(
 
 
 def _fill_at_random(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
-    """Write the group of each row; returns the number of valid groups.
+    """Write the group of each row; return the number of valid groups.
 
     `seen` has, for each value, the last group that shows it.
     """

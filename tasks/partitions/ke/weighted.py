@@ -39,7 +39,7 @@ def minimum_weighted(
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
-        the sum of size times range; None where no cut keeps the promise.
+        the sum of size times range; None if no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_weighted(values, counts, k=3, e=2)
@@ -58,7 +58,7 @@ def minimum_weighted(
     cost: Any = np.zeros((2, n + 1), dtype=np.int64)
     queue: Any = np.zeros((2, n + 1), dtype=np.int32)
     if n >= worth and points.dtype != object and before[-1] <= _LOW:
-        _compiled()(points, before, ends, tuple(cost), start, tuple(queue))
+        _compiled_loop()(points, before, ends, tuple(cost), start, tuple(queue))
     else:
         cost, queue = cost.tolist(), queue.tolist()
         _scan(points.tolist(), before.tolist(), ends.tolist(), cost, start, queue)
@@ -67,10 +67,11 @@ def minimum_weighted(
 
 
 def _points(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values, each up to three times, and the number of rows before each, and at the end.
+    """Return the values, each at most three times, and the number of rows before each.
 
-    The cost is linear in where two runs part the copies of a value: it is best to part them before
-    or after the first or the last copy, and those in between are one point.
+    The number of all rows is at the end. The cost is linear in the place where two runs part the
+    copies of a value, so it is best to part them before or after the first or the last copy: the
+    copies in between are one point.
     """
     points = values - values[0]
     if counts.max() == 1:
@@ -83,7 +84,7 @@ def _points(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _scan(points: Any, before: Any, ends: Any, cost: Any, start: Any, queue: Any) -> None:
-    """Fill, for each end, the least cost and where the last run starts; -1 where no run ends.
+    """Fill, for each end, the least cost and the start of the last run; -1 if no run ends there.
 
     `ends` are the first ends of runs from each start. `queue` has starts and the ends from which
     they are best, both ascending; the best for this end is at `head`.
@@ -133,9 +134,9 @@ def _enter(
 def _first(
     points: Any, before: Any, cost: Any, new: int, old: int, after: int, until: int, limit: int
 ) -> int:
-    """The first end after `after` for which a start is no worse than an older one.
+    """Return the first end after `after` for which a start is no worse than an older one.
 
-    It is no worse at `until`, unless that is past the limit, and so is then the answer.
+    The start is no worse at `until`, unless that is past the limit, and so is then the answer.
     """
     if until > limit:
         if after >= limit or not _no_worse(points, before, cost, new, old, limit):
@@ -157,7 +158,7 @@ def _no_worse(points: Any, before: Any, cost: Any, new: int, old: int, end: int)
 
 
 def _cost(points: Any, before: Any, cost: Any, start: int, end: int) -> tuple[int, int]:
-    """The cost of the best runs before a start and the run from there to an end."""
+    """Return the cost of the best runs before a start and the run from there to an end."""
     high, low = cost
     size, spread = before[end] - before[start], points[end - 1] - points[start]
     part = size * (spread & _LOW)
@@ -167,5 +168,5 @@ def _cost(points: Any, before: Any, cost: Any, start: int, end: int) -> tuple[in
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(_cost, _no_worse, _first, _enter, _scan)

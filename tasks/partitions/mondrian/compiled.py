@@ -1,13 +1,13 @@
 """Mondrian, compiled: one part after the other, as runs of columns that cuts write to sides.
 
-The rows of an open part are a run of columns (int32) that hold the codes of each quasi-identifier,
-the rows' numbers, and the codes of the sensitive attribute where one is needed. There are two sets
-of columns; a cut writes the rows of the children one after the other into the set that the part is
-not in, where they are judged and cut on. Rows of a part always stay in their first order.
+The result is that of `mondrian`; compiling takes seconds and pays only for large tables.
+
+The rows of an open part are a run of columns (int32): the codes of each quasi-identifier, the rows'
+numbers, and the codes of the sensitive attribute if one is needed. There are two sets of columns. A
+cut writes the rows of the children one after the other into the set that the part is not in, where
+they are judged and cut on. Rows of a part always stay in their first order.
 
 `LOOPS` has the functions that are compiled, in the order in which they call one another.
-
-For large tables only, because compiling takes seconds; what it finds is what `mondrian` finds.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.mondrian.cuts import LOOPS as LEAVING_LOOPS
-from sfumato.tasks.partitions.mondrian.cuts import Attribute, Leaving, mix
+from sfumato.tasks.partitions.mondrian.cuts import Attribute, LeavingChance, mix
 from sfumato.tasks.partitions.mondrian.rule import LOOPS as RULE_LOOPS
 from sfumato.tasks.partitions.mondrian.rule import CountRule, all_keep
 from sfumato.tasks.partitions.mondrian.sides import LOOPS as SIDE_LOOPS
 from sfumato.tasks.partitions.mondrian.sides import (
     Tables,
-    above,
-    down,
-    halves,
+    mark_above,
+    mark_children,
+    mark_halves,
     median_of,
     tables_of,
     widest,
@@ -37,7 +37,7 @@ from sfumato.tasks.partitions.mondrian.sides import (
 def place_sides(
     side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray
 ) -> bool:
-    """Fill in where each row goes if sides follow each other, and where those end.
+    """Fill in the place of each row if sides follow each other, and the ends of sides.
 
     Args:
         side: the side of each row, 0, 1, … (int32).
@@ -50,12 +50,12 @@ def place_sides(
         False where a side has fewer rows than `least`; `place` is not filled then.
     """
     ends[: sides + 1] = 0
-    for one in side:
-        ends[one + 1] += 1
-    for one in range(sides):
-        if ends[one + 1] < least:
+    for number in side:
+        ends[number + 1] += 1
+    for number in range(sides):
+        if ends[number + 1] < least:
             return False
-        ends[one + 1] += ends[one]
+        ends[number + 1] += ends[number]
     if sides == 2:
         first, second = 0, ends[1]
         for i in range(len(side)):
@@ -71,7 +71,10 @@ def place_sides(
 
 
 def column_of(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
-    """The rows of a part in one column (int32), a view; `run` is begin, end, set of columns."""
+    """Return the rows of a part in one column (int32), as a view.
+
+    `run` is the begin, the end and the set of columns.
+    """
     begin, end, here = run
     return columns[here, column, begin:end]
 
@@ -94,12 +97,12 @@ LOOPS = (place_sides, column_of, move)
 
 
 class Scratch(NamedTuple):
-    """Room to work in: of attributes, codes and nodes, sensitive values, rows, parts.
+    """Room to work in: arrays over attributes, codes and nodes, sensitive values, rows and parts.
 
-    `widths` of a part, a `tally` of its codes, the `number` of each node (-1 where it has none),
-    how often each sensitive value was `seen` (0 at rest) and then which were; the `side` and
-    `place` of each row of a part and the `ends` of the children; and the `stack` of open parts:
-    begin, end, set of columns. `widths` is float64, all else is int32.
+    `widths` has the widths of a part, `tally` counts of its codes, `number` the number of each node
+    (-1 without one). `seen` has how often each sensitive value was seen (0 at rest), then the list
+    of seen values. `side` and `place` are of each row of a part, `ends` of the children. `stack`
+    has the open parts: begin, end, set of columns. `widths` is float64, all other arrays are int32.
     """
 
     widths: np.ndarray
@@ -119,9 +122,9 @@ def cut_by_part(
     sensitive: np.ndarray | None,
     rule: CountRule,
     strict: bool,
-    chance: Leaving,
+    chance: LeavingChance,
 ) -> np.ndarray:
-    """The final part of each row (int64, one per row; 0, 1, …).
+    """Return the final part of each row (int64, one per row; 0, 1, …).
 
     Args:
         attributes: the quasi-identifiers.
@@ -134,7 +137,7 @@ def cut_by_part(
         strict: whether rows with equal values stay together.
         chance: how parts are left by chance.
     """
-    codes = [*(one.codes for one in attributes), np.arange(len(order))]
+    codes = [*(attribute.codes for attribute in attributes), np.arange(len(order))]
     codes += [] if sensitive is None else [sensitive]
     columns = np.empty((2, len(codes), len(order)), dtype=np.int32)
     for column, of_all in zip(columns[0], codes, strict=True):
@@ -149,7 +152,7 @@ def cut_by_part(
 
 
 def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
-    """Room to work in, the strata on the stack, given the number of rows of each (int64)."""
+    """Return room to work in, the strata on the stack; `strata` counts their rows (int64)."""
     rows, most = int(strata.sum()), tables.most
     stack = np.zeros((rows, 3), dtype=np.int32)
     stack[: len(strata), 1] = np.cumsum(strata)
@@ -169,10 +172,10 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
 def _two_sides(
     codes: np.ndarray, median: int, lower: bool, least: int, strict: bool, side: np.ndarray
 ) -> int:
-    """Mark the upper side of a cut in order; the number of sides, 0 where one is too small."""
+    """Mark the upper side of a cut in order; return the number of sides, 0 if one is too small."""
     if strict:
-        return above(codes, median, lower, least, side)
-    return halves(codes, median, side)
+        return mark_above(codes, median, lower, least, side)
+    return mark_halves(codes, median, side)
 
 
 def _cut_along(
@@ -187,7 +190,8 @@ def _cut_along(
 ) -> int:
     """Cut a part along attribute a, if that is allowed: see `_cut`.
 
-    Where `once`, the first cut that sizes allow decides, and -1 tells that it is not.
+    If `once`, only the first cut that sizes allow is tried, and the result is -1 if it breaks a
+    promise.
     """
     begin, end, here = run
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
@@ -196,16 +200,16 @@ def _cut_along(
     median = -1 if tables.levels[a] else median_of(codes, scratch.tally, side)
     for lower in range(2 if strict and median >= 0 else 1):
         if median < 0:
-            sides = down(tables, a, codes, scratch.number, side)
+            sides = mark_children(tables, a, codes, scratch.number, side)
         else:
             sides = _two_sides(codes, median, lower == 1, rule.rows, strict, side)
         if sides == 0 or not place_sides(side, sides, rule.rows, place, scratch.ends):
             continue
-        kept = True
+        keeps = True
         if columns.shape[1] > attributes + 1:
             moved = move(columns, run, there, attributes + 1, place)
-            kept = all_keep(moved, scratch.ends[:sides], rule, scratch.seen)
-        if kept:
+            keeps = all_keep(moved, scratch.ends[:sides], rule, scratch.seen)
+        if keeps:
             for column in range(attributes + 1):
                 move(columns, run, there, column, place)
             return sides
@@ -238,17 +242,19 @@ def _cut(
     return 0
 
 
-def _is_left(columns: np.ndarray, run: tuple[int, int, int], row: int, chance: Leaving) -> bool:
-    """True where a part is left by chance; the column `row` has the numbers of its rows."""
+def _is_left(
+    columns: np.ndarray, run: tuple[int, int, int], row: int, chance: LeavingChance
+) -> bool:
+    """Return True if a part is left by chance; the column `row` has the numbers of its rows."""
     if chance.often == 0:
         return False
     size = run[1] - run[0]
-    drawn = mix(chance.keys[column_of(columns, run, row)[0]], size)
-    return bool(drawn * max(size, chance.few) < chance.often * chance.few)
+    bits = mix(chance.keys[column_of(columns, run, row)[0]], size)
+    return bool(bits * max(size, chance.few) < chance.often * chance.few)
 
 
-def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
-    stack[at, 0], stack[at, 1], stack[at, 2] = begin, end, here
+def _push(stack: np.ndarray, place: int, begin: int, end: int, here: int) -> None:
+    stack[place, 0], stack[place, 1], stack[place, 2] = begin, end, here
 
 
 def _cut_all(
@@ -257,7 +263,7 @@ def _cut_all(
     tables: Tables,
     rule: CountRule,
     strict: bool,
-    chance: Leaving,
+    chance: LeavingChance,
     scratch: Scratch,
     group: np.ndarray,
 ) -> None:

@@ -1,10 +1,11 @@
 """Cuts along quasi-identifiers: which are tried, the side of each row, and parts left by chance.
 
-Who knows that a part is cut wherever that keeps the promises learns from an uncut part that the
-promises would have been broken: minimality (Wong, Fu, Wang, Pei, VLDB 2007). Here a part is left
-now and then although it could be cut, and one cut alone is tried, which sizes choose. Groups of the
-same values are then found by worlds that differ in who has which of them either surely, or with the
-probability of being left: no more than the odds between worlds times its inverse is learned.
+An attacker who knows that a part is cut wherever that keeps the promises learns from an uncut part
+that a cut would have broken them: minimality (Wong, Fu, Wang, Pei, VLDB 2007). Here a part is
+sometimes left although it could be cut, and only one cut is tried, which sizes choose. Worlds that
+differ only in who has which value of a group then lead to the same groups either for certain, or
+with the probability of being left. So the odds between worlds change by at most the inverse of that
+probability.
 
 Source: this project; that such attacks fail where an algorithm decides by chance, too, is from
 Cormode, Srivastava, Li, Li, Minimizing minimality and maximizing utility (VLDB 2010).
@@ -20,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.exact import exact, is_ordered
 from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Randomness
 
 _BITS = 31
@@ -32,11 +33,12 @@ _SPREAD = 4  # times the fewest rows of a group: larger parts are left more rare
 class Attribute:
     """A quasi-identifier to be cut: by the order of its values, or down its hierarchy.
 
-    `codes` (int32, one per row) number the values in ascending order, the null first where there is
-    one. Down a hierarchy, `nodes[level]` numbers the node above each code, from the value itself
-    (level 0) to the root, and `spans[level]` is the number of values below that node. Without one
-    `nodes` is None, and `spans[0]` is where each code lies: a number, date or timestamp where it
-    is, another value at its rank, the null at the lowest. Spans (float64) are out of `length`.
+    `codes` (int32, one per row) number the values in ascending order, the null first if there is
+    one. With a hierarchy, `nodes[level]` numbers the node above each code, from the value itself
+    (level 0) to the root, and `spans[level]` is the number of values below that node. Without one,
+    `nodes` is None, and `spans[0]` is the position of each code: a number, date or timestamp
+    itself, the rank of any other value, the lowest for the null. Spans (float64) are out of
+    `length`.
     """
 
     codes: np.ndarray
@@ -45,7 +47,7 @@ class Attribute:
     length: float
 
     def widths(self, rows: np.ndarray, starts: np.ndarray, strict: bool) -> np.ndarray:
-        """The normalized width of each part (float64), -1 where no cut of it can have two sides.
+        """Return the normalized width of each part (float64), -1 if no cut gives it two sides.
 
         Args:
             rows: the rows of all parts (int64), one part after the other.
@@ -62,11 +64,12 @@ class Attribute:
         return np.where(low < high if strict else sizes > 1, widths, -1.0)
 
     def sides(self, rows: np.ndarray, part: np.ndarray, strict: bool, lower: bool) -> np.ndarray:
-        """The side of the cut that each row is on (int64), -1 where its part has no such cut.
+        """Return each row's side of the cut of its part (int64), -1 if the part has no such cut.
 
-        Down a hierarchy there is a side for each child of the part's lowest common ancestor. In
-        order there are two: strict, the values up to the median and those above it, or, if `lower`,
-        up to the value before; else, the first half of the rows and the second.
+        With a hierarchy there is a side for each child of the part's lowest common ancestor. In
+        order there are two sides. A strict cut separates the values up to the median from those
+        above it, or, if `lower`, the values below the median from the rest. Otherwise the sides are
+        the first and the second half of the rows.
 
         Args:
             rows: the rows of all parts (int64), one part after the other.
@@ -81,7 +84,7 @@ class Attribute:
             return np.full(len(rows), -1) if lower else self.nodes[children, codes]
         order = np.lexsort((codes, part))
         if strict:
-            return _above(codes, np.repeat(_cuts(codes[order], starts, sizes, lower), sizes))
+            return _mark_above(codes, np.repeat(_cuts(codes[order], starts, sizes, lower), sizes))
         side = np.empty(len(rows), dtype=np.int64)
         rank = np.arange(len(rows)) - np.repeat(starts, sizes)
         side[order] = rank >= np.repeat((sizes + 1) // 2, sizes)
@@ -89,10 +92,10 @@ class Attribute:
 
 
 def attribute(column: Column) -> Attribute:
-    """A quasi-identifier as it is cut.
+    """Return a quasi-identifier in the form in which it is cut.
 
     Raises:
-        InputError: where a number is not finite, or has too many digits.
+        InputError: if a number is not finite, or has too many digits.
     """
     codes, size = column.category()
     if column.ancestors is not None:
@@ -108,7 +111,7 @@ def attribute(column: Column) -> Attribute:
 
 
 def _tops(nodes: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The level of the lowest common ancestor of each part."""
+    """Return the level of the lowest common ancestor of each part."""
     tops = np.zeros(len(starts), dtype=np.int64)
     for level in nodes[:-1]:
         above = level[codes]
@@ -120,7 +123,10 @@ def _tops(nodes: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np.ndarra
 
 
 def _cuts(ordered: np.ndarray, starts: np.ndarray, sizes: np.ndarray, lower: bool) -> np.ndarray:
-    """The last code below the cut of each part, -1 where none is; a part's codes are ascending."""
+    """Return the last code below the cut of each part, -1 if there is none.
+
+    A part's codes are ascending.
+    """
     cuts = ordered[starts + (sizes - 1) // 2]
     if lower:
         before = np.where(ordered < np.repeat(cuts, sizes), ordered, -1)
@@ -128,14 +134,14 @@ def _cuts(ordered: np.ndarray, starts: np.ndarray, sizes: np.ndarray, lower: boo
     return np.where(cuts < ordered[starts + sizes - 1], cuts, -1)
 
 
-def _above(codes: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+def _mark_above(codes: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return np.where(cuts < 0, -1, codes > cuts)
 
 
 def tries(
     attributes: Sequence[Attribute], rows: np.ndarray, starts: np.ndarray, strict: bool
 ) -> Iterator[tuple[np.ndarray, bool]]:
-    """The attribute to cut each part along (int64, -1: none), and whether below the median.
+    """Yield the attribute to cut each part along (int64, -1: none), and if below the median.
 
     One try after the other, by descending normalized width.
 
@@ -145,7 +151,7 @@ def tries(
         starts: where parts begin in `rows` (int64, one per part).
         strict: whether equal values stay together.
     """
-    widths = np.array([one.widths(rows, starts, strict) for one in attributes])
+    widths = np.array([attribute.widths(rows, starts, strict) for attribute in attributes])
     widths = widths.reshape(len(attributes), len(starts))
     for choice in np.argsort(-widths, axis=0, kind="stable"):
         possible = widths[choice, np.arange(len(choice))] >= 0
@@ -161,21 +167,21 @@ def sides_along(
     strict: bool,
     lower: bool,
 ) -> np.ndarray:
-    """The side of each row (int64) where each part is cut along the attribute of its choice."""
+    """Return the side of each row (int64) if each part is cut along its chosen attribute."""
     side = np.full(len(rows), -1, dtype=np.int64)
-    for number, one in enumerate(attributes):
+    for number, attribute in enumerate(attributes):
         along = np.flatnonzero(choice[part] == number)
         if len(along):
-            side[along] = one.sides(rows[along], part[along], strict, lower)
+            side[along] = attribute.sides(rows[along], part[along], strict, lower)
     return side
 
 
 def allowable_sides(
     attributes: Sequence[Attribute], rows: np.ndarray, part: np.ndarray, least: int, strict: bool
 ) -> np.ndarray:
-    """The side of each row (int64) in the first cut of its part that sizes allow, -1 where none is.
+    """Return each row's side (int64) in the first cut of its part that sizes allow.
 
-    Nothing but quasi-identifiers decides.
+    It is -1 if sizes allow no cut. Only quasi-identifiers decide.
 
     Args:
         attributes: the quasi-identifiers.
@@ -202,12 +208,12 @@ def _with_few(part: np.ndarray, side: np.ndarray, least: int) -> np.ndarray:
     return marked
 
 
-class Leaving(NamedTuple):
-    """How parts are left by chance.
+class LeavingChance(NamedTuple):
+    """The chance by which parts are left.
 
-    A part of n rows is left with probability `often` / 2³¹, and of more rows than `few` with `few`
-    / n of it. `keys` (int64, one per row, below 2³¹) are what that is drawn by; where there are
-    none, no part is left by chance, and every cut is tried.
+    A part of n rows is left with probability `often` / 2³¹, times `few` / n if it has more rows
+    than `few`. `keys` (int64, one per row, below 2³¹) decide; without keys no part is left by
+    chance, and every cut is tried.
     """
 
     often: int
@@ -216,35 +222,38 @@ class Leaving(NamedTuple):
 
     def leaves(self, first: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Mark the parts that are left (bool), given the first row and the size of each (int64)."""
-        drawn = mix(self.keys[first], sizes)
-        return np.asarray(drawn * np.maximum(sizes, self.few) < self.often * self.few)
+        bits = mix(self.keys[first], sizes)
+        return np.asarray(bits * np.maximum(sizes, self.few) < self.often * self.few)
 
 
-def never(rows: int) -> Leaving:
-    """No part is left by chance."""
-    return Leaving(0, max(rows, 1), np.zeros(0, dtype=np.int64))
+def never_leave(rows: int) -> LeavingChance:
+    """Return the chance 0: no part is left."""
+    return LeavingChance(0, max(rows, 1), np.zeros(0, dtype=np.int64))
 
 
-def draw_leaving(share: Decimal, least: int, rows: int, randomness: Randomness) -> Leaving:
-    """How parts are left of which no group may have fewer rows than `least`."""
+def draw_leaving(share: Decimal, least: int, rows: int, randomness: Randomness) -> LeavingChance:
+    """Return the chance by which parts are left, if a group has at least `least` rows."""
     if not share:
-        return never(rows)
+        return never_leave(rows)
     keys = (randomness(rows) >> np.uint64(64 - _BITS)).astype(np.int64)
-    return Leaving(round(share * 2**_BITS), _SPREAD * least, keys)
+    return LeavingChance(round(share * 2**_BITS), _SPREAD * least, keys)
 
 
 def chance_of_leaving(share: Decimal, least: int, rows: int) -> Fraction:
-    """The probability that a part of so many rows is left although it could be cut."""
+    """Return the probability that a part of so many rows is left although it could be cut."""
     few = _SPREAD * least
     return Fraction(round(share * 2**_BITS), 2**_BITS) * Fraction(few, max(few, rows))
 
 
 def mix(key: Any, rows: Any) -> Any:
-    """What decides about a part by its first row's key and its rows: 31 bits (int64, any shape)."""
-    drawn = (key ^ (rows * 0x5851F42D)) & 0x7FFFFFFF
-    drawn = ((drawn ^ (drawn >> 16)) * 0x45D9F3B) & 0x7FFFFFFF
-    drawn = ((drawn ^ (drawn >> 15)) * 0x3C6EF372) & 0x7FFFFFFF
-    return drawn ^ (drawn >> 16)
+    """Mix the key of a part's first row with its number of rows to 31 bits (int64, any shape).
+
+    The result decides if the part is left.
+    """
+    bits = (key ^ (rows * 0x5851F42D)) & 0x7FFFFFFF
+    bits = ((bits ^ (bits >> 16)) * 0x45D9F3B) & 0x7FFFFFFF
+    bits = ((bits ^ (bits >> 15)) * 0x3C6EF372) & 0x7FFFFFFF
+    return bits ^ (bits >> 16)
 
 
 LOOPS = (mix,)

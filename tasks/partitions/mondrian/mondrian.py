@@ -1,10 +1,10 @@
-"""Mondrian: rows cut into boxes at medians, for as long as every part keeps every promise.
+"""Mondrian: rows cut into boxes at medians, while every part keeps every promise.
 
 Source: LeFevre, DeWitt, Ramakrishnan, Mondrian multidimensional k-anonymity (ICDE 2006).
 
-A strict cut is at the median, or else at the value before it. Where parts need no more than k rows
-no other cut of the attribute is allowable if these two are not: a cut above the median leaves fewer
-rows above it than the median does, and one below the value before leaves fewer rows below it.
+A strict cut is at the median, or otherwise at the value before it. If parts need no more than k
+rows, no other cut of the attribute is allowable if these two are not: a cut above the median leaves
+fewer rows above it than the median does, and one below the value before leaves fewer rows below it.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.expectations.errors import Fault
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.microdata.table import Microdata, Randomness, key
 from sfumato.tasks.partitions.mondrian import compiled
 from sfumato.tasks.partitions.mondrian.cuts import (
     Attribute,
-    Leaving,
+    LeavingChance,
     allowable_sides,
     attribute,
     draw_leaving,
@@ -44,27 +44,28 @@ def partition(
 ) -> Partition:
     """Cut each stratum into parts that keep the promises, along the widest quasi-identifier first.
 
-    Of all quasi-identifiers in descending normalized width the first is cut that leaves parts which
-    all keep every promise; where parts are left by chance, the first that sizes allow, if it does.
-    One with a hierarchy is cut into the children of the part's lowest common ancestor. All others
-    are cut in two: `strict` at the median, or else the value before, so that rows with equal values
-    stay together; `relaxed` into halves, where chance decides which rows with the median go where.
+    Quasi-identifiers are tried in descending normalized width. The first one is cut that leaves
+    parts which all keep every promise. If parts are left by chance, only the first that sizes allow
+    is tried. One with a hierarchy is cut into the children of the part's lowest common ancestor.
+    All others are cut in two: `strict` at the median, or otherwise the value before, so that rows
+    with equal values stay together; `relaxed` into halves, so that chance decides which rows with
+    the median go where.
 
     Raises:
-        PromiseError: where a whole stratum breaks a promise, or parts cannot be judged by it.
+        PromiseError: if a whole stratum breaks a promise, or parts cannot be judged by it.
     """
     strict = parameters.mode == "strict"
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
-    judge = PartJudge.of(microdata, promises)
+    judge = PartJudge.from_microdata(microdata, promises)
     judge.require(stratum, number)
     attributes = [attribute(column) for column in microdata.with_roles("quasi-identifier")]
     order = _order(stratum, strict, randomness)
     least = usual_rows(promises)
     chance = draw_leaving(parameters.leave, least, microdata.rows, randomness)
-    cutting = Cutting(attributes, judge, strict, least, chance)
-    group = _cut_compiled(cutting, stratum, order)
+    settings = CutSettings(attributes, judge, strict, least, chance)
+    group = _cut_compiled(settings, stratum, order)
     if group is None:
-        group = cut_by_level(cutting, stratum, order)
+        group = cut_by_level(settings, stratum, order)
     sizes = np.bincount(group)
     facts = {
         "mode": parameters.mode,
@@ -76,19 +77,19 @@ def partition(
 
 
 def _order(stratum: np.ndarray, strict: bool, randomness: Randomness) -> np.ndarray:
-    """The rows by stratum, in random order where rows with equal values may be parted."""
+    """Return the rows by stratum, in random order if rows with equal values may be parted."""
     if strict:
         return np.argsort(stratum, kind="stable")
     return np.lexsort((randomness(len(stratum)), stratum))
 
 
 @dataclass(frozen=True, eq=False)
-class Cutting:
-    """What cuts are made by.
+class CutSettings:
+    """The settings and data by which cuts are made.
 
     Attributes:
         attributes: the quasi-identifiers.
-        judge: tells which parts break a promise.
+        judge: decides which parts break a promise.
         strict: whether rows with equal values stay together.
         least: rows of a side, where parts are left by chance.
         chance: how parts are left by chance.
@@ -98,14 +99,14 @@ class Cutting:
     judge: PartJudge
     strict: bool
     least: int
-    chance: Leaving
+    chance: LeavingChance
 
 
-def cut_by_level(cutting: Cutting, stratum: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """The final part of each row, cutting all open parts at once, again and again.
+def cut_by_level(settings: CutSettings, stratum: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the final part of each row, cutting all open parts at once, again and again.
 
     Args:
-        cutting: what cuts are made by.
+        settings: what cuts are made by.
         stratum: the part of each row to begin with (int64; 0, 1, …, each occurring).
         order: the rows by stratum (int64); rows with equal values are parted in this order.
 
@@ -113,80 +114,89 @@ def cut_by_level(cutting: Cutting, stratum: np.ndarray, order: np.ndarray) -> np
         int64, one per row; 0, 1, ….
     """
     group = np.empty(len(order), dtype=np.int64)
-    children = _children_if_not_left if cutting.chance.often else _children
+    children = _children_if_not_left if settings.chance.often else _children
     groups = 0
     rows, part = order, stratum[order]
     while len(rows):
-        child = children(cutting, rows, part)
+        child = children(settings, rows, part)
         final = child < 0
-        number, found = dense(part[final])
+        number, final_parts = dense(part[final])
         group[rows[final]] = groups + number
-        groups += found
+        groups += final_parts
         rows, child = rows[~final], child[~final]
         along = np.argsort(child, kind="stable")
         rows, part = rows[along], dense(child[along])[0]
     return group
 
 
-def _children(cutting: Cutting, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """The child that each row goes to (int64, one per row), -1 where its part cannot be cut.
+def _children(settings: CutSettings, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the child of each row (int64, one per row), -1 if its part cannot be cut.
 
     Rows with equal `part` follow each other, and parts are 0, 1, ….
     """
     starts = np.flatnonzero(np.diff(part, prepend=-1))
     child = np.full(len(rows), -1, dtype=np.int64)
-    children, strict = 0, cutting.strict
-    for choice, lower in tries(cutting.attributes, rows, starts, strict):
-        at = np.flatnonzero((child < 0) & (choice >= 0)[part])
-        side = sides_along(cutting.attributes, choice, rows[at], part[at], strict, lower)
-        offered, number = _kept(cutting.judge, rows[at], part[at], side)
-        child[at] = np.where(offered < 0, -1, children + offered)
+    children, strict = 0, settings.strict
+    for choice, lower in tries(settings.attributes, rows, starts, strict):
+        open_rows = np.flatnonzero((child < 0) & (choice >= 0)[part])
+        side = sides_along(
+            settings.attributes, choice, rows[open_rows], part[open_rows], strict, lower
+        )
+        offered, number = _split_parts(settings.judge, rows[open_rows], part[open_rows], side)
+        child[open_rows] = np.where(offered < 0, -1, children + offered)
         children += number
     return child
 
 
-def _children_if_not_left(cutting: Cutting, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """The same where parts are left by chance, and one cut alone is tried."""
+def _children_if_not_left(settings: CutSettings, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the child of each row, as `_children` does, if parts are left by chance.
+
+    Only one cut is tried.
+    """
     starts = np.flatnonzero(np.diff(part, prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
-    side = allowable_sides(cutting.attributes, rows, part, cutting.least, cutting.strict)
-    side[cutting.chance.leaves(rows[starts], sizes)[part]] = -1
-    return _kept(cutting.judge, rows, part, side)[0]
+    side = allowable_sides(settings.attributes, rows, part, settings.least, settings.strict)
+    side[settings.chance.leaves(rows[starts], sizes)[part]] = -1
+    return _split_parts(settings.judge, rows, part, side)[0]
 
 
-def _kept(
+def _split_parts(
     judge: PartJudge, rows: np.ndarray, part: np.ndarray, side: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """The sides as parts of their own (int64), and their number; -1 where one breaks a promise.
+    """Return the sides as parts of their own (int64), and their number.
+
+    It is -1 for rows of a part with a side that breaks a promise.
 
     Args:
-        judge: tells which parts break a promise.
+        judge: decides which parts break a promise.
         rows: positions of rows (int64).
         part: the part of each (int64).
         side: its side there (int64), -1 where its part is not to be cut.
     """
     child = np.full(len(rows), -1, dtype=np.int64)
-    at = np.flatnonzero(side >= 0)
-    if not len(at):
+    places = np.flatnonzero(side >= 0)
+    if not len(places):
         return child, 0
-    offered, number = dense(part[at] * (int(side.max()) + 1) + side[at])
+    offered, number = dense(part[places] * (int(side.max()) + 1) + side[places])
     refused = np.zeros(int(part.max()) + 1, dtype=bool)
-    refused[part[at[judge.broken(rows[at], offered, number)[offered]]]] = True
-    child[at] = np.where(refused[part[at]], -1, offered)
+    refused[part[places[judge.broken(rows[places], offered, number)[offered]]]] = True
+    child[places] = np.where(refused[part[places]], -1, offered)
     return child, number
 
 
-def _cut_compiled(cutting: Cutting, stratum: np.ndarray, order: np.ndarray) -> np.ndarray | None:
-    """The result of `cut_by_level`, compiled; None where that is impossible or does not pay."""
-    judge = cutting.judge
+def _cut_compiled(
+    settings: CutSettings, stratum: np.ndarray, order: np.ndarray
+) -> np.ndarray | None:
+    """Return the result of `cut_by_level`, compiled; None if that is impossible or does not pay."""
+    judge = settings.judge
     rule = count_rule(judge)
-    if rule is None or not cutting.attributes or len(order) < _WORTH_COMPILING:
+    if rule is None or not settings.attributes or len(order) < _WORTH_COMPILING:
         return None
-    if cutting.chance.often:
-        rule = rule._replace(rows=cutting.least)
+    if settings.chance.often:
+        rule = rule._replace(rows=settings.least)
     sensitive = next((coded.codes for coded in judge.sensitive.values()), None)
     group = compiled.cut_by_part(
-        cutting.attributes, stratum, order, sensitive, rule, cutting.strict, cutting.chance
+        settings.attributes, stratum, order, sensitive, rule, settings.strict, settings.chance
     )
     if judge.broken(np.arange(len(group)), group, int(group.max()) + 1).any():
         raise Fault("compiled Mondrian broke a promise")

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.expectations.numbers import ExactNumber
+from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.formats import since
 
@@ -26,5 +26,5 @@ class MondrianParameters(PartitionParameters):
 
     @property
     def equal_rows_together(self) -> bool:
-        """True of strict cuts."""
+        """True for strict cuts."""
         return self.mode == "strict"

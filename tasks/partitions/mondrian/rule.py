@@ -1,4 +1,4 @@
-"""Promises that counts decide, of one sensitive attribute in a part and in all rows.
+"""Promises that are decided by counts of one sensitive attribute, in a part and in all rows.
 
 `LOOPS` has the functions that are compiled, in the order in which they call one another.
 """
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
@@ -22,6 +21,7 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.partitions.mondrian.shares import LOOPS as SHARE_LOOPS
 from sfumato.tasks.partitions.mondrian.shares import ShareRule, is_shared, share_rule
 from sfumato.tasks.partitions.mondrian.spread import LOOPS as SPREAD_LOOPS
@@ -45,12 +45,12 @@ _RANKS = 16  # of values by frequency, found one after the other
 
 
 class CountRule(NamedTuple):
-    """What a part keeps: integers, but for two arrays of a number for each sensitive value (int64).
+    """Limits of a part: integers, and two arrays with a number for each sensitive value (int64).
 
-    It has at least so many `rows` and different `values`; the most frequent value is a share of at
-    most `numerator / denominator`. Where `rank` is not 0, that value is rarer than `more / less`
-    times all from this rank on. Where `units` has numbers, the values are at least `gap` apart.
-    Beside those of all rows they keep `spread` and `shares`.
+    A part has at least `rows` rows and `values` distinct values; the most frequent value has a
+    share of at most `numerator / denominator`. If `rank` is not 0, that value is rarer than `more /
+    less` times all values from this rank on. If `units` has numbers, the values span at least
+    `gap`. Compared with all rows, the values keep `spread` and `shares`.
     """
 
     rows: int
@@ -67,19 +67,19 @@ class CountRule(NamedTuple):
 
 
 def count_rule(judge: PartJudge) -> CountRule | None:
-    """The rule that a part keeps where it keeps all promises; None where counts do not decide."""
+    """Return the rule that parts with all promises keep; None if counts do not decide."""
     promises = judge.promises
     named = {promise.sensitive for promise in promises if promise.sensitive}
     if len(named) > 1 or judge.person is not None or not all(map(_is_counted, promises)):
         return None
     share = Fraction(smallest_alpha(promises))
     rank, more, less = _recursive(promises)
-    k, gap, units = _apart(judge)
+    k, gap, units = _gap_rule(judge)
     coded = next(iter(judge.sensitive.values()), None)
     spread, shares = spread_rule(promises, coded), share_rule(promises, coded)
     if spread is None or shares is None:
         return None
-    found = CountRule(
+    rule = CountRule(
         rows=largest_k(promises),
         values=max(k, largest_l(promises)),
         numerator=share.numerator,
@@ -92,11 +92,11 @@ def count_rule(judge: PartJudge) -> CountRule | None:
         spread=spread,
         shares=shares,
     )
-    return found if _fits(found, judge.rows) else None
+    return rule if _fits(rule, judge.rows) else None
 
 
 def _is_counted(promise: PrivacyModel) -> bool:
-    """True where the counts of a part and of all rows decide."""
+    """Return True if the counts of a part and of all rows decide."""
     match promise:
         case AlphaK():
             return promise.values is None
@@ -107,35 +107,38 @@ def _is_counted(promise: PrivacyModel) -> bool:
 
 
 def _recursive(promises: Sequence[PrivacyModel]) -> tuple[int, int, int]:
-    """The rank and c of the only promise that bounds the most frequent value by rarer ones."""
-    found = [promise for promise in promises if isinstance(promise, RecursiveLDiversity)]
-    if not found:
+    """Return the rank and c of the only promise that bounds the commonest value by rarer ones."""
+    recursive = [promise for promise in promises if isinstance(promise, RecursiveLDiversity)]
+    if not recursive:
         return 0, 1, 1
-    c = Fraction(found[0].c)
-    return (found[0].l if len(found) == 1 else _RANKS + 1), c.numerator, c.denominator
+    c = Fraction(recursive[0].c)
+    return (recursive[0].l if len(recursive) == 1 else _RANKS + 1), c.numerator, c.denominator
 
 
-def _apart(judge: PartJudge) -> tuple[int, int, np.ndarray]:
-    """The least number of different values, and by how much they are apart, in units."""
-    found = [promise for promise in judge.promises if isinstance(promise, KEAnonymity)]
-    if not found:
+def _gap_rule(judge: PartJudge) -> tuple[int, int, np.ndarray]:
+    """Return the least number of distinct values, and the least range with the values, in units."""
+    promises = [promise for promise in judge.promises if isinstance(promise, KEAnonymity)]
+    if not promises:
         return 1, 0, np.zeros(0, dtype=np.int64)
-    asked = strictest_ke(found)
-    numbers = judge.sensitive[str(asked.sensitive)].numbers
+    strictest = strictest_ke(promises)
+    numbers = judge.sensitive[str(strictest.sensitive)].numbers
     if numbers is None:
-        return asked.k, INT64_MAX + 1, np.zeros(0, dtype=np.int64)
-    return asked.k, numbers.at_least(asked.e), numbers.units
+        return strictest.k, INT64_MAX + 1, np.zeros(0, dtype=np.int64)
+    return strictest.k, numbers.at_least(strictest.e), numbers.units
 
 
 def _fits(rule: CountRule, rows: int) -> bool:
-    """True where no product overflows."""
+    """Return True if no product overflows."""
     small = max(rule.denominator, rule.more, rule.less) <= _INT32 and rule.rank <= _RANKS
     whole = fits(rule.spread, rows) and rule.gap <= INT64_MAX and rows <= _INT32
     return small and whole and rule.units.dtype == np.int64
 
 
 def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
-    """Count each value until enough are different, list those in the second half; their number."""
+    """Count each value until enough are distinct, and list those in the second half.
+
+    Returns the number of distinct values.
+    """
     half, distinct = len(tally) // 2, 0
     for value in values:
         if tally[value] == 0:
@@ -148,53 +151,61 @@ def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
 
 
 def _enough(rule: CountRule) -> int:
-    """The number of different values that suffices, -1 where something else is asked for."""
+    """Return the number of distinct values that suffices, -1 if the rule asks for more."""
     shares = rule.numerator < rule.denominator or rule.rank > 0 or rule.spread.uncertainty > 0
     spread = len(rule.spread.totals) + len(rule.spread.below) + len(rule.spread.nodes) > 0
     others = len(rule.shares.most) + len(rule.units) > 0
     return -1 if shares or spread or others else rule.values
 
 
-def _is_rare(most: Any, found: np.ndarray, rows: int, rule: CountRule, tally: np.ndarray) -> bool:
-    """True where the most frequent value is rare beside those from a rank on; reorders `found`."""
+def _is_rare(
+    most: Any, different: np.ndarray, rows: int, rule: CountRule, tally: np.ndarray
+) -> bool:
+    """Return True if the commonest value is rare beside those from a rank on.
+
+    Reorders `different`.
+    """
     tail = rows
-    for rank in range(min(rule.rank - 1, len(found))):
-        for at in range(rank + 1, len(found)):
-            if tally[found[at]] > tally[found[rank]]:
-                found[at], found[rank] = found[rank], found[at]
-        tail -= tally[found[rank]]
+    for rank in range(min(rule.rank - 1, len(different))):
+        for other in range(rank + 1, len(different)):
+            if tally[different[other]] > tally[different[rank]]:
+                different[other], different[rank] = different[rank], different[other]
+        tail -= tally[different[rank]]
     return bool(rule.rank == 0 or most * rule.less < tail * rule.more)
 
 
-def _is_wide(found: np.ndarray, rule: CountRule) -> bool:
-    """True where the values are far enough apart; they are numbered in ascending order."""
+def _is_wide(different: np.ndarray, rule: CountRule) -> bool:
+    """Return True if the values span enough; they are numbered in ascending order."""
     if len(rule.units) == 0:
         return True
-    return bool(rule.units[found.max()] - rule.units[found.min()] >= rule.gap)
+    return bool(rule.units[different.max()] - rule.units[different.min()] >= rule.gap)
 
 
 def _keeps(values: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
-    """True where the sensitive values of a part keep the rule; `tally` is 0 before and after."""
+    """Return True if the sensitive values of a part keep the rule.
+
+    `tally` is 0 before and after.
+    """
     rows, most, distinct = len(values), 0, _count(values, tally, _enough(rule))
-    found = tally[len(tally) // 2 :][:distinct]
-    for value in found:
+    different = tally[len(tally) // 2 :][:distinct]
+    for value in different:
         most = max(most, tally[value])
-    kept = (
+    keeps = (
         distinct >= rule.values
         and most * rule.denominator <= rule.numerator * rows
-        and _is_rare(most, found, rows, rule, tally)
-        and is_near(found, rows, rule.spread, tally)
-        and is_uncertain(found, rows, rule.spread, tally)
-        and is_shared(found, rows, rule.shares, tally)
-        and _is_wide(found, rule)
+        and _is_rare(most, different, rows, rule, tally)
+        and is_near(different, rows, rule.spread, tally)
+        and is_uncertain(different, rows, rule.spread, tally)
+        and is_shared(different, rows, rule.shares, tally)
+        and _is_wide(different, rule)
     )
-    for value in found:
+    for value in different:
         tally[value] = 0
-    return kept
+    return keeps
 
 
 def all_keep(values: np.ndarray, ends: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
-    """True where all parts keep the rule about sensitive values.
+    """Return True if all parts keep the rule about sensitive values.
 
     Args:
         values: the sensitive values of the parts' rows, one part after the other (int32).

@@ -1,9 +1,9 @@
-"""Between which shares the values of a part stay, as loops decide it: in whole numbers.
+"""The allowed shares of the values of a part, decided by loops in whole numbers.
 
-What β-likeness and δ-disclosure ask of the share of a value in a part depends on its share in all
-rows alone, and is met by whatever lies between two bounds. These are not rational, most of them,
-but shares are, of at most so many rows: among fractions of such denominators the nearest within a
-bound decides as the bound does. It is found on the tree of Stern and Brocot.
+Whether β-likeness and δ-disclosure allow the share of a value in a part depends only on its share
+in all rows, and they allow whatever lies between two bounds. Most of these bounds are not rational,
+but shares are fractions with a bounded denominator, the number of rows. Among such fractions the
+nearest one within a bound decides as the bound does; it is found on the tree of Stern and Brocot.
 
 `LOOPS` has the function that is compiled.
 """
@@ -23,11 +23,11 @@ _MOST = 1_000  # different numbers of rows that values have, whose bounds are lo
 
 
 class ShareRule(NamedTuple):
-    """What the shares of a part's values keep.
+    """Bounds on the shares of a part's values.
 
-    Each value is shown by at least `least` and at most `most` of the part's rows (int64, a fraction
-    for each value as a row of two); both are empty where nothing is asked. `values` of them occur
-    in every part.
+    The share of each value in the part is at least `least` and at most `most` (int64, a fraction
+    for each value as a row of two); both are empty if nothing is asked. `values` of them occur in
+    every part.
     """
 
     least: np.ndarray
@@ -36,43 +36,45 @@ class ShareRule(NamedTuple):
 
 
 def share_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> ShareRule | None:
-    """What promises ask of the shares of a sensitive attribute; None where that takes too long.
+    """Return what promises ask of the shares of a sensitive attribute; None if that takes too long.
 
-    `coded` is the attribute, None where no promise is about one.
+    `coded` is the attribute, None if no promise is about one.
     """
-    asked = [one for one in promises if isinstance(one, BetaLikeness | DeltaDisclosure)]
+    compared = [
+        promise for promise in promises if isinstance(promise, BetaLikeness | DeltaDisclosure)
+    ]
     nothing = np.zeros((0, 2), dtype=np.int64)
-    if coded is None or not asked:
+    if coded is None or not compared:
         return ShareRule(nothing, nothing, 0)
     totals, rows = np.bincount(coded.codes, minlength=coded.values), len(coded.codes)
-    different, of = np.unique(totals, return_inverse=True)
+    different, place = np.unique(totals, return_inverse=True)
     if len(different) > _MOST:
         return None
-    bounds = [_bounds(asked, Fraction(int(total), rows), rows) for total in different]
+    bounds = [_bounds(compared, Fraction(int(total), rows), rows) for total in different]
     least, most = (
-        np.array([(b.numerator, b.denominator) for b in side], dtype=np.int64)[of]
+        np.array([(b.numerator, b.denominator) for b in side], dtype=np.int64)[place]
         for side in zip(*bounds, strict=True)
     )
     return ShareRule(least, most, int(np.count_nonzero(least[totals > 0, 0])))
 
 
 def _bounds(
-    asked: Sequence[BetaLikeness | DeltaDisclosure], common: Fraction, rows: int
+    promises: Sequence[BetaLikeness | DeltaDisclosure], common: Fraction, rows: int
 ) -> tuple[Fraction, Fraction]:
-    """The least and the largest share that is allowed to a value, of at most so many rows."""
+    """Return the least and the largest share that a value may have, for at most `rows` rows."""
     if common == 0:
         return Fraction(0), Fraction(0)  # no part has it
 
-    def allowed(share: Fraction) -> bool:
-        return all(promise.allows(share, common) for promise in asked)
+    def is_allowed(share: Fraction) -> bool:
+        return all(promise.allows(share, common) for promise in promises)
 
-    most = nearest(lambda share: share <= common or allowed(share), rows)
-    least = 1 - nearest(lambda share: 1 - share >= common or allowed(1 - share), rows)
+    most = nearest(lambda share: share <= common or is_allowed(share), rows)
+    least = 1 - nearest(lambda share: 1 - share >= common or is_allowed(1 - share), rows)
     return least, most
 
 
 def nearest(within: Callable[[Fraction], bool], most: int) -> Fraction:
-    """The largest fraction from 0 to 1 within a bound, of a denominator of at most `most`.
+    """Return the largest fraction from 0 to 1 within a bound, with denominator at most `most`.
 
     Args:
         within: whether a fraction is; 0 is, and whatever is smaller than one that is.
@@ -85,22 +87,22 @@ def nearest(within: Callable[[Fraction], bool], most: int) -> Fraction:
         return Fraction(1)
     low, high = (0, 1), (1, 1)
     while low[1] + high[1] <= most:
-        low = _towards(low, high, within, most)
+        low = _step_towards(low, high, within, most)
         if low[1] + high[1] <= most:
-            high = _towards(high, low, lambda share: not within(share), most)
+            high = _step_towards(high, low, lambda share: not within(share), most)
     return Fraction(*low)
 
 
-def _towards(
-    one: tuple[int, int], other: tuple[int, int], stays: Callable[[Fraction], bool], most: int
+def _step_towards(
+    start: tuple[int, int], other: tuple[int, int], stays: Callable[[Fraction], bool], most: int
 ) -> tuple[int, int]:
-    """The last step from one fraction towards another that stays on its side of the bound."""
+    """Return the last step from a fraction towards another that stays on its side of the bound."""
 
-    def after(steps: int) -> tuple[int, int]:
-        return one[0] + steps * other[0], one[1] + steps * other[1]
+    def fraction_after(steps: int) -> tuple[int, int]:
+        return start[0] + steps * other[0], start[1] + steps * other[1]
 
     def is_there(steps: int) -> bool:
-        return after(steps)[1] <= most and stays(Fraction(*after(steps)))
+        return fraction_after(steps)[1] <= most and stays(Fraction(*fraction_after(steps)))
 
     steps = 1
     while is_there(steps):
@@ -112,23 +114,23 @@ def _towards(
             low = middle
         else:
             high = middle
-    return after(low)
+    return fraction_after(low)
 
 
-def is_shared(found: np.ndarray, rows: int, shares: ShareRule, tally: np.ndarray) -> bool:
-    """True where the values have shares that are allowed, those of all rows beside them.
+def is_shared(different: np.ndarray, rows: int, shares: ShareRule, tally: np.ndarray) -> bool:
+    """Return True if all values have allowed shares, values that the part lacks included.
 
     Args:
-        found: the different values of the part (int32).
+        different: the different values of the part (int32).
         rows: of the part.
         shares: what is kept.
         tally: how often each value occurs in the part (int32).
     """
     if len(shares.most) == 0:
         return True
-    if len(found) < shares.values:
+    if len(different) < shares.values:
         return False
-    for value in found:
+    for value in different:
         times, least, most = tally[value], shares.least[value], shares.most[value]
         if times * most[1] > rows * most[0] or times * least[1] < rows * least[0]:
             return False

@@ -16,9 +16,9 @@ _FEW = 16  # values that are counted at once
 class Tables(NamedTuple):
     """Attributes for compiled code: all `nodes` (int32) and `spans` (float64) in sequence.
 
-    Those of attribute a begin at `begins[a]`, by level and code, `sizes[a]` codes a level;
-    `levels[a]` is 0 for an attribute in order (all int64, one per attribute). `most` is the largest
-    number of codes or nodes.
+    The entries of attribute a begin at `begins[a]`, by level and code, with `sizes[a]` codes a
+    level; `levels[a]` is 0 for an attribute in order (all int64, one per attribute). `most` is the
+    largest number of codes or nodes.
     """
 
     nodes: np.ndarray
@@ -31,22 +31,27 @@ class Tables(NamedTuple):
 
 
 def tables_of(attributes: Sequence[Attribute]) -> Tables:
-    """The attributes for compiled code."""
-    spans = [one.spans for one in attributes]
-    nodes = [np.zeros_like(one.spans) if one.nodes is None else one.nodes for one in attributes]
+    """Return the attributes for compiled code."""
+    spans = [attribute.spans for attribute in attributes]
+    nodes = [
+        np.zeros_like(attribute.spans) if attribute.nodes is None else attribute.nodes
+        for attribute in attributes
+    ]
     return Tables(
-        np.concatenate([of_one.ravel() for of_one in nodes]).astype(np.int32),
-        np.concatenate([of_one.ravel() for of_one in spans]),
-        np.cumsum([0, *(of_one.size for of_one in spans)]),
-        np.array([of_one.shape[1] for of_one in spans]),
-        np.array([0 if one.nodes is None else len(one.nodes) for one in attributes]),
-        np.array([one.length for one in attributes]),
-        max(max(of_one.shape[1], int(of_one.max()) + 1) for of_one in nodes),
+        np.concatenate([array.ravel() for array in nodes]).astype(np.int32),
+        np.concatenate([array.ravel() for array in spans]),
+        np.cumsum([0, *(array.size for array in spans)]),
+        np.array([array.shape[1] for array in spans]),
+        np.array(
+            [0 if attribute.nodes is None else len(attribute.nodes) for attribute in attributes]
+        ),
+        np.array([attribute.length for attribute in attributes]),
+        max(max(array.shape[1], int(array.max()) + 1) for array in nodes),
     )
 
 
 def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
-    """The level of the lowest common ancestor of some codes."""
+    """Return the level of the lowest common ancestor of some codes."""
     size, begin, top = tables.sizes[a], tables.begins[a], 0
     for code in codes:
         while tables.nodes[begin + code] != tables.nodes[begin + codes[0]]:
@@ -56,12 +61,12 @@ def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
 
 
 def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
-    """The normalized width of an attribute's codes (int32), -1 where no cut can have two sides."""
+    """Return the normalized width of an attribute's codes (int32), -1 if no cut has two sides."""
     begin = tables.begins[a]
     if tables.levels[a]:
         top = _top(tables, a, codes)
-        at = begin + top * tables.sizes[a] + codes[0]
-        return float(tables.spans[at] / tables.lengths[a]) if top > 0 else -1.0
+        place = begin + top * tables.sizes[a] + codes[0]
+        return float(tables.spans[place] / tables.lengths[a]) if top > 0 else -1.0
     low = high = codes[0]
     for code in codes:
         low, high = min(low, code), max(high, code)
@@ -71,16 +76,16 @@ def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
 
 
 def widest(widths: np.ndarray) -> int:
-    """The attribute of the largest width (float64, one per attribute), the first of equal ones."""
-    found = 0
+    """Return the attribute of the largest width (float64), the first of equals."""
+    best = 0
     for a in range(1, len(widths)):
-        if widths[a] > widths[found]:
-            found = a
-    return found
+        if widths[a] > widths[best]:
+            best = a
+    return best
 
 
 def _select(codes: np.ndarray, rank: int) -> int:
-    """The code of this rank, by Hoare's selection, which changes the order of the codes."""
+    """Return the code of this rank, by Hoare's selection, which reorders the codes."""
     low, high = 0, len(codes) - 1
     while low < high:
         pivot, i, j = codes[rank], low, high
@@ -100,7 +105,10 @@ def _select(codes: np.ndarray, rank: int) -> int:
 
 
 def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
-    """The lower median of codes (int32); `tally` has room for every code, `copy` for every row."""
+    """Return the lower median of codes (int32).
+
+    `tally` has room for every code, `copy` for every row.
+    """
     low = high = int(codes[0])
     for code in codes:
         low, high = min(low, code), max(high, code)
@@ -119,8 +127,8 @@ def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
     return median
 
 
-def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
-    """Mark in `side` the codes (int32) above the median, or above the value before if `lower`.
+def mark_above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
+    """Mark in `side` the codes (int32) above the median, or from the median on if `lower`.
 
     Returns:
         The number of sides, 0 where one has fewer rows than `least`.
@@ -140,8 +148,8 @@ def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndar
     return 2
 
 
-def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
-    """Mark in `side` (int32) the upper half, rows with the median in their order; returns 2."""
+def mark_halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
+    """Mark in `side` (int32) the upper half, rows with the median in their order; return 2."""
     room = (len(codes) + 1) // 2
     for code in codes:
         room -= code < median
@@ -152,7 +160,9 @@ def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
     return 2
 
 
-def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
+def mark_children(
+    tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray
+) -> int:
     """Fill `side` with each code's child of the lowest common ancestor; return their number.
 
     `number` has room for every node (int32), and is -1 before and after.
@@ -170,4 +180,4 @@ def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np
     return children
 
 
-LOOPS = (_top, width_of, widest, _select, median_of, above, halves, down)
+LOOPS = (_top, width_of, widest, _select, median_of, mark_above, mark_halves, mark_children)

@@ -1,8 +1,8 @@
-"""The parts of a table judged by promises, and promises that hold for who knows some values.
+"""Promises that judge the parts of a table, also against attackers who know some values.
 
-A part is judged by its own rows. Where a promise is about fewer quasi-identifiers than are cut, or
-where parts look alike when published, the groups of the release are unions of parts; parts that
-keep a monotone promise keep it together, too, so that no other promise is accepted.
+A part is judged by its own rows. If a promise is about fewer quasi-identifiers than are cut, or if
+parts look alike when published, the groups of the release are unions of parts. Parts that keep a
+monotone promise keep it together, too; other promises are not accepted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, count_people, dense, pack
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, key
 
 
@@ -23,8 +23,9 @@ from sfumato.tasks.microdata.table import Microdata, key
 class PartJudge:
     """Promises, the sensitive attributes that they are about, and the number of all rows.
 
-    `person` numbers whose each row is, where promises are to be kept over people, too; `totals`
-    are how often each value of an attribute occurs in all rows, where `sensitive` has others.
+    `person` is the number of each row's person, if promises are to be kept over people, too.
+    `totals` are the counts of each attribute's values in all rows, if all rows are more than those
+    in `sensitive`.
     """
 
     promises: Sequence[PrivacyModel]
@@ -34,11 +35,11 @@ class PartJudge:
     totals: Mapping[str, np.ndarray] | None = None
 
     @classmethod
-    def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
-        """Promises about the rows of a table.
+    def from_microdata(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
+        """Return a judge of the rows of a table.
 
         Raises:
-            PromiseError: where parts cannot be judged by their rows alone.
+            PromiseError: if parts cannot be judged only by their rows.
         """
         for number, promise in enumerate(promises):
             why = _unjudgeable(promise)
@@ -47,7 +48,7 @@ class PartJudge:
                     f"promises.{number}: mondrian cannot judge {promise.name}: {why}"
                 )
         named = {promise.sensitive for promise in promises if promise.sensitive}
-        named |= {name for promise in promises for name in _known(promise)}
+        named |= {name for promise in promises for name in _known_names(promise)}
         coded = {name: microdata[name].coded() for name in sorted(named)}
         return cls(promises, coded, microdata.rows, microdata.person)
 
@@ -57,7 +58,7 @@ class PartJudge:
         `part` is the part of each row of the table (int64), below `parts`.
 
         Raises:
-            PromiseError: where one breaks a promise.
+            PromiseError: if one breaks a promise.
         """
         for number, promise in enumerate(self.promises):
             broken = replace(self, promises=[promise]).broken(np.arange(len(part)), part, parts)
@@ -94,18 +95,26 @@ class PartJudge:
         named = [promise.sensitive] if promise.sensitive else []
         coded = {n: self.sensitive[n]._replace(codes=self.sensitive[n].codes[rows]) for n in named}
         groups = count(group, parts + 1, coded)
-        codes = {name: of.codes for name, of in coded.items()}
+        codes = {name: column.codes for name, column in coded.items()}
         people = count_people(group, person[rows], groups, codes)
         return promise.failing_over_people(people)[:parts]
 
     def _groups(
         self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
     ) -> tuple[Groups, np.ndarray]:
-        """The groups that an adversary tells apart, last all other rows; and each group's part."""
-        owner, known = np.arange(parts), [self.sensitive[name] for name in _known(promise)]
-        if known:
-            codes = [part, *(other.codes[rows] for other in known)]
-            group, groups = dense(pack(codes, [parts, *(other.values for other in known)])[0])
+        """Return the groups that an adversary can separate, and the part of each group.
+
+        The last group has all other rows, and no part.
+        """
+        owner, known_values = (
+            np.arange(parts),
+            [self.sensitive[name] for name in _known_names(promise)],
+        )
+        if known_values:
+            codes = [part, *(other.codes[rows] for other in known_values)]
+            group, groups = dense(
+                pack(codes, [parts, *(other.values for other in known_values)])[0]
+            )
             owner = np.empty(groups, dtype=np.int64)
             owner[group] = part
             part = group
@@ -121,9 +130,9 @@ class PartJudge:
         return Groups(sizes, counted), owner
 
     def _with_others(self, name: str, counts: Counts, group: int) -> Counts:
-        """The counts with those of one more group, which has all other rows.
+        """Return the counts with those of one more group, which has all other rows.
 
-        Promises that compare a group with all rows need it; to others it makes no difference.
+        Promises that compare a group with all rows need it; it makes no difference to others.
         """
         others = self._totals[name] - counts.totals
         value = np.flatnonzero(others)
@@ -149,19 +158,19 @@ def _unjudgeable(promise: PrivacyModel) -> str | None:
     return None if promise.monotone else "parts that keep it may break it together"
 
 
-def _known(promise: PrivacyModel) -> tuple[str, ...]:
-    """The sensitive attributes that an adversary may know."""
+def _known_names(promise: PrivacyModel) -> tuple[str, ...]:
+    """Return the sensitive attributes that an adversary may know."""
     return promise.known_columns
 
 
 def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
-    """The sensitive columns that an adversary is assumed to know."""
+    """Return the sensitive columns that an adversary is assumed to know."""
     return promise.known_columns
 
 
 @dataclass(frozen=True, eq=False)
 class WithKnownValues:
-    """A promise that must hold for every value, in each group, of attributes that are known.
+    """A promise that must hold in each group for every value of known attributes.
 
     `pairs` are the known values and the sensitive one of each row, coded together; `known` and
     `value` are the two of each pair (int64, one per pair); `sensitive` is the protected attribute.
@@ -175,14 +184,14 @@ class WithKnownValues:
     sensitive: Coded
 
     @classmethod
-    def of(cls, promise: PrivacyModel, microdata: Microdata) -> "WithKnownValues":
-        """A promise with the pairs that occur in a table."""
+    def from_microdata(cls, promise: PrivacyModel, microdata: Microdata) -> "WithKnownValues":
+        """Return a promise with the pairs that occur in a table."""
         sensitive = microdata[str(promise.sensitive)].coded()
-        known, _ = dense(
+        known_codes, _ = dense(
             key([microdata[name] for name in known_columns(promise)], microdata.rows)[0]
         )
         values = max(sensitive.values, 1)
-        distinct, codes = np.unique(known * values + sensitive.codes, return_inverse=True)
+        distinct, codes = np.unique(known_codes * values + sensitive.codes, return_inverse=True)
         name = (
             f"{promise.name} of {promise.sensitive!r} knowing {', '.join(known_columns(promise))}"
         )
@@ -195,11 +204,13 @@ class WithKnownValues:
         pairs = groups.of(self.name)
         part, parts = dense(pairs.group * (int(self.known.max()) + 1) + self.known[pairs.value])
         sizes = np.bincount(part, pairs.count, parts).astype(np.int64)
-        of, value = self.sensitive, self.value[pairs.value]
-        counts = Counts(part, value, pairs.count, of.values, of.numbers, of.labels, of.ancestors)
-        told = Groups(sizes, {str(self.promise.sensitive): counts})
+        coded, value = self.sensitive, self.value[pairs.value]
+        counts = Counts(
+            part, value, pairs.count, coded.values, coded.numbers, coded.labels, coded.ancestors
+        )
+        known_groups = Groups(sizes, {str(self.promise.sensitive): counts})
         of_part = np.empty(parts, dtype=np.int64)
         of_part[part] = pairs.group
         failing = np.zeros(len(groups), dtype=bool)
-        failing[of_part[self.promise.failing(told)]] = True
+        failing[of_part[self.promise.failing(known_groups)]] = True
         return failing

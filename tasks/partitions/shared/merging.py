@@ -1,7 +1,7 @@
 """Neighbouring groups merged until every promise holds.
 
-For promises that a partition does not aim at: merging cannot break a monotone promise, so that
-merging ends at the latest where each stratum is one group, and those were verified before.
+It serves promises that a partition does not aim at. Merging cannot break a monotone promise, so
+merging ends at the latest when each stratum is one group; strata were checked before.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import count, count_people, merge
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.shared.judging import WithKnownValues, known_columns
 
 
 class GroupJudge(Protocol):
-    """A judge of which groups must be merged: a promise, or one against those who know more."""
+    """A judge of groups: a promise, or a promise against attackers who know some values."""
 
     @property
     def name(self) -> str:
@@ -59,9 +59,9 @@ def merge_until_kept(
 
 
 def _with_next(failing: np.ndarray, stratum: np.ndarray) -> np.ndarray:
-    """Choose groups to join with the next: of a run of failing ones every other (bool).
+    """Choose groups to join with the next: every other one in a run of failing groups (bool).
 
-    The last of a stratum has none after it, and is joined with the one before.
+    The last group of a stratum has none after it, and is joined with the one before.
     """
     if not len(failing):
         return failing
@@ -103,8 +103,8 @@ def merge_in_order(
     """Merge groups that break a promise with the next of their stratum, until all are kept.
 
     A promise about some of the quasi-identifiers, or about each value of a sensitive attribute that
-    an adversary knows, is kept where every group keeps it: what an adversary tells apart is unions
-    of groups.
+    an adversary knows, is kept where every group keeps it: an adversary separates only unions of
+    groups.
 
     Args:
         microdata: the table.
@@ -116,19 +116,21 @@ def merge_in_order(
         The group of each row (int64), 0, 1, ….
 
     Raises:
-        PromiseError: where a promise may break by merging, is judged on more than the groups'
+        PromiseError: if a promise may break by merging, is judged on more than the groups'
             sensitive values, or breaks in a whole stratum.
     """
     for promise in promises:
         if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(f"{promise.name} cannot be kept by merging groups")
     knowing = [
-        WithKnownValues.of(promise, microdata) for promise in promises if known_columns(promise)
+        WithKnownValues.from_microdata(promise, microdata)
+        for promise in promises
+        if known_columns(promise)
     ]
     counted = [column.name for column in microdata.with_roles("sensitive")]
     counted += [str(promise.sensitive) for promise in promises if promise.weighs]
     seen = {name: microdata[name].coded() for name in dict.fromkeys(counted)}
-    seen |= {one.name: one.pairs for one in knowing}
+    seen |= {judge.name: judge.pairs for judge in knowing}
     groups = count(group, max(len(stratum), 1), seen)
     judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
     if microdata.person is not None:

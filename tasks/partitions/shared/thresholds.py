@@ -1,4 +1,4 @@
-"""The strictest thresholds that promises ask for: read here once, for every partition."""
+"""The strictest thresholds that promises ask for, read in one place for all partitions."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -6,7 +6,6 @@ from fractions import Fraction
 from math import ceil
 from typing import TypeVar
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
@@ -17,6 +16,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.partitions.declared import PartitionParameters
 
 M = TypeVar("M", bound=PrivacyModel)
@@ -30,12 +30,12 @@ def needed_promises(
     """Return the promises of some kinds, in their order.
 
     Raises:
-        PromiseError: where there is none, with what the partition would read from it.
+        PromiseError: if there is none, with what the partition would read from it.
     """
-    found = [promise for promise in promises if isinstance(promise, kinds)]
-    if not found and parameters.needs is not None:
+    needed = [promise for promise in promises if isinstance(promise, kinds)]
+    if not needed and parameters.needs is not None:
         raise PromiseError(f"{parameters.method} needs {parameters.needs.words}")
-    return found
+    return needed
 
 
 def about_the_first(promises: Sequence[M]) -> list[M]:
@@ -48,12 +48,12 @@ def about_the_first(promises: Sequence[M]) -> list[M]:
 
 
 def largest_k(promises: Iterable[PrivacyModel]) -> int:
-    """Return the largest k that k-anonymity and (α,k)-anonymity ask for; 1 where none does."""
+    """Return the largest k that k-anonymity and (α,k)-anonymity ask for; 1 if none does."""
     return max((p.k for p in promises if isinstance(p, KAnonymity | AlphaK)), default=1)
 
 
 def largest_l(promises: Iterable[PrivacyModel]) -> int:
-    """Return the largest l that any l-diversity asks for, rounded up; 1 where none does."""
+    """Return the largest l that any l-diversity asks for, rounded up; 1 if none does."""
     variants = DistinctLDiversity | EntropyLDiversity | RecursiveLDiversity
     return max((ceil(p.l) for p in promises if isinstance(p, variants)), default=1)
 
@@ -66,12 +66,12 @@ def strictest_ke(promises: Sequence[KEAnonymity]) -> KEAnonymity:
 
 
 def smallest_alpha(promises: Iterable[PrivacyModel]) -> Decimal:
-    """Return the smallest α that (α,β)-privacy and (α,k)-anonymity ask for; 1 where none does."""
+    """Return the smallest α that (α,β)-privacy and (α,k)-anonymity ask for; 1 if none does."""
     return min((p.alpha for p in promises if isinstance(p, AlphaBeta | AlphaK)), default=Decimal(1))
 
 
 def usual_rows(promises: Sequence[PrivacyModel]) -> int:
-    """Return how many rows a group has that just keeps these promises, if its values allow that.
+    """Return the rows of a group that just keeps these promises, if its values allow that.
 
     >>> usual_rows([KAnonymity(k=2), AlphaK(alpha="0.3", k=1, sensitive="s")])
     4
@@ -82,5 +82,5 @@ def usual_rows(promises: Sequence[PrivacyModel]) -> int:
 
 
 def smallest_beta(promises: Iterable[AlphaBeta]) -> Decimal:
-    """Return the smallest β that (α,β)-privacy asks for; 1 where there is none."""
+    """Return the smallest β that (α,β)-privacy asks for; 1 if there is no such promise."""
     return min((promise.beta for promise in promises), default=Decimal(1))

@@ -1,6 +1,6 @@
 """Target distributions of redistributed values, and the subdomains and fakes that reach them.
 
-Here belong trees over a domain, the distributions that a spec can ask for, how a tree is annotated
-with one, and which subdomains and fakes a group then needs: all of it works on counts of values.
-Such a multiset is judged in `expectations.groups.subdomains`, and published by a form.
+It has trees over a domain, the distributions that a spec can ask for, the annotation of a tree with
+a distribution, and the subdomains and fakes that a group then needs. All of it works on counts of
+values. `expectations.groups.subdomains` judges the result, and a form publishes it.
 """

@@ -1,8 +1,8 @@
 """Distributions over the values of a domain, as whole-number weights: P is weight / sum of weights.
 
-A weight is exact where the distribution has whole-number ratios. Where it has not, each weight is
-rounded to a part in 10**12 of the largest, by decimal arithmetic, so that every machine finds the
-same; what is possible keeps a weight of at least 1.
+A weight is exact if the distribution has whole-number ratios. Otherwise each weight is rounded to a
+part in 10**12 of the largest, by decimal arithmetic, so that every machine computes the same; a
+possible value keeps a weight of at least 1.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from math import gcd
 
 import numpy as np
 
-from sfumato.expectations.errors import SpecError
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.exact import Exact
 
 _SCALE = 10**12
 _DECIMALS = Context(prec=34)
@@ -21,25 +21,25 @@ _NEGLIGIBLE = -60  # the exponent of a weight far below the smallest
 _FITTING = 2**62  # twice as much still fits
 
 
-def of_counts(counts: np.ndarray) -> np.ndarray:
-    """The distribution of a source, given the count of each value (integers).
+def weights_of_counts(counts: np.ndarray) -> np.ndarray:
+    """Return the distribution of a source, given the count of each value (integers).
 
     Returns:
         int64, or Python integers where their sum overflows; one per value.
 
     Raises:
-        SpecError: where there are no values.
+        SpecError: if there are no values.
     """
     return whole([int(count) for count in counts])
 
 
 def uniform(n: int) -> np.ndarray:
-    """Each of n values as likely as any other (int64)."""
+    """Return equal weights of n values (int64)."""
     return np.ones(n, dtype=np.int64)
 
 
 def normal(values: Exact, mean: Decimal, variance: Decimal) -> np.ndarray:
-    """The weight of each value proportional to the density of a normal distribution there.
+    """Return the weight of each value, proportional to the density of a normal distribution there.
 
     The result is as in `whole`.
     """
@@ -51,19 +51,19 @@ def normal(values: Exact, mean: Decimal, variance: Decimal) -> np.ndarray:
 
 
 def zipf(n: int, s: Decimal) -> np.ndarray:
-    """The weight of the r-th of n values proportional to r**-s: Zipf's law with exponent s.
+    """Return the weight of the r-th of n values, proportional to r**-s: Zipf's law with exponent s.
 
     The result is as in `whole`.
     """
     with localcontext(_DECIMALS):
-        return whole([_rounded(Decimal(rank) ** -s) for rank in range(1, n + 1)])
+        return whole([_round_weight(Decimal(rank) ** -s) for rank in range(1, n + 1)])
 
 
 def whole(weights: Sequence[int]) -> np.ndarray:
-    """Weights without a common divisor: int64, or Python integers where their sum overflows.
+    """Return weights without a common divisor: int64, or Python integers if their sum overflows.
 
     Raises:
-        SpecError: where no value has a weight.
+        SpecError: if no value has a weight.
     """
     divisor = gcd(*weights)
     if not divisor:
@@ -76,8 +76,8 @@ def _density(exponent: Fraction) -> int:
     if exponent < _NEGLIGIBLE:
         return 1
     with localcontext(_DECIMALS):
-        return _rounded((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
+        return _round_weight((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
 
 
-def _rounded(share: Decimal) -> int:
+def _round_weight(share: Decimal) -> int:
     return max(int((share * _SCALE).to_integral_value()), 1)

@@ -1,7 +1,7 @@
 """A distribution that a CSV file gives: one line per value, with its probability.
 
-`;` separates where the header has one, else `,`. Row n of errors is line n of the file. Values that
-the file leaves out have probability 0.
+The separator is `;` if the header has one, otherwise `,`. Row n of errors is line n of the file.
+Values that the file leaves out have probability 0.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,28 +14,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.exact import is_number
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import File, Given, PPrivacy
+from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.hierarchies import read_side_file
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.partitions.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability
 _TOLERANCE = Fraction(1, 10**9)
 
 Lines = tuple[tuple[str, ...], ...]
-"""The fields of every line, none of a blank one."""
+"""The fields of every line; a blank line has none."""
 
 Rows = Sequence[tuple[str, str] | None]
-"""The value and the probability that each line writes, None where it has none."""
+"""The value and the probability of each line, None for a line without them."""
 
 
 def read_given_target(promise: PrivacyModel, base: Path) -> PrivacyModel:
-    """The promise with the lines of its target's file in place of the file's name, if it has one.
+    """Return the promise with the lines of its target's file in place of the file's name.
+
+    A promise without a file is returned as it is.
 
     Raises:
-        InputError: where the file cannot be read, or is no CSV.
+        InputError: if the file cannot be read, or is no CSV.
     """
     if not isinstance(promise, PPrivacy) or not isinstance(promise.target, File):
         return promise
@@ -51,38 +53,38 @@ def read_lines(path: Path, file: str) -> Lines:
         file: what to call it in errors.
 
     Raises:
-        InputError: where it cannot be read, or a line has more or fewer fields than the first.
+        InputError: if it cannot be read, or a line has more or fewer fields than the first.
     """
-    fields = [tuple(of) for of in read_side_file(path, file)]
-    for row, of in enumerate(fields):
-        if of and len(of) != len(fields[0]):
-            raise input_error(file, f"{len(of)} fields, {len(fields[0])} in the header", row=row)
+    fields = [tuple(line) for line in read_side_file(path, file)]
+    for row, line in enumerate(fields):
+        if line and len(line) != len(fields[0]):
+            raise input_error(file, f"{len(line)} fields, {len(fields[0])} in the header", row=row)
     return tuple(fields)
 
 
-def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
-    """The weights of the domain's values (distinct), from the lines that a file has for some.
+def weights_from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
+    """Return the weights of the domain's values (distinct), from the lines of a file.
 
     Numbers are compared as numbers, everything else as text.
 
     Raises:
-        InputError: with its line, where a value is not in the domain or occurs twice, or where a
+        InputError: with its line, if a value is not in the domain or occurs twice, or if a
             probability is none; where the probabilities do not add up to 1, within 1e-9.
     """
     place = _places(domain)
-    found: dict[int, Fraction] = {}
+    probabilities: dict[int, Fraction] = {}
     for row, pair in enumerate(rows):
         if pair is None:
             continue
-        at = place.get(_key(pair[0], domain.type))
-        if at is None:
+        index = place.get(_key(pair[0], domain.type))
+        if index is None:
             raise input_error(file, "the value is not in the domain", row=row)
-        if at in found:
+        if index in probabilities:
             raise input_error(file, "the value stands in an earlier line", row=row)
-        found[at] = _probability(pair[1], file, row)
-    if abs(sum(found.values(), Fraction(0)) - 1) > _TOLERANCE:
+        probabilities[index] = _probability(pair[1], file, row)
+    if abs(sum(probabilities.values(), Fraction(0)) - 1) > _TOLERANCE:
         raise input_error(file, "the probabilities do not add up to 1")
-    weights = [found.get(at, Fraction(0)) for at in range(len(domain))]
+    weights = [probabilities.get(index, Fraction(0)) for index in range(len(domain))]
     return whole([int(weight * 10**_DIGITS) for weight in weights])
 
 
@@ -90,7 +92,7 @@ def _places(domain: pa.Array) -> Mapping[Hashable, int]:
     texts = pc.cast(domain, pa.string()).to_pylist()
     if is_number(domain.type):
         texts = [str(value) for value in domain.to_pylist()]
-    return {_key(text, domain.type): at for at, text in enumerate(texts)}
+    return {_key(text, domain.type): index for index, text in enumerate(texts)}
 
 
 def _key(text: str, type_: pa.DataType) -> Hashable:

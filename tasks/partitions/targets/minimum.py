@@ -1,10 +1,10 @@
 """The P-private generalization of a group's values with the least sum of ranges, without fakes.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
-algorithm MinSumOfRange. From the root down, each node passes on as many of the subdomains that it
-has as it can share out among its children by their weights, so that no child gets more than there
-are values below it; it keeps the rest. Every node then has as many as it can have in any
-P-private generalization, and the sum of ranges only falls with each of these numbers.
+algorithm MinSumOfRange. From the root down, each node shares out its subdomains among its children
+by their weights, as many as possible, so that no child gets more than there are values below it; it
+keeps the rest. Every node then has as many as it can have in any P-private generalization, and the
+sum of ranges only falls with each of these numbers.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class LeastCopies:
 
 
 def minimum(target: Target, counts: np.ndarray) -> np.ndarray:
-    """The number of copies of each node to publish for some values.
+    """Return the number of copies of each node to publish for some values.
 
     Args:
         target: the hierarchy with its distribution.
@@ -43,14 +43,16 @@ def minimum(target: Target, counts: np.ndarray) -> np.ndarray:
     rows = np.atleast_2d(counts).astype(np.int64)
     group, leaf = np.nonzero(rows)
     start = np.searchsorted(group, np.arange(len(rows) + 1))
-    found = minima(target, start, leaf, rows[group, leaf])
+    least = minima(target, start, leaf, rows[group, leaf])
     copies = np.zeros_like(rows)
-    copies[found.group, found.node] = found.count
+    copies[least.group, least.node] = least.count
     return copies.reshape(np.shape(counts))
 
 
 def minima(target: Target, start: np.ndarray, leaf: np.ndarray, count: np.ndarray) -> LeastCopies:
-    """The same for many groups. O(values x depth of the hierarchy): only nodes above values count.
+    """Return the copies of nodes in many groups.
+
+    O(values x depth of the hierarchy), because only nodes above values count.
 
     Args:
         target: the hierarchy with its distribution.
@@ -67,47 +69,57 @@ def minima(target: Target, start: np.ndarray, leaf: np.ndarray, count: np.ndarra
     group, node, copies = (np.zeros(room, dtype=np.int64) for _ in range(3))
     large = len(leaf) >= _WORTH_COMPILING and weight.dtype == np.int64
     blank = [np.zeros(len(weight), dtype=np.int64) for _ in range(4)]
-    given: list[Any] = [target.parent, weight, sums, families, start, leaf, count, *blank]
+    arguments: list[Any] = [target.parent, weight, sums, families, start, leaf, count, *blank]
     if not large:
-        given = [array.tolist() for array in given]
-    shown = choose_loop(large, _each, _compiled)(*given, group, node, copies)
-    return LeastCopies(group[:shown], node[:shown], copies[:shown])
+        arguments = [array.tolist() for array in arguments]
+    number = choose_loop(large, _generalize_each, _compiled_loop)(*arguments, group, node, copies)
+    return LeastCopies(group[:number], node[:number], copies[:number])
 
 
-def _lift(parent: Any, leaf: Any, count: Any, held: Any, met: Any) -> int:
-    """Count the values below each node above them; how many nodes there are, which `met` gets."""
+def _lift(parent: Any, leaf: Any, count: Any, below: Any, met: Any) -> int:
+    """Count the values below each node above them, and list these nodes in `met`.
+
+    Returns the number of nodes.
+    """
     number = 0
     for value in range(len(leaf)):
         above = leaf[value]
         while above >= 0:
-            if held[above] == 0:
+            if below[above] == 0:
                 met[number] = above
                 number += 1
-            held[above] += count[value]
+            below[above] += count[value]
             above = parent[above]
     return number
 
 
 def _pass_down(
-    parent: Any, weight: Any, sums: Any, families: Any, nodes: Any, held: Any, times: Any, live: Any
+    parent: Any,
+    weight: Any,
+    sums: Any,
+    families: Any,
+    nodes: Any,
+    below: Any,
+    times: Any,
+    live: Any,
 ) -> None:
-    """Turn the values that each node holds into subdomains, and say how many times it passes on.
+    """Turn the values below each node into subdomains, and note how many times it passes on.
 
-    A node passes on nothing where a child that has a weight holds no value.
+    A node passes on nothing if a child that has a weight has no value below it.
     """
     for node in nodes[:0:-1]:
         if weight[node] > 0:
-            most, above = held[node] // weight[node], parent[node]
+            most, above = below[node] // weight[node], parent[node]
             times[above] = min(times[above], most) if live[above] else most
             live[above] += 1
     for node in nodes:
         if node:
-            held[node] = weight[node] * times[parent[node]]
+            below[node] = weight[node] * times[parent[node]]
         able = families[node] and live[node] == families[node]
-        times[node] = min(times[node], held[node] // sums[node]) if able else 0
+        times[node] = min(times[node], below[node] // sums[node]) if able else 0
 
 
-def _each(
+def _generalize_each(
     parent: Any,
     weight: Any,
     sums: Any,
@@ -115,7 +127,7 @@ def _each(
     start: Any,
     leaf: Any,
     count: Any,
-    held: Any,
+    below: Any,
     times: Any,
     live: Any,
     met: Any,
@@ -123,25 +135,25 @@ def _each(
     node: Any,
     copies: Any,
 ) -> int:
-    """The copies of each group, and how many there are; see `minima`.
+    """Write the copies of each group; return how many entries there are; see `minima`.
 
-    `held`, `times`, `live` and `met` have room for each node, all 0.
+    `below`, `times`, `live` and `met` have room for each node, all 0.
     """
-    shown = 0
-    for of in range(len(start) - 1):
-        first, end = start[of], start[of + 1]
-        nodes = np.sort(met[: _lift(parent, leaf[first:end], count[first:end], held, met)])
-        _pass_down(parent, weight, sums, families, nodes, held, times, live)
-        for one in nodes:
-            kept = held[one] - times[one] * sums[one]
-            if kept:
-                group[shown], node[shown], copies[shown] = of, one, kept
-                shown += 1
-        for one in nodes:
-            held[one] = times[one] = live[one] = 0
-    return shown
+    filled = 0
+    for index in range(len(start) - 1):
+        first, end = start[index], start[index + 1]
+        nodes = np.sort(met[: _lift(parent, leaf[first:end], count[first:end], below, met)])
+        _pass_down(parent, weight, sums, families, nodes, below, times, live)
+        for current in nodes:
+            rest = below[current] - times[current] * sums[current]
+            if rest:
+                group[filled], node[filled], copies[filled] = index, current, rest
+                filled += 1
+        for current in nodes:
+            below[current] = times[current] = live[current] = 0
+    return filled
 
 
 @cache
-def _compiled() -> Loop:
-    return compile_loop(_lift, _pass_down, _each)
+def _compiled_loop() -> Loop:
+    return compile_loop(_lift, _pass_down, _generalize_each)

@@ -1,23 +1,25 @@
 """The nearest targets that keep other promises: within a distance, below a weight, or ranked.
 
-Within a distance (`t-closeness`). Of all targets w/D of one denominator D whose earth mover's
-distance (equal or ordered) from the distribution of all rows is at most t, it has the least total
-variation from the group's own. Both are sums over the values in their order, given how much weight
-lies before each. So a path from 0 to D has two costs, and the best is found among the paths of
-which no other is better in both, with bounds on what is still to come: from the least of either
-cost alone, and from a path that is best for a weighted sum of both. All numbers are whole.
+Targets are all w/D of one denominator D; the nearest has the least total variation from the group's
+own distribution, the share of its rows that would need another value.
+
+Within a distance (`t-closeness`). The earth mover's distance (equal or ordered) of the target from
+the distribution of all rows is at most t. Both this distance and the total variation are sums over
+the values in their order, given the weight before each value. So a path from 0 to D has two costs.
+The best is found among the paths that no other beats in both, with bounds on the cost that is still
+to come: from the least of either cost by itself, and from a path that is best for a weighted sum of
+both. All numbers are whole.
 
 Below a weight (`beta-likeness`). The total variation is a sum over the values, convex in each
-weight. So it is least where each unit of weight goes to the value that gains most by it, or loses
+weight. So it is least if each unit of weight goes to the value that gains most by it, or loses
 least: exact, without trying any other.
 
-Ranked (promises about how often values occur, whichever they are). How near is the total variation,
-the share of a group's rows that would need another value. Targets are all w/D of one denominator D.
-Where a promise depends on the weights alone, and not on which values have them, the nearest target
-gives a value that is more frequent in the group no smaller weight: |Dc - nw| + |Dc' - nw'| never
-falls when the weights of two values change places so that the more frequent has the smaller one. So
-it is enough to try every way of writing D as a sum, and to give its terms, the largest first, to
-the values as they are frequent: exact, and few to try.
+Ranked (promises about the frequency of values, whichever they are). If a promise depends only on
+the weights, and not on which values have them, the nearest target gives a value that is more
+frequent in the group no smaller weight: |Dc - nw| + |Dc' - nw'| never falls when the weights of two
+values change places so that the more frequent has the smaller one. So it is enough to try every way
+of writing D as a sum, and to give its terms, the largest first, to the values by descending
+frequency: exact, and few to try.
 
 The choice of the nearest target is this project's own; the paper leaves open where targets come
 from (Koudas, Srivastava, Yu, Zhang, VLDB 2009).
@@ -39,7 +41,7 @@ _HALVINGS = 24
 
 
 class _Path(NamedTuple):
-    """A way to spend weight on the first values: its two costs, the last weight, and the rest."""
+    """A way to spend weight on the first values: two costs, the last weight, the path before."""
 
     off: int
     moved: int
@@ -55,32 +57,32 @@ class _Steps:
     moved: np.ndarray
 
     def least(self, times_off: int, times_moved: int) -> np.ndarray:
-        """The least weighted cost of all values from each on, by the weight before it."""
+        """Return the least weighted cost of all values from each on, by the weight before it."""
         values, size, _ = self.off.shape
-        found = np.full((values + 1, size), _NEVER, dtype=np.int64)
-        found[-1, -1] = 0
+        costs = np.full((values + 1, size), _NEVER, dtype=np.int64)
+        costs[-1, -1] = 0
         for value in range(values - 1, -1, -1):
             step = times_off * self.off[value] + times_moved * self.moved[value]
             step[self.off[value] >= _NEVER] = _NEVER
-            found[value] = np.minimum((step + found[value + 1]).min(axis=1), _NEVER)
-        return found
+            costs[value] = np.minimum((step + costs[value + 1]).min(axis=1), _NEVER)
+        return costs
 
     def follow(self, least: np.ndarray, times_off: int, times_moved: int) -> tuple[int, int]:
-        """The two costs of the path whose weighted cost is least."""
-        at = off = moved = 0
+        """Return the two costs of the path with the least weighted cost."""
+        place = off = moved = 0
         for value in range(len(self.off)):
-            here, there = self.off[value][at], self.moved[value][at]
+            here, there = self.off[value][place], self.moved[value][place]
             step = times_off * here + times_moved * there
             step[here >= _NEVER] = _NEVER
             to = int(np.argmin(step + least[value + 1]))
-            off, moved, at = off + int(here[to]), moved + int(there[to]), to
+            off, moved, place = off + int(here[to]), moved + int(there[to]), to
         return off, moved
 
 
 def nearest_within(
     counts: np.ndarray, totals: np.ndarray, denominator: int, limit: Fraction, *, ordered: bool
 ) -> np.ndarray | None:
-    """The weights of the nearest target that is within `limit` of the distribution of all rows.
+    """Return the weights of the nearest target within `limit` of the distribution of all rows.
 
     Args:
         counts: how often the group has each value (int64, one per value, in their order).
@@ -90,7 +92,7 @@ def nearest_within(
         ordered: whether it is by rank, or all values are equally far apart.
 
     Returns:
-        int64, one per value; None where no target of the denominator is so close.
+        int64, one per value; None if no target of the denominator is so close.
     """
     steps = _steps(counts, totals, denominator, ordered=ordered)
     parts = max(len(counts) - 1, 1) if ordered else 2
@@ -98,9 +100,9 @@ def nearest_within(
     still_off, still_moved = steps.least(1, 0), steps.least(0, 1)
     if still_moved[0, 0] > most:
         return None
-    found = _best(steps, still_off, still_moved, most, _reached(steps, most))
+    best = _best(steps, still_off, still_moved, most, _reachable_cost(steps, most))
     weights = np.zeros(len(counts), dtype=np.int64)
-    path: _Path | None = found
+    path: _Path | None = best
     for value in range(len(counts) - 1, -1, -1):
         if path is not None:
             weights[value], path = path.weight, path.before
@@ -121,8 +123,11 @@ def _steps(counts: np.ndarray, totals: np.ndarray, denominator: int, *, ordered:
     return _Steps(off.astype(np.int64), moved.astype(np.int64))
 
 
-def _reached(steps: _Steps, most: int) -> int:
-    """How near some target within the limit is: the best that a weighted sum of costs finds."""
+def _reachable_cost(steps: _Steps, most: int) -> int:
+    """Return the first cost of some target within the limit, a bound on the least one.
+
+    It is the best cost that a weighted sum of both costs finds.
+    """
     best = _NEVER
     low, high = 0, _SCALE
     for _ in range(_HALVINGS):
@@ -141,37 +146,37 @@ def _reached(steps: _Steps, most: int) -> int:
 def _best(
     steps: _Steps, still_off: np.ndarray, still_moved: np.ndarray, most: int, bound: int
 ) -> _Path:
-    """The best path whose second cost is at most `most`, and its first at most `bound`."""
+    """Return the best path whose second cost is at most `most`, and its first at most `bound`."""
     paths: dict[int, list[_Path]] = {0: [_Path(0, 0, 0, None)]}
     for value in range(len(steps.off)):
         further: dict[int, list[_Path]] = {}
-        for at, those in paths.items():
-            for to in range(at, steps.off.shape[1]):
-                off, moved = int(steps.off[value, at, to]), int(steps.moved[value, at, to])
+        for place, those in paths.items():
+            for to in range(place, steps.off.shape[1]):
+                off, moved = int(steps.off[value, place, to]), int(steps.moved[value, place, to])
                 room = bound - off - int(still_off[value + 1, to])
-                left = most - moved - int(still_moved[value + 1, to])
-                kept = [
-                    _Path(path.off + off, path.moved + moved, to - at, path)
+                slack = most - moved - int(still_moved[value + 1, to])
+                extended = [
+                    _Path(path.off + off, path.moved + moved, to - place, path)
                     for path in those
-                    if path.off <= room and path.moved <= left
+                    if path.off <= room and path.moved <= slack
                 ]
-                if kept:
-                    further.setdefault(to, []).extend(kept)
+                if extended:
+                    further.setdefault(to, []).extend(extended)
         paths = {to: _unbeaten(those) for to, those in further.items()}
     return min(paths[steps.off.shape[1] - 1], key=lambda path: path[:2])
 
 
 def _unbeaten(paths: list[_Path]) -> list[_Path]:
-    """The paths of which no other is as good in both costs."""
-    kept: list[_Path] = []
-    for path in sorted(paths, key=lambda one: one[:2]):
-        if not kept or path.moved < kept[-1].moved:
-            kept.append(path)
-    return kept
+    """Return the paths of which no other is as good in both costs."""
+    best: list[_Path] = []
+    for path in sorted(paths, key=lambda candidate: candidate[:2]):
+        if not best or path.moved < best[-1].moved:
+            best.append(path)
+    return best
 
 
 def nearest_capped(counts: np.ndarray, caps: np.ndarray, denominator: int) -> np.ndarray | None:
-    """The weights of the nearest target, the first of equally near ones.
+    """Return the weights of the nearest target, the first of equally near ones.
 
     Args:
         counts: how often the group has each value (int64, one per value).
@@ -179,7 +184,7 @@ def nearest_capped(counts: np.ndarray, caps: np.ndarray, denominator: int) -> np
         denominator: what the weights add up to.
 
     Returns:
-        int64, one per value; None where the caps add up to less.
+        int64, one per value; None if the caps add up to less.
     """
     if int(caps.sum()) < denominator:
         return None
@@ -195,34 +200,36 @@ def nearest_capped(counts: np.ndarray, caps: np.ndarray, denominator: int) -> np
 
 @cache
 def ways_of_writing(denominator: int) -> np.ndarray:
-    """Every way of writing a number as a sum, its terms descending (int64, ways x terms, 0 after).
+    """Return every way of writing a number as a sum (int64, ways x terms).
+
+    Terms are descending, with 0 after the last.
 
     >>> ways_of_writing(3).tolist()
     [[3, 0, 0], [2, 1, 0], [1, 1, 1]]
     """
-    found: list[list[int]] = []
+    ways: list[list[int]] = []
     terms = [denominator]
     while True:
-        found.append(terms + [0] * (denominator - len(terms)))
+        ways.append(terms + [0] * (denominator - len(terms)))
         last = len(terms) - 1
         while last >= 0 and terms[last] == 1:
             last -= 1
         if last < 0:
-            return np.array(found, dtype=np.int64)
-        largest, left = terms[last] - 1, len(terms) - last
-        whole, rest = divmod(left, largest)
+            return np.array(ways, dtype=np.int64)
+        largest, remainder = terms[last] - 1, len(terms) - last
+        whole, rest = divmod(remainder, largest)
         terms = [*terms[:last], largest, *[largest] * whole, *([rest] if rest else [])]
 
 
 def as_groups(ways: np.ndarray, name: str) -> Groups:
-    """Ways of writing a number as groups whose values occur so often, for promises to judge."""
+    """Return groups whose values occur as often as the terms, for promises to judge."""
     group, value = np.nonzero(ways)
     counts = Counts(group, value, ways[group, value], ways.shape[1], None)
     return Groups(ways.sum(axis=1), {name: counts})
 
 
 def nearest_ranked(counts: np.ndarray, ways: np.ndarray, totals: np.ndarray) -> np.ndarray | None:
-    """The weights of the nearest target, the first of equally near ones.
+    """Return the weights of the nearest target, the first of equally near ones.
 
     Args:
         counts: how often the group has each value (int64, one per value).
@@ -231,7 +238,7 @@ def nearest_ranked(counts: np.ndarray, ways: np.ndarray, totals: np.ndarray) -> 
             as those that the group lacks, come first.
 
     Returns:
-        int64, one per value, that add up to the denominator; None where no target has enough
+        int64, one per value, that add up to the denominator; None if no target has enough
         values.
     """
     values = len(counts)
@@ -240,8 +247,8 @@ def nearest_ranked(counts: np.ndarray, ways: np.ndarray, totals: np.ndarray) -> 
     if not len(fitting):
         return None
     denominator, rows, tried = int(fitting[0].sum()), int(counts.sum()), fitting.shape[1]
-    held = denominator * counts[order[:tried]]
-    off = np.abs(held - rows * fitting).sum(axis=1)  # the values after these weigh nothing
+    scaled = denominator * counts[order[:tried]]
+    off = np.abs(scaled - rows * fitting).sum(axis=1)  # the values after these weigh nothing
     weights = np.zeros(values, dtype=np.int64)
     weights[order[:tried]] = fitting[int(np.argmin(off))]
     return weights

@@ -31,19 +31,19 @@ class Tree:
         return leaves[np.argsort(self.first[leaves])]
 
     def at_leaves(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers (one per position) as one per node, of the same dtype: 0 where it is no leaf."""
+        """Return numbers by position as numbers by node, of the same dtype; 0 for inner nodes."""
         placed = np.zeros(len(self.parent), dtype=numbers.dtype)
         placed[self.leaf] = numbers
         return placed
 
     @property
     def steps(self) -> np.ndarray:
-        """The range of each node where values have no distance: its leaves less one (int64)."""
+        """The range of each node if values have no distance: its leaves less one (int64)."""
         steps: np.ndarray = self.last - self.first
         return steps
 
     def ranges(self, units: np.ndarray) -> np.ndarray:
-        """The range of each node, given the values of the domain in whole units, ascending.
+        """Return the range of each node, given the domain's values in whole units, ascending.
 
         Both are int64, or Python integers.
         """
@@ -52,9 +52,10 @@ class Tree:
 
 
 def balanced_tree(n: int, arity: int) -> Tree:
-    """A tree over n values whose nodes have `arity` children, or as many as they have values.
+    """Return a tree over n values whose nodes have `arity` children, or fewer if values are few.
 
-    The sizes of siblings differ by one at most, the larger first: the tree is as low as can be.
+    The sizes of siblings differ by at most one, the larger first, so that the tree is as low as
+    possible.
     """
     parents, firsts, lasts = [np.array([-1])], [np.array([0])], [np.array([n - 1])]
     nodes = 1
@@ -70,7 +71,7 @@ def balanced_tree(n: int, arity: int) -> Tree:
 def _children(
     first: np.ndarray, last: np.ndarray, arity: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Runs cut evenly: of each part the run that it is of, its first and last position (int64)."""
+    """Return runs cut evenly into parts: each part's run, first and last position (int64)."""
     cut = np.flatnonzero(last > first)
     sizes = (last - first)[cut] + 1
     parts = np.minimum(arity, sizes)
@@ -82,10 +83,10 @@ def _children(
 
 
 def median_tree(weights: Sequence[int], arity: int) -> Tree:
-    """A tree over values with these weights (whole, not negative), siblings about as heavy.
+    """Return a tree over values with these weights (whole, not negative), siblings about as heavy.
 
     A node with the weight W is cut where the weight to the left is nearest to W/arity, 2W/arity, …,
-    the leftmost of two such places; every part has a value. What weighs nothing is cut evenly.
+    the leftmost of two such places; every part has a value. Values without weight are cut evenly.
     """
     sums = [0, *accumulate(int(weight) for weight in weights)]
 
@@ -94,11 +95,11 @@ def median_tree(weights: Sequence[int], arity: int) -> Tree:
             return _even(first, last, arity)
         return _weighty(sums, first, last, arity)
 
-    return _grown(len(weights), cuts)
+    return _grow_tree(len(weights), cuts)
 
 
 def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
-    """The tree that a hierarchy is, its leaves in an order that makes every node a run.
+    """Return a hierarchy as a tree, with its leaves in an order that makes every node a run.
 
     Args:
         ancestors: the node above each value at each level (integers, levels x values), from the
@@ -126,8 +127,8 @@ def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
     return Tree(*(np.concatenate(part) for part in (parents, firsts, lasts))), order
 
 
-def _grown(n: int, cuts: Cuts) -> Tree:
-    """The tree over n positions whose nodes are cut by `cuts`, level by level."""
+def _grow_tree(n: int, cuts: Cuts) -> Tree:
+    """Return the tree over n positions whose nodes are cut by `cuts`, level by level."""
     parent, first, last = [-1], [0], [n - 1]
     for node, low in enumerate(first):
         high = last[node]
@@ -145,14 +146,14 @@ def _even(first: int, last: int, arity: int) -> list[int]:
 
 
 def _weighty(sums: Sequence[int], first: int, last: int, arity: int) -> list[int]:
-    """Starts of parts, given the total weight of the values before each position."""
+    """Return the starts of parts, given the total weight of the values before each position."""
     parts = min(arity, last - first + 1)
     starts = [first]
     for part in range(1, parts):
         low, high = starts[-1] + 1, last + 1 - (parts - part)
-        wanted = part * (sums[last + 1] - sums[first]) + parts * sums[first]
-        at = bisect_left(sums, -(-wanted // parts), low, high)
-        before = at - (at > low)
-        nearer = parts * sums[at] - wanted < wanted - parts * sums[before]
-        starts.append(at if nearer or before == at else before)
+        target = part * (sums[last + 1] - sums[first]) + parts * sums[first]
+        place = bisect_left(sums, -(-target // parts), low, high)
+        before = place - (place > low)
+        nearer = parts * sums[place] - target < target - parts * sums[before]
+        starts.append(place if nearer or before == place else before)
     return starts

@@ -1,9 +1,7 @@
-"""Trees annotated with a distribution: whole-number weights, as small as a denominator asks.
+"""Trees annotated with a distribution, as whole-number weights of a bounded denominator.
 
-And the counts below the nodes of a target.
-
-Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). What
-is published below a node comes in multiples of the sum of its children's weights, and the exact
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). The
+copies published below a node come in multiples of the sum of its children's weights, and the exact
 ratios of a source are coprime: few groups are large enough for them. Ratios with a small
 denominator define another distribution, whose distance from the requested one is reported.
 """
@@ -16,10 +14,10 @@ from math import gcd, lcm
 
 import numpy as np
 
-from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import ratios
-from sfumato.expectations.sorting import lengths, stable_order, starts
+from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.sorting import lengths, stable_order, starts
 from sfumato.tasks.partitions.targets.distribution import whole
 from sfumato.tasks.partitions.targets.tree import Tree
 
@@ -28,7 +26,7 @@ _FITTING = 2**62
 
 
 def reduce_weights(target: Target) -> np.ndarray:
-    """The weight of each node, divided by the greatest common divisor of its siblings' weights.
+    """Return each node's weight, divided by the greatest common divisor of its siblings' weights.
 
     The result has the target's dtype (int64, or Python integers), one per node.
 
@@ -42,8 +40,8 @@ def reduce_weights(target: Target) -> np.ndarray:
     return weight
 
 
-def below(parent: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """The total count of each node and all nodes below it; parents stand before children."""
+def sum_below(parent: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Return the total count of each node and all nodes below it; parents come before children."""
     sums = list(counts)
     for node in range(len(sums) - 1, 0, -1):
         sums[parent[node]] += sums[node]
@@ -51,18 +49,18 @@ def below(parent: Sequence[int], counts: Sequence[int]) -> list[int]:
 
 
 def can_be_compared(total: int, denominator: int) -> bool:
-    """True where pairs of at most this sum can be compared with all fractions in int64."""
+    """Return True if pairs of at most this sum can be compared with all fractions in int64."""
     return denominator <= _LARGEST and total * denominator**2 < _FITTING
 
 
 def nearest_ratios(
-    one: np.ndarray, other: np.ndarray, denominator: int
+    first: np.ndarray, second: np.ndarray, denominator: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The a and b, both at least 1, whose a/(a+b) is nearest to one/(one+other) of each pair.
+    """Return the a, b >= 1 whose a/(a+b) is nearest to first/(first+second) of each pair.
 
     Args:
-        one: the first of each pair (int64, at least 1).
-        other: the second.
+        first: the first of each pair (int64, at least 1).
+        second: the second.
         denominator: the most that a + b is, at least 2; see `can_be_compared`.
 
     Returns:
@@ -70,14 +68,14 @@ def nearest_ratios(
         (bool, one per pair): of these it is said which are near, not which is meant.
     """
     above, below = _fractions(denominator)
-    total = one + other
-    at = np.searchsorted(above / below, one / total)
-    best = np.clip(at - 2, 0, len(above) - 1)
-    off = np.abs(one * below[best] - above[best] * total)
-    tied = np.zeros(len(one), dtype=bool)
-    for step in (-1, 0, 1):  # a float may stand on the wrong side of its neighbour
-        next_ = np.clip(at + step, 0, len(above) - 1)
-        next_off = np.abs(one * below[next_] - above[next_] * total)
+    total = first + second
+    place = np.searchsorted(above / below, first / total)
+    best = np.clip(place - 2, 0, len(above) - 1)
+    off = np.abs(first * below[best] - above[best] * total)
+    tied = np.zeros(len(first), dtype=bool)
+    for step in (-1, 0, 1):  # a float may be on the wrong side of its neighbour
+        next_ = np.clip(place + step, 0, len(above) - 1)
+        next_off = np.abs(first * below[next_] - above[next_] * total)
         here, there = off * below[next_], next_off * below[best]
         tied = np.where(there < here, False, tied | ((there == here) & (next_ != best)))
         nearer = there < here
@@ -87,7 +85,7 @@ def nearest_ratios(
 
 @lru_cache(maxsize=4)
 def _fractions(denominator: int) -> tuple[np.ndarray, np.ndarray]:
-    """The fractions between 0 and 1, exclusive, in lowest terms: above and below the line (int64).
+    """Return the fractions in (0, 1) in lowest terms, ascending: above and below the line (int64).
 
     >>> _fractions(4)
     (array([1, 1, 1, 2, 3]), array([4, 3, 2, 3, 4]))
@@ -118,18 +116,21 @@ class Annotated:
 
         That is the most by which the chances of any set of values differ.
         """
-        (of, parts), leaves, asked = ratios(self.target), self.leaf.tolist(), self.asked
+        (shares, parts), leaves, requested = ratios(self.target), self.leaf.tolist(), self.asked
         unit = lcm(*(parts[leaf] for leaf in leaves))
-        off = (of[leaf] * (unit // parts[leaf]) * asked[0] - asked[leaf] * unit for leaf in leaves)
-        return Fraction(sum(map(abs, off)), 2 * unit * asked[0])
+        off = (
+            shares[leaf] * (unit // parts[leaf]) * requested[0] - requested[leaf] * unit
+            for leaf in leaves
+        )
+        return Fraction(sum(map(abs, off)), 2 * unit * requested[0])
 
 
 def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) -> Annotated:
     """Give each node its share of its parent: exactly, or with parts of at most `denominator`.
 
-    A node that is possible keeps a weight of at least 1, one that is not has 0. Two children get
-    the nearest ratio, more of them the largest remainders at the best sum of weights, the smallest
-    of equally good ones. Weights below one node have no common divisor.
+    A possible node keeps a weight of at least 1, an impossible one has 0. Two children get the
+    nearest ratio; more children get the largest remainders at the best sum of weights, the smallest
+    of equally good sums. Weights below one node have no common divisor.
 
     Args:
         tree: a tree over the domain.
@@ -137,63 +138,66 @@ def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) ->
         denominator: the largest sum of the weights below one node; None for the exact ratios.
 
     Raises:
-        SpecError: where more children of a node are possible than the denominator.
+        SpecError: if more children of a node are possible than the denominator.
     """
-    asked = below(tree.parent.tolist(), tree.at_leaves(whole(weights.tolist())).tolist())
-    given = _given(tree.parent, asked, denominator)
-    small = max(given) < 2**62 // len(given)
-    target = Target(tree.parent, np.array(given, dtype=np.int64 if small else object))
-    return Annotated(target, tree.leaf, asked)
+    requested = sum_below(tree.parent.tolist(), tree.at_leaves(whole(weights.tolist())).tolist())
+    reduced = _weigh_nodes(tree.parent, requested, denominator)
+    small = max(reduced) < 2**62 // len(reduced)
+    target = Target(tree.parent, np.array(reduced, dtype=np.int64 if small else object))
+    return Annotated(target, tree.leaf, requested)
 
 
-def _given(parent: np.ndarray, asked: list[int], denominator: int | None) -> list[int]:
-    """The weight of each node, 1 for the root: two children are shared in bulk where they can be.
+def _weigh_nodes(parent: np.ndarray, requested: list[int], denominator: int | None) -> list[int]:
+    """Return the weight of each node, 1 for the root; pairs of children are computed in bulk.
 
-    `parent` is int64, one per node; `asked` the requested weight of each node.
+    `parent` is int64, one per node; `requested` the requested weight of each node.
     """
-    given = [1] + [0] * (len(asked) - 1)
+    weights = [1] + [0] * (len(requested) - 1)
     children = stable_order(parent)[1:]
-    at = starts(parent[children])
-    sizes = lengths(at, len(children))
-    two = np.zeros(len(at), dtype=bool)
-    if denominator is not None and denominator > 1 and can_be_compared(asked[0], denominator):
+    places = starts(parent[children])
+    sizes = lengths(places, len(children))
+    two = np.zeros(len(places), dtype=bool)
+    if denominator is not None and denominator > 1 and can_be_compared(requested[0], denominator):
         two = sizes == 2
-        pairs = children[at[two]], children[at[two] + 1]
-        two[two] = _share_in_bulk(pairs, np.array(asked, dtype=np.int64), denominator, given)
-    for first, size in zip(at[~two].tolist(), sizes[~two].tolist(), strict=True):
+        pairs = children[places[two]], children[places[two] + 1]
+        two[two] = _share_in_bulk(pairs, np.array(requested, dtype=np.int64), denominator, weights)
+    for first, size in zip(places[~two].tolist(), sizes[~two].tolist(), strict=True):
         family = children[first : first + size].tolist()
-        parts = _shared([asked[child] for child in family], denominator)
+        parts = _share([requested[child] for child in family], denominator)
         for child, part in zip(family, parts, strict=True):
-            given[child] = part
-    return given
+            weights[child] = part
+    return weights
 
 
 def _share_in_bulk(
-    pairs: tuple[np.ndarray, np.ndarray], asked: np.ndarray, denominator: int, given: list[int]
+    pairs: tuple[np.ndarray, np.ndarray],
+    requested: np.ndarray,
+    denominator: int,
+    weights: list[int],
 ) -> np.ndarray:
-    """Enter the weights of siblings, two by two, but for those that two ratios are as near to.
+    """Enter the weights of pairs of siblings, except pairs with two equally near ratios.
 
     Returns:
         Which pairs have been entered (bool).
     """
-    one, other = (asked[nodes] for nodes in pairs)
-    divisor = np.maximum(np.gcd(one, other), 1)
-    small = ((one + other) // divisor <= denominator) | (one == 0) | (other == 0)
-    parts = one // divisor, other // divisor
-    a, b, tied = nearest_ratios(np.maximum(one, 1), np.maximum(other, 1), denominator)
+    first, second = (requested[nodes] for nodes in pairs)
+    divisor = np.maximum(np.gcd(first, second), 1)
+    small = ((first + second) // divisor <= denominator) | (first == 0) | (second == 0)
+    parts = first // divisor, second // divisor
+    a, b, tied = nearest_ratios(np.maximum(first, 1), np.maximum(second, 1), denominator)
     clear = small | ~tied
     for nodes, exactly, nearly in zip(pairs, parts, (a, b), strict=True):
         entered = np.where(small, exactly, nearly)
         for node, part in zip(nodes[clear].tolist(), entered[clear].tolist(), strict=True):
-            given[node] = part
+            weights[node] = part
     return np.asarray(clear)
 
 
-def _shared(parts: list[int], denominator: int | None) -> list[int]:
-    """Small whole numbers in nearly these proportions.
+def _share(parts: list[int], denominator: int | None) -> list[int]:
+    """Return small whole numbers in nearly these proportions.
 
     Raises:
-        SpecError: where more parts are possible than the denominator.
+        SpecError: if more parts are possible than the denominator.
     """
     possible = [part for part in parts if part]
     divisor = gcd(*possible)
@@ -205,31 +209,34 @@ def _shared(parts: list[int], denominator: int | None) -> list[int]:
             f"{denominator} cannot tell apart: use a larger denominator or a tree of smaller arity"
         )
     near = _two if len(possible) == 2 else _several
-    found = iter(near(possible, denominator))
-    return [next(found) if part else 0 for part in parts]
+    weights = iter(near(possible, denominator))
+    return [next(weights) if part else 0 for part in parts]
 
 
 def _two(parts: list[int], denominator: int) -> list[int]:
-    """The a and b, both at least 1, whose a/(a+b) is nearest, a+b being at most the denominator."""
+    """Return the a, b >= 1 whose a/(a+b) is nearest, with a+b at most the denominator."""
     share = Fraction(parts[0], sum(parts)).limit_denominator(denominator)
     share = min(max(share, Fraction(1, denominator)), Fraction(denominator - 1, denominator))
     return [share.numerator, share.denominator - share.numerator]
 
 
 def _several(parts: list[int], denominator: int) -> list[int]:
-    """The weights of largest remainders whose shares are nearest, by the sum of the differences."""
+    """Return the weights by largest remainders whose shares are nearest.
+
+    Nearness is the sum of the differences of shares.
+    """
     total = sum(parts)
     best, least = [1] * len(parts), Fraction(2)
     for size in range(len(parts), denominator + 1):
-        found = _apportioned(parts, total, size)
-        off = sum(abs(n * total - size * part) for n, part in zip(found, parts, strict=True))
+        seats = _apportion(parts, total, size)
+        off = sum(abs(n * total - size * part) for n, part in zip(seats, parts, strict=True))
         if Fraction(off, size * total) < least:
-            best, least = found, Fraction(off, size * total)
+            best, least = seats, Fraction(off, size * total)
     return [n // gcd(*best) for n in best]
 
 
-def _apportioned(parts: list[int], total: int, size: int) -> list[int]:
-    """The `size` seats by the largest remainders, at least one for each part."""
+def _apportion(parts: list[int], total: int, size: int) -> list[int]:
+    """Return the `size` seats by the largest remainders, at least one for each part."""
     seats = [max(size * part // total, 1) for part in parts]
     while sum(seats) != size:
         short = [size * part - n * total for n, part in zip(seats, parts, strict=True)]

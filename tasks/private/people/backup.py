@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.durable import sync_directory, write_atomically
-from sfumato.tasks.private.frozen import CHOICES, CODINGS, FACTORS
 from sfumato.tasks.private.keys import KEY
+from sfumato.tasks.private.people.frozen import CHOICES, CODINGS, FACTORS
 from sfumato.tasks.private.people.keys import PEOPLE, restore_people_key
+from sfumato.tasks.private.people.source_rows import ROWS, ROWS_NORMAL
 from sfumato.tasks.private.people.spelled import UNITS_NORMAL
 from sfumato.tasks.private.people.store import ERASED, MAP
-from sfumato.tasks.private.source_rows import ROWS, ROWS_NORMAL
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.files import parse_json, read_bytes

@@ -16,19 +16,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.codings import code_column, is_free_text
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.frozen import (
+from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
+from sfumato.tasks.private.people.frozen import (
     FoundOfColumn,
     FrozenCodings,
     mark_of_shift,
     require_kept,
     shift_key,
 )
-from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.codings import document_of

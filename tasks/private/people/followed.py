@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.people.lines import read_line
 from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.people.store import read_map

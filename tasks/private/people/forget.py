@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.source_rows import ROWS_NORMAL, with_other_units
 from sfumato.tasks.private.people.spelled import (
     UNITS_NORMAL,
     bytes_of,
@@ -28,7 +29,6 @@ from sfumato.tasks.private.people.spelled import (
     units_in,
 )
 from sfumato.tasks.private.people.store import ERASED, MAP, erased_names
-from sfumato.tasks.private.source_rows import ROWS_NORMAL, with_other_units
 from sfumato.tasks.private.state import STATE, parse_state
 from sfumato.tasks.schema.files import read_bytes
 

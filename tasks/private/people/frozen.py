@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.state import read_state

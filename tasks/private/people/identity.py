@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
@@ -24,8 +24,8 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, regular
 
 if TYPE_CHECKING:
-    from sfumato.tasks.private.frozen import FrozenCodings
-    from sfumato.tasks.private.source_rows import Rows
+    from sfumato.tasks.private.people.frozen import FrozenCodings
+    from sfumato.tasks.private.people.source_rows import Rows
 
 _AT_ONCE = 1 << 20  # units
 

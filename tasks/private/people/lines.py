@@ -14,13 +14,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.promises import Promise
-from sfumato.expectations.sorting import distinct, in_common
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct, in_common
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.line import read_units, unit_hashes
+from sfumato.tasks.private.people.identity import read_units, unit_hashes
 from sfumato.tasks.private.people.keys import NAME, people_directory
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.spelled import half_of, read_spelled

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count, dense
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.sorting import distinct, stable_order
+from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people.slots import LEFT, LIVE, MOVED, WITNESS, SlotMap
 

@@ -36,10 +36,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.composition.sparse import evenly, same_rows
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.grouping import as_tuples, groups_of
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.composition.same_people import RowsOfTwo, rows_of_two
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.notation.normal_form import normal_form
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import copy_atomically, write_atomically

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.notation.normal_form import kinds_of, normal_steps
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import write_atomically

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.sorting import distinct
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.people.keys import NAME

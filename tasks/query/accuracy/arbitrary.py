@@ -17,12 +17,12 @@ _SPARSE = 4  # times as many numbers, and few are drawn twice
 
 
 def draw_vectors(sizes: np.ndarray, level: int, randomness: Randomness) -> np.ndarray | None:
-    """Vectors in random order until they select enough rows (int64); None where there are none.
+    """Draw vectors in random order until they select enough rows (int64); None if there is none.
 
     Args:
         sizes: the rows of each vector (int64).
-        level: how many rows are enough.
-        randomness: what is drawn from.
+        level: the number of rows that is enough.
+        randomness: the source of random numbers.
     """
     if not len(sizes):
         return None
@@ -31,24 +31,26 @@ def draw_vectors(sizes: np.ndarray, level: int, randomness: Randomness) -> np.nd
     return order[:enough]
 
 
-def some_in_random_order(number: int, wanted: int, randomness: Randomness) -> np.ndarray:
-    """So many of the numbers below `number`, or more, as a random order of all begins (int64).
+def some_in_random_order(number: int, least: int, randomness: Randomness) -> np.ndarray:
+    """Return at least `least` numbers below `number`, as a random order of all begins (int64).
 
-    Where few are wanted, they are drawn one by one, and those that were drawn before passed over.
+    Few numbers are drawn one by one, and numbers drawn before are skipped.
     """
-    if _SPARSE * wanted >= number:
+    if _SPARSE * least >= number:
         return np.argsort(randomness(number), kind="stable")
     last = np.uint64(2**64 // number * number - 1)  # beyond it some would be drawn more often
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < wanted:
-        keys = randomness(2 * wanted)
-        drawn = np.concatenate([found, (keys[keys <= last] % np.uint64(number)).astype(np.int64)])
-        found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-    return found
+    numbers = np.empty(0, dtype=np.int64)
+    while len(numbers) < least:
+        keys = randomness(2 * least)
+        candidates = np.concatenate(
+            [numbers, (keys[keys <= last] % np.uint64(number)).astype(np.int64)]
+        )
+        numbers = candidates[np.sort(np.unique(candidates, return_index=True)[1])]
+    return numbers
 
 
 class ArbitraryQueries:
-    """Random sets of vectors of quasi-identifiers, drawn until enough rows are selected."""
+    """Queries on random sets of vectors of quasi-identifiers that select enough rows."""
 
     def __init__(
         self,
@@ -72,12 +74,12 @@ class ArbitraryQueries:
         self._truth = truth_of(original[sensitive], aggregate)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
-        """The next set; None where nothing is published."""
-        drawn = draw_vectors(self._size, level, randomness)
-        if drawn is None:
+        """Ask about the next set of vectors; return None if nothing is published."""
+        selection = draw_vectors(self._size, level, randomness)
+        if selection is None:
             return None
         chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
-        chosen[drawn] = True
+        chosen[selection] = True
         hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
         lower, upper = self._helped.bounds(hits)
         return Outcome(lower, upper, self._truth.answer(self._kind, chosen[self._original]))

@@ -1,7 +1,7 @@
 """Workloads of conditions: ranges of a quasi-identifier, and batches of counts.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
-loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is not said there.
+loss, whose batches have selectivities of 1, 5 and 10 %; it does not say how they were drawn.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from sfumato.tasks.terms.opened import Release
 
 
 class RangeQueries:
-    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+    """Queries on windows [x, x + span] of a quasi-identifier, x drawn from its published values."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class RangeQueries:
         release: Release,
         original: Microdata,
     ) -> None:
-        """Find what is published of the quasi-identifier."""
+        """Read the published values of the quasi-identifier."""
         over = workload.over
         self._asking, self._declared, self._aggregate = asking, release.declared, aggregate
         self._estimates = WAYS[self._declared.form.shows].scores_estimates
@@ -40,18 +40,18 @@ class RangeQueries:
         self._truth = truth_of(original[aggregate.sensitive or counted], aggregate)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
-        """The next window; None where the column has no values."""
-        drawn = self._drawing.draw(level, randomness)
-        if drawn is None:
+        """Ask about the next window; return None if the column has no values."""
+        query = self._drawing.draw(level, randomness)
+        if query is None:
             return None
-        question = question_of(self._aggregate, drawn.where, self._declared)
+        question = question_of(self._aggregate, query.where, self._declared)
         answer = ask(self._asking, self._declared, question, self._estimates)
-        truth = self._truth.answer(self._aggregate.kind, drawn.rows(self._known))
+        truth = self._truth.answer(self._aggregate.kind, query.rows(self._known))
         return outcome_of(answer.rows[0][self._aggregate.label], truth)
 
 
 class CountsQueries:
-    """Random counts of a release, whose ranges are drawn among what is published."""
+    """Random counts of a release, with ranges drawn from the published values."""
 
     def __init__(
         self,
@@ -61,20 +61,20 @@ class CountsQueries:
         release: Release,
         original: Microdata,
     ) -> None:
-        """Find what is published of each quasi-identifier."""
+        """Read the published values of each quasi-identifier."""
         declared = release.declared
         self._asking, self._declared = asking, declared
         self._count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
-        of = workload.of or declared.named("sensitive")[0]
-        values = frequent_values(of, [original[of]])
+        sensitive = workload.of or declared.named("sensitive")[0]
+        values = frequent_values(sensitive, [original[sensitive]])
         self._drawing = CountsDrawing(workload, asking, declared, values)
         self._known = {name: OriginalColumn(original[name]) for name in self._drawing.names}
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
-        """The next count; None where nothing is represented."""
-        drawn = self._drawing.draw(level, randomness)
-        if drawn is None:
+        """Ask for the next count; return None if the release contains no rows."""
+        query = self._drawing.draw(level, randomness)
+        if query is None:
             return None
-        question = question_of(self._count, drawn.where, self._declared)
+        question = question_of(self._count, query.where, self._declared)
         bounds = ask(self._asking, self._declared, question).rows[0][self._count.label]
-        return outcome_of(bounds, Fraction(int(drawn.rows(self._known).sum())))
+        return outcome_of(bounds, Fraction(int(query.rows(self._known).sum())))

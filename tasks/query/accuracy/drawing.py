@@ -1,4 +1,4 @@
-"""Queries with conditions on columns, drawn among the published values of these."""
+"""Random queries whose conditions use published values of columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,24 +21,27 @@ from sfumato.tasks.terms.terms import Declared
 
 
 def column_named(name: str) -> exp.Column:
-    """A column in a condition."""
+    """Return the node of a column in a condition."""
     return exp.column(name, quoted=True)
 
 
 def end_of_window(low: Any, span: int) -> Any:
-    """The other end of a window that begins at a number or a date; of dates in days."""
+    """Return the other end of a window that begins at a number or a date.
+
+    The span of dates is in days.
+    """
     if isinstance(low, date):
         return low + min(timedelta(days=span), type(low).max - low)
     return low + span
 
 
-def between(name: str, low: Any, high: Any) -> exp.Expr:
-    """The rows whose value is in a window, both ends among it."""
+def window_condition(name: str, low: Any, high: Any) -> exp.Expr:
+    """Return the condition that a column's value lies in a window, including both ends."""
     return exp.Between(this=column_named(name), low=literal(low), high=literal(high))
 
 
-def equals(name: str, value: Any) -> exp.Expr:
-    """The rows that have a value, or none where it is None."""
+def value_condition(name: str, value: Any) -> exp.Expr:
+    """Return the condition that a column has a value; None stands for a missing value."""
     if value is None:
         return exp.Is(this=column_named(name), expression=exp.Null())
     return exp.EQ(this=column_named(name), expression=literal(value))
@@ -47,31 +50,34 @@ def equals(name: str, value: Any) -> exp.Expr:
 def draw_share(
     values: Sequence[Any], share: float, randomness: Randomness, *, ordered: bool
 ) -> list[Any]:
-    """A share of a column's values, at least one: neighbours where they have an order.
+    """Draw a share of a column's values, at least one; neighbours if the column has an order.
 
     Args:
         values: ascending.
-        share: of them, from 0 to 1.
-        randomness: what is drawn from.
-        ordered: whether neighbours are alike.
+        share: of the values, from 0 to 1.
+        randomness: the source of random numbers.
+        ordered: whether to draw neighbours.
     """
     number = max(1, min(len(values), ceil(share * len(values))))
     if ordered:
         first = int(randomness(1)[0] % np.uint64(len(values) - number + 1))
         return list(values[first : first + number])
-    return [values[at] for at in np.argsort(randomness(len(values)), kind="stable")[:number]]
+    return [values[place] for place in np.argsort(randomness(len(values)), kind="stable")[:number]]
 
 
-def among(name: str, values: Sequence[Any], *, ordered: bool) -> exp.Expr:
-    """The rows that have one of some values; neighbours, where they have an order."""
+def values_condition(name: str, values: Sequence[Any], *, ordered: bool) -> exp.Expr:
+    """Return the condition that a column has one of some values.
+
+    If the column is `ordered`, the values are neighbours.
+    """
     if ordered:
-        return between(name, values[0], values[-1])
+        return window_condition(name, values[0], values[-1])
     return exp.In(this=column_named(name), expressions=[literal(value) for value in values])
 
 
 @dataclass(frozen=True)
 class InWindow:
-    """The value of a column lies between two others, or is one of them."""
+    """Test whether a column's value lies in a window, including both ends."""
 
     name: str
     low: Any
@@ -79,75 +85,79 @@ class InWindow:
 
     @property
     def condition(self) -> exp.Expr:
-        """The same in SQL."""
-        return between(self.name, self.low, self.high)
+        """The test in SQL."""
+        return window_condition(self.name, self.low, self.high)
 
     def rows(self, column: OriginalColumn) -> np.ndarray:
-        """The rows of which it is so (bool)."""
-        return column.between(self.low, self.high)
+        """Return the original rows that pass the test (bool)."""
+        return column.rows_between(self.low, self.high)
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """The value of a column is one of some."""
+    """Test whether a column has one of some values."""
 
     name: str
     values: tuple[Any, ...]
 
     @property
     def condition(self) -> exp.Expr:
-        """The same in SQL."""
-        return among(self.name, self.values, ordered=False)
+        """The test in SQL."""
+        return values_condition(self.name, self.values, ordered=False)
 
     def rows(self, column: OriginalColumn) -> np.ndarray:
-        """The rows of which it is so (bool)."""
-        return column.among(self.values)
+        """Return the original rows that pass the test (bool)."""
+        return column.rows_with_any(self.values)
 
 
 @dataclass(frozen=True)
 class Exactly:
-    """The value of a column is a certain one; None where it is missing."""
+    """Test whether a column has a certain value; None stands for a missing value."""
 
     name: str
     value: Any
 
     @property
     def condition(self) -> exp.Expr:
-        """The same in SQL."""
-        return equals(self.name, self.value)
+        """The test in SQL."""
+        return value_condition(self.name, self.value)
 
     def rows(self, column: OriginalColumn) -> np.ndarray:
-        """The rows of which it is so (bool)."""
-        return ~column.there() if self.value is None else column.among([self.value])
+        """Return the original rows that pass the test (bool)."""
+        return (
+            ~column.rows_with_value() if self.value is None else column.rows_with_any([self.value])
+        )
 
 
 @dataclass(frozen=True)
 class DrawnQuery:
-    """A query of the rows of which all tests hold."""
+    """A query on the rows that pass all tests."""
 
     tests: tuple[InWindow | OneOf | Exactly, ...]
 
     @property
     def where(self) -> exp.Expr:
-        """Its condition in SQL."""
+        """The query's condition in SQL."""
         return exp.and_(*(test.condition for test in self.tests))
 
     def rows(self, columns: Mapping[str, OriginalColumn]) -> np.ndarray:
-        """The rows of the original that it selects (bool)."""
-        found: np.ndarray = np.logical_and.reduce(
+        """Return the original rows that the query selects (bool)."""
+        rows: np.ndarray = np.logical_and.reduce(
             [test.rows(columns[test.name]) for test in self.tests]
         )
-        return found
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
 class FrequentValues:
-    """Values of a column, ascending, and the rows that have them, those without one first.
+    """Values of a column, ascending, with the number of rows that have them.
+
+    The missing value comes first.
 
     Attributes:
         name: of the column.
-        values: None for none, and then those that occur.
-        ends: how many rows have one of these values up to each (int64, one per value).
+        values: None for a missing value, then the values that occur.
+        ends: the number of rows that have this value or an earlier one (int64, one per value).
     """
 
     name: str
@@ -156,57 +166,60 @@ class FrequentValues:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.ends[-1])
 
     def draw(self, randomness: Randomness) -> Any:
-        """The value of a random row."""
+        """Draw the value of a random row."""
         row = int(randomness(1)[0] % np.uint64(self.rows))
         return self.values[int(np.searchsorted(self.ends, row, side="right"))]
 
 
 def frequent_values(name: str, parts: Iterable[Column]) -> FrequentValues:
-    """How often each value of a column occurs in all parts of a table."""
-    missing, known = 0, pa.array([], pa.null())
+    """Count the rows of each value of a column in all parts of a table."""
+    missing, values = 0, pa.array([], pa.null())
     counts = np.zeros(0, dtype=np.int64)
     for column in parts:
         number = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
         missing += int(number[0])
-        known, counts = _joined(known, counts, column.values, number[1:])
-    return FrequentValues(name, [None, *known.to_pylist()], np.cumsum([missing, *counts]))
+        values, counts = _add_counts(values, counts, column.values, number[1:])
+    return FrequentValues(name, [None, *values.to_pylist()], np.cumsum([missing, *counts]))
 
 
-def _joined(
-    known: pa.Array, counts: np.ndarray, more: pa.Array, numbers: np.ndarray
+def _add_counts(
+    first_values: pa.Array,
+    first_counts: np.ndarray,
+    second_values: pa.Array,
+    second_counts: np.ndarray,
 ) -> tuple[pa.Array, np.ndarray]:
-    """Values that ascend, each once, and how often they occur in both (int64)."""
-    known = known.cast(more.type)
-    every = pc.unique(pa.concat_arrays([known, more]))
+    """Merge two sets of values, ascending, and add the numbers of their rows (int64)."""
+    first_values = first_values.cast(second_values.type)
+    every = pc.unique(pa.concat_arrays([first_values, second_values]))
     every = every.take(pc.sort_indices(every))
     summed = np.zeros(len(every), dtype=np.int64)
-    for values, of in ((known, counts), (more, numbers)):
-        np.add.at(summed, pc.index_in(values, value_set=every).to_numpy(), of)
+    for values, counts in ((first_values, first_counts), (second_values, second_counts)):
+        np.add.at(summed, pc.index_in(values, value_set=every).to_numpy(), counts)
     return every, summed
 
 
 class Drawing(Protocol):
-    """Draws queries of a workload."""
+    """A source of random queries for a workload."""
 
     def draw(self, level: int, randomness: Randomness) -> DrawnQuery | None:
-        """The next query; None where there is nothing to be asked."""
+        """Draw the next query; return None if nothing can be asked."""
         ...
 
 
 class RangeDrawing:
-    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+    """Windows [x, x + span] of a quasi-identifier, with x drawn from its published values."""
 
     def __init__(self, workload: RangeWorkload, asking: Engine) -> None:
-        """Find what is published of the quasi-identifier."""
+        """Read the published values of the quasi-identifier."""
         self._over = workload.over
         self._starts = asking.starts(workload.over)
 
     def draw(self, level: int, randomness: Randomness) -> DrawnQuery | None:
-        """The next window; None where the column has no values."""
+        """Draw the next window; return None if the column has no values."""
         if not self._starts:
             return None
         low = self._starts[int(randomness(1)[0]) % len(self._starts)]
@@ -214,14 +227,16 @@ class RangeDrawing:
 
 
 class CountsDrawing:
-    """Ranges of random quasi-identifiers, and the sensitive value of a random row."""
+    """Ranges of random quasi-identifiers together with the sensitive value of a random row."""
 
     def __init__(
         self, workload: CountsWorkload, asking: Engine, declared: Declared, values: FrequentValues
     ) -> None:
-        """Find what is published of each quasi-identifier."""
+        """Read the published values of each quasi-identifier."""
         starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
-        self._starts = {name: found for name, found in starts.items() if found}
+        self._starts = {
+            name: column_starts for name, column_starts in starts.items() if column_starts
+        }
         self._names = list(self._starts)
         self._attributes = min(workload.attributes, len(self._names))
         self._ordered = {name: declared.columns[name].type in ORDERED for name in self._names}
@@ -229,21 +244,21 @@ class CountsDrawing:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns on which there may be conditions."""
+        """The columns that queries may have conditions on."""
         return (*self._names, self._values.name)
 
     def draw(self, level: int, randomness: Randomness) -> DrawnQuery | None:
-        """The next query; None where nothing is represented."""
+        """Draw the next query; return None if the release contains no rows."""
         if not self._values.rows:
             return None
         value = Exactly(self._values.name, self._values.draw(randomness))
         share = (level / 100) ** (1 / max(self._attributes, 1))
         order = np.argsort(randomness(len(self._names)), kind="stable")[: self._attributes]
-        ranges = (self._share_of(self._names[at], share, randomness) for at in order)
+        ranges = (self._draw_range(self._names[place], share, randomness) for place in order)
         return DrawnQuery((value, *ranges))
 
-    def _share_of(self, name: str, share: float, randomness: Randomness) -> InWindow | OneOf:
-        """A share of a column's values, neighbours where they have an order."""
+    def _draw_range(self, name: str, share: float, randomness: Randomness) -> InWindow | OneOf:
+        """Draw a share of a column's values, which are neighbours if the column has an order."""
         ordered = self._ordered[name]
-        drawn = draw_share(self._starts[name], share, randomness, ordered=ordered)
-        return InWindow(name, drawn[0], drawn[-1]) if ordered else OneOf(name, tuple(drawn))
+        values = draw_share(self._starts[name], share, randomness, ordered=ordered)
+        return InWindow(name, values[0], values[-1]) if ordered else OneOf(name, tuple(values))

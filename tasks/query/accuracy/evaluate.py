@@ -1,4 +1,4 @@
-"""Asking a release the queries of its workloads, and the original the same ones.
+"""Queries of workloads, asked of a release and of the original rows.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
 whose experiments ask range queries and arbitrary ones. Bounds and truths are exact fractions.
@@ -7,8 +7,8 @@ whose experiments ask range queries and arbitrary ones. Bounds and truths are ex
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import is_number
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
@@ -32,10 +32,12 @@ def evaluate(
     randomness: Randomness,
     progress: Callable[[int, int], None],
 ) -> list[Measured]:
-    """Ask the queries of all workloads, drawn at random; `progress` hears how many are done.
+    """Ask the queries of all workloads, drawn at random.
 
-    `original` are the represented rows before anonymization, with columns of the same names; of a
-    release in parts, those of its parts.
+    `progress` is called with the number of queries done and the total.
+
+    `original` are the rows of the release before anonymization, with columns of the same names; for
+    a release in parts, the rows of its parts.
 
     Raises:
         InputError: where a file of the release is missing, or a column cannot be aggregated.
@@ -46,7 +48,7 @@ def evaluate(
     files = files_of_tables(release, release.declared.named("sensitive"))
     with engine(files, release.declared) as asking:
         for workload in workloads:
-            queries = _asked(workload, asking, release, original, randomness)
+            queries = _ask_workload(workload, asking, release, original, randomness)
             for query in queries:
                 measured += [] if query is None else [query]
                 done += 1
@@ -54,24 +56,24 @@ def evaluate(
     return measured
 
 
-def _asked(
+def _ask_workload(
     workload: Workload,
     asking: Engine,
     release: Release,
     original: Original,
     randomness: Randomness,
 ) -> Iterator[Measured | None]:
-    """The queries of a workload, level by level; None for one that cannot be asked."""
+    """Ask the queries of a workload, level by level; yield None for one that cannot be asked."""
     sensitive = _sensitive(workload, release.declared)
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     levels = [level for level in workload.levels for _ in range(workload.queries)]
     outcomes = _outcomes(workload, aggregate, asking, release, original)(levels, randomness)
-    known = _known_width(workload, sensitive, asking, release.declared)
+    known_width = _known_width(workload, sensitive, asking, release.declared)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
     for level, outcome in zip(levels, outcomes, strict=True):
-        yield outcome and _measured(workload, sensitive, level, outcome, ratios, known)
+        yield outcome and _measurement(workload, sensitive, level, outcome, ratios, known_width)
 
 
 _Outcomes = Callable[[Sequence[int], Randomness], Iterator[Outcome | None]]
@@ -84,7 +86,10 @@ def _outcomes(
     release: Release,
     original: Original,
 ) -> _Outcomes:
-    """What asks a query of each of some levels: one after the other, or all of each part."""
+    """Return the function that asks one query per level.
+
+    It asks one after the other, or all of them part by part.
+    """
     if isinstance(original, OriginalInParts):
         return IN_PARTS[workload.kind](workload, aggregate, asking, release, original).outcomes
     queries = WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
@@ -92,7 +97,7 @@ def _outcomes(
 
 
 def _sensitive(workload: Workload, declared: Declared) -> str | None:
-    """The column that is aggregated; COUNT(*) needs none."""
+    """Return the column that the workload aggregates; None for COUNT(*)."""
     if workload.of is None and workload.aggregate == "count":
         return None
     return workload.of or declared.named("sensitive")[0]
@@ -112,23 +117,25 @@ def _require_answer(aggregate: Aggregate, release: Release) -> None:
 def _known_width(
     workload: Workload, sensitive: str | None, asking: Engine, declared: Declared
 ) -> Fraction | None:
-    """The width of an answer of which only the rows and the range of the values are known.
+    """Return the width of an answer if only the number and range of the values are known.
 
-    The range is that of the published values; None where nothing is published.
+    The range is that of the published values. Returns None if nothing is published.
     """
     kind, rows = AGGREGATES[workload.aggregate], declared.rows.published
     if sensitive is None or kind.counts_rows:
         return kind.known_width(rows, Fraction(0))
     ends = tuple(Aggregate(end, sensitive, end) for end in ("min", "max"))
     least, greatest = (
-        ask(asking, declared, question_of(one, None, declared), estimates=False).rows[0][one.label]
-        for one in ends
+        ask(asking, declared, question_of(aggregate, None, declared), estimates=False).rows[0][
+            aggregate.label
+        ]
+        for aggregate in ends
     )
     low, high = as_fraction(least.lower), as_fraction(greatest.upper)
     return None if low is None or high is None else kind.known_width(rows, high - low)
 
 
-def _measured(
+def _measurement(
     workload: Workload,
     sensitive: str | None,
     level: int,

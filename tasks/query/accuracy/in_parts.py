@@ -1,4 +1,4 @@
-"""The accuracy of a release in parts: each query is asked of one part after the other."""
+"""The accuracy of a release in parts, where each query is asked of one part after the other."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.exact import INT64_MAX
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.exact import INT64_MAX
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode
 from sfumato.tasks.query.accuracy.arbitrary import draw_vectors
 from sfumato.tasks.query.accuracy.drawing import (
@@ -45,61 +45,61 @@ from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.opened import Release
 
 _AT_ONCE = 200
-"""Queries that are asked while the parts are open once: each keeps what parts contribute to it."""
+"""Queries that are asked while the parts are open once; each keeps a running answer in memory."""
 
 
 @dataclass
 class JoinedAnswer:
-    """What parts add up to.
+    """The answer over all parts, which grows by the answer of each part.
 
     Attributes:
-        column: whose function combines them; without one rows are counted.
-        per_row: whether each is by the number of its rows.
-        rows: how many there are so far.
-        combined: of those, what is by no number of rows.
+        column: its function combines the parts' answers; None if rows are counted.
+        per_row: whether an answer is divided by its number of rows.
+        rows: the number of rows so far.
+        total: the combined answers so far, not divided by rows.
     """
 
     column: HelpColumn | None
     per_row: bool = False
     rows: int = 0
-    combined: Fraction | None = None
+    total: Fraction | None = None
 
     def add(self, rows: int, answer: Fraction | None) -> None:
-        """Add the answer of a part, which is over so many rows."""
+        """Add the answer of a part that has `rows` rows."""
         self.rows += rows
         if self.column is None or answer is None:
             return
         more = answer * rows if self.per_row else answer
-        known, join = self.combined, _JOINED[self.column.function]
-        self.combined = more if known is None else join(known, more)
+        before, join = self.total, _JOINED[self.column.function]
+        self.total = more if before is None else join(before, more)
 
     @property
     def answer(self) -> Fraction | None:
-        """The answer over all rows; None where there are none."""
+        """The answer over all rows; None if there are no rows."""
         if self.column is None:
             return Fraction(self.rows)
-        if self.combined is None or not self.per_row:
-            return self.combined
-        return self.combined / self.rows
+        if self.total is None or not self.per_row:
+            return self.total
+        return self.total / self.rows
 
 
 def joined_ends(kind: AggregateKind) -> tuple[JoinedAnswer, JoinedAnswer]:
-    """What joins the lower, and what joins the upper ends of an aggregate's bounds."""
+    """Return empty answers for the lower and the upper end of an aggregate's bounds."""
     if kind.help is None:
         return JoinedAnswer(None), JoinedAnswer(None)
     lower, upper = (
-        JoinedAnswer(of, kind.help.per_row) for of in (kind.help.lower, kind.help.upper)
+        JoinedAnswer(column, kind.help.per_row) for column in (kind.help.lower, kind.help.upper)
     )
     return lower, upper
 
 
 def joined_truth(kind: AggregateKind) -> JoinedAnswer:
-    """What joins an aggregate's exact answers, which lie between both ends."""
+    """Return an empty answer for an aggregate's exact value, which lies between both ends."""
     return joined_ends(kind)[0]
 
 
-def _sum(one: Fraction, other: Fraction) -> Fraction:
-    return one + other
+def _sum(first: Fraction, second: Fraction) -> Fraction:
+    return first + second
 
 
 _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
@@ -107,11 +107,11 @@ _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
     exp.Min: min,
     exp.Max: max,
 }
-"""How what is over two parts comes from what is over each, by what combines it over groups."""
+"""Combine the answers of two parts, by the function that combines an answer over groups."""
 
 
 class ConditionsInParts:
-    """Queries of a workload, whose rows conditions tell."""
+    """Queries of a workload whose rows are selected by conditions."""
 
     def __init__(
         self,
@@ -123,42 +123,42 @@ class ConditionsInParts:
         original: OriginalInParts,
         estimates: bool,
     ) -> None:
-        """Ask nothing yet; `names` are the columns on which there may be conditions."""
+        """Prepare the workload; `names` are the columns that queries may have conditions on."""
         self._drawing, self._names, self._aggregate = drawing, names, aggregate
         self._asking, self._declared, self._original = asking, release.declared, original
         self._estimates = estimates
-        of = [*release.declared.named("sensitive"), *names][0]  # of COUNT(*), which has none
-        self._of = aggregate.sensitive or of
+        counted = [*release.declared.named("sensitive"), *names][0]  # of COUNT(*), which has none
+        self._aggregated = aggregate.sensitive or counted
 
     def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
-        """The outcomes of a query of each level; None for one that cannot be asked."""
-        drawn = [self._drawing.draw(level, randomness) for level in levels]
-        for first in range(0, len(drawn), _AT_ONCE):
-            some = drawn[first : first + _AT_ONCE]
-            asked = [query for query in some if query is not None]
-            found = zip(self._bounds(asked), self._truths(asked), strict=True)
-            yield from (None if query is None else outcome_of(*next(found)) for query in some)
+        """Yield the outcome of one query per level; None for a query that cannot be asked."""
+        drawn_queries = [self._drawing.draw(level, randomness) for level in levels]
+        for first in range(0, len(drawn_queries), _AT_ONCE):
+            batch = drawn_queries[first : first + _AT_ONCE]
+            queries = [query for query in batch if query is not None]
+            answers = zip(self._bounds(queries), self._truths(queries), strict=True)
+            yield from (None if query is None else outcome_of(*next(answers)) for query in batch)
 
-    def _bounds(self, drawn: Sequence[DrawnQuery]) -> Iterator[Bounds]:
-        questions = [question_of(self._aggregate, one.where, self._declared) for one in drawn]
-        for found in ask_each(self._asking, questions, estimates=self._estimates):
-            yield found[()][self._aggregate]
+    def _bounds(self, queries: Sequence[DrawnQuery]) -> Iterator[Bounds]:
+        questions = [question_of(self._aggregate, query.where, self._declared) for query in queries]
+        for answers in ask_each(self._asking, questions, estimates=self._estimates):
+            yield answers[()][self._aggregate]
 
-    def _truths(self, drawn: Sequence[DrawnQuery]) -> list[Fraction | None]:
-        joined = [joined_truth(self._aggregate.kind) for _ in drawn]
-        for rows in self._original.each(list(dict.fromkeys([*self._names, self._of]))):
-            self._add(rows, drawn, joined)
-        return [one.answer for one in joined]
+    def _truths(self, queries: Sequence[DrawnQuery]) -> list[Fraction | None]:
+        totals = [joined_truth(self._aggregate.kind) for _ in queries]
+        for rows in self._original.each(list(dict.fromkeys([*self._names, self._aggregated]))):
+            self._add(rows, queries, totals)
+        return [total.answer for total in totals]
 
     def _add(
-        self, rows: Microdata, drawn: Sequence[DrawnQuery], joined: Sequence[JoinedAnswer]
+        self, rows: Microdata, queries: Sequence[DrawnQuery], totals: Sequence[JoinedAnswer]
     ) -> None:
-        """Add what the rows of a part contribute to the truth of each query."""
+        """Add the contribution of a part's rows to the exact answer of each query."""
         columns = {name: OriginalColumn(rows[name]) for name in self._names}
-        truth, kind = truth_of(rows[self._of], self._aggregate), self._aggregate.kind
-        for query, one in zip(drawn, joined, strict=True):
+        truth, kind = truth_of(rows[self._aggregated], self._aggregate), self._aggregate.kind
+        for query, total in zip(queries, totals, strict=True):
             chosen = query.rows(columns)
-            one.add(truth.counted(chosen), truth.answer(kind, chosen))
+            total.add(truth.count(chosen), truth.answer(kind, chosen))
 
 
 def ranges_in_parts(
@@ -168,7 +168,10 @@ def ranges_in_parts(
     release: Release,
     original: OriginalInParts,
 ) -> ConditionsInParts:
-    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+    """Return queries on windows [x, x + span] of a quasi-identifier.
+
+    x is drawn from its published values.
+    """
     estimates = WAYS[release.declared.form.shows].scores_estimates
     drawing = RangeDrawing(workload, asking)
     return ConditionsInParts(
@@ -183,9 +186,9 @@ def counts_in_parts(
     release: Release,
     original: OriginalInParts,
 ) -> ConditionsInParts:
-    """Random counts of a release, whose ranges are drawn among what is published."""
-    of = workload.of or release.declared.named("sensitive")[0]
-    values = frequent_values(of, (rows[of] for rows in original.each([of])))
+    """Return random counts of a release, with ranges drawn from the published values."""
+    sensitive = workload.of or release.declared.named("sensitive")[0]
+    values = frequent_values(sensitive, (rows[sensitive] for rows in original.each([sensitive])))
     drawing = CountsDrawing(workload, asking, release.declared, values)
     count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
     return ConditionsInParts(drawing, drawing.names, count, asking, release, original, True)
@@ -193,67 +196,72 @@ def counts_in_parts(
 
 @dataclass(frozen=True, eq=False)
 class VectorKeys:
-    """One key for each vector of values, in their order; a missing value comes first.
+    """One key for each vector of values, in the order of vectors; a missing value comes first.
 
     Attributes:
         names: of the columns.
-        values: of each all values of any part, ascending.
+        values: all values of each column in any part, ascending.
     """
 
     names: Sequence[str]
     values: Sequence[pa.Array]
 
     @classmethod
-    def of(cls, names: Sequence[str], parts: Iterable[pa.Table]) -> "VectorKeys":
-        """The keys of all vectors of the published rows of some parts."""
+    def for_parts(cls, names: Sequence[str], parts: Iterable[pa.Table]) -> "VectorKeys":
+        """Return the keys of all vectors of the published rows of some parts."""
         seen: list[list[pa.Array]] = [[] for _ in names]
         for rows in parts:
-            for of, name in zip(seen, names, strict=True):
-                of.append(encode(name, "quasi-identifier", _plain(rows[name])).values)
-        return cls(names, [_ascending(of) for of in seen])
+            for arrays, name in zip(seen, names, strict=True):
+                arrays.append(encode(name, "quasi-identifier", _plain(rows[name])).values)
+        return cls(names, [_ascending(arrays) for arrays in seen])
 
     def of_rows(self, rows: pa.Table) -> np.ndarray:
-        """The key of each row's vector: int64, or bytes where an integer does not hold it."""
-        return self._packed([self._places(rows[name], at) for at, name in enumerate(self.names)])
+        """Return the key of each published row's vector: int64, or bytes if int64 is too short."""
+        return self._pack(
+            [self._places(rows[name], number) for number, name in enumerate(self.names)]
+        )
 
     def of_original(self, columns: Sequence[Column]) -> np.ndarray:
-        """The same of rows of the original; one that is not published has a key of no other row."""
+        """Return the key of each original row's vector.
+
+        A vector that is not published has a key that no published row has.
+        """
         codes = []
         for column, values in zip(columns, self.values, strict=True):
-            known = pc.index_in(column.values.cast(values.type), value_set=values)
-            place = np.append(known.fill_null(len(values)).to_numpy() + 1, 0)
+            index = pc.index_in(column.values.cast(values.type), value_set=values)
+            place = np.append(index.fill_null(len(values)).to_numpy() + 1, 0)
             codes.append(place[column.codes])
-        return self._packed(codes)
+        return self._pack(codes)
 
-    def _places(self, column: pa.ChunkedArray, at: int) -> np.ndarray:
-        found = pc.index_in(_plain(column), value_set=self.values[at])
-        return np.asarray(found.combine_chunks().fill_null(-1).to_numpy()) + 1
+    def _places(self, column: pa.ChunkedArray, number: int) -> np.ndarray:
+        index = pc.index_in(_plain(column), value_set=self.values[number])
+        return np.asarray(index.combine_chunks().fill_null(-1).to_numpy()) + 1
 
-    def _packed(self, codes: Sequence[np.ndarray]) -> np.ndarray:
-        """Codes of each column, 0 where it is missing, as keys in the order of vectors."""
+    def _pack(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Combine the codes of all columns (0: missing value) into keys in the order of vectors."""
         sizes = [len(values) + 2 for values in self.values]
         if math.prod(sizes) > INT64_MAX:
             return _as_bytes(codes)
         packed = np.zeros(len(codes[0]), dtype=np.int64)
-        for of, size in zip(codes, sizes, strict=True):
-            packed = packed * size + of
+        for column_codes, size in zip(codes, sizes, strict=True):
+            packed = packed * size + column_codes
         return packed
 
 
 def count_vectors(keys: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys of all parts, ascending, and how often each occurs (int64)."""
-    found, counts = np.unique(next(keys), return_counts=True)
-    for of_part in keys:
-        more, numbers = np.unique(of_part, return_counts=True)
-        both, place = np.unique(np.concatenate([found, more]), return_inverse=True)
+    """Return the distinct keys of all parts, ascending, and the number of rows of each (int64)."""
+    distinct, counts = np.unique(next(keys), return_counts=True)
+    for part_keys in keys:
+        more, numbers = np.unique(part_keys, return_counts=True)
+        both, place = np.unique(np.concatenate([distinct, more]), return_inverse=True)
         summed = np.zeros(len(both), dtype=np.int64)
         np.add.at(summed, place, np.concatenate([counts, numbers]))
-        found, counts = both, summed
-    return found, counts
+        distinct, counts = both, summed
+    return distinct, counts
 
 
 def _as_bytes(codes: Sequence[np.ndarray]) -> np.ndarray:
-    wide = np.stack([of.astype(">u4") for of in codes], axis=1)
+    wide = np.stack([column_codes.astype(">u4") for column_codes in codes], axis=1)
     return np.ascontiguousarray(wide).view(f"S{4 * len(codes)}").ravel()
 
 
@@ -263,13 +271,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _ascending(parts: Sequence[pa.Array]) -> pa.Array:
-    """The values of all parts, each once."""
+    """Return the values of all parts, ascending, each once."""
     every = pc.unique(pa.concat_arrays(parts))
     return every.take(pc.sort_indices(every))
 
 
 class VectorsInParts:
-    """Random sets of vectors, drawn until enough rows are selected."""
+    """Queries on random sets of vectors that select enough rows."""
 
     def __init__(
         self,
@@ -283,73 +291,83 @@ class VectorsInParts:
         declared = release.declared
         self._kind, self._aggregate, self._original = aggregate.kind, aggregate, original
         self._names = declared.named("quasi-identifier")
-        self._of = aggregate.sensitive or declared.named("sensitive")[0]
-        files = files_of_tables(release, [self._of])
+        self._aggregated = aggregate.sensitive or declared.named("sensitive")[0]
+        files = files_of_tables(release, [self._aggregated])
         self._rows = _in_parts(files[relations(declared).rows])
-        self._help = _in_parts(files[help_name(self._of)])
-        self._keys = VectorKeys.of(self._names, self._rows.tables(self._names))
+        self._help = _in_parts(files[help_name(self._aggregated)])
+        self._keys = VectorKeys.for_parts(self._names, self._rows.tables(self._names))
         keys = (self._keys.of_rows(rows) for rows in self._rows.tables(self._names))
         self._vectors, self._sizes = count_vectors(keys)
 
     def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
-        """The outcomes of a query of each level; None where nothing is published."""
-        drawn = [draw_vectors(self._sizes, level, randomness) for level in levels]
-        chosen = [self._vectors[np.sort(one)] for one in drawn if one is not None]
-        found = zip(self._bounds(chosen), self._truths(chosen), strict=True)
-        for one in drawn:
-            if one is None:
+        """Yield the outcome of one query per level; None if nothing is published."""
+        selections = [draw_vectors(self._sizes, level, randomness) for level in levels]
+        chosen = [
+            self._vectors[np.sort(selection)] for selection in selections if selection is not None
+        ]
+        answers = zip(self._bounds(chosen), self._truths(chosen), strict=True)
+        for selection in selections:
+            if selection is None:
                 yield None
                 continue
-            bounds, truth = next(found)
+            bounds, truth = next(answers)
             yield Outcome(*bounds, truth)
 
     def _bounds(
         self, chosen: Sequence[np.ndarray]
     ) -> Iterator[tuple[Fraction | None, Fraction | None]]:
-        """Both ends of the answer to each query, whose vectors are chosen."""
-        joined = [joined_ends(self._kind) for _ in chosen]
+        """Yield both ends of the answer to each query, which selects the `chosen` vectors."""
+        totals = [joined_ends(self._kind) for _ in chosen]
         read = zip(self._rows.tables([*self._names, GROUP_ID]), self._help.tables(), strict=True)
         for rows, table in read:
-            known, helped = _SortedRows.of(self._keys.of_rows(rows)), read_help(table, self._kind)
+            sorted_rows, helped = (
+                _SortedRows.by_keys(self._keys.of_rows(rows)),
+                read_help(table, self._kind),
+            )
             group = rows[GROUP_ID].to_numpy()
             first = int(group.min()) if len(group) else 0  # ids run on from part to part
-            for vectors, ends in zip(chosen, joined, strict=True):
-                hits = np.bincount(group[known.among(vectors)] - first, minlength=len(helped.start))
+            for vectors, ends in zip(chosen, totals, strict=True):
+                hits = np.bincount(
+                    group[sorted_rows.numbers_with(vectors)] - first, minlength=len(helped.start)
+                )
                 for end, answer in zip(ends, helped.bounds(hits), strict=True):
                     end.add(int(hits.sum()), answer)
-        yield from ((lower.answer, upper.answer) for lower, upper in joined)
+        yield from ((lower.answer, upper.answer) for lower, upper in totals)
 
     def _truths(self, chosen: Sequence[np.ndarray]) -> list[Fraction | None]:
-        joined = [joined_truth(self._kind) for _ in chosen]
-        for rows in self._original.each(list(dict.fromkeys([*self._names, self._of]))):
+        totals = [joined_truth(self._kind) for _ in chosen]
+        for rows in self._original.each(list(dict.fromkeys([*self._names, self._aggregated]))):
             keys = self._keys.of_original([rows[name] for name in self._names])
-            known, truth = _SortedRows.of(keys), truth_of(rows[self._of], self._aggregate)
-            for vectors, one in zip(chosen, joined, strict=True):
-                selected = known.among(vectors)
-                one.add(truth.counted(selected), truth.answer(self._kind, selected))
-        return [one.answer for one in joined]
+            sorted_rows, truth = (
+                _SortedRows.by_keys(keys),
+                truth_of(rows[self._aggregated], self._aggregate),
+            )
+            for vectors, total in zip(chosen, totals, strict=True):
+                selected = sorted_rows.numbers_with(vectors)
+                total.add(truth.count(selected), truth.answer(self._kind, selected))
+        return [total.answer for total in totals]
 
 
 @dataclass(frozen=True, eq=False)
 class _SortedRows:
-    """Rows by their keys: where each key's stand, and their numbers."""
+    """Row numbers sorted by the keys of the rows."""
 
     keys: np.ndarray
     rows: np.ndarray
 
     @classmethod
-    def of(cls, keys: np.ndarray) -> "_SortedRows":
-        """The rows that have these keys (one per row)."""
+    def by_keys(cls, keys: np.ndarray) -> "_SortedRows":
+        """Sort the rows that have these keys (one per row)."""
         order = stable_order(keys) if keys.dtype == np.int64 else np.argsort(keys, kind="stable")
         return cls(keys[order], order)
 
-    def among(self, keys: np.ndarray) -> np.ndarray:
-        """The numbers of the rows that have one of some keys, each of which stands once (int64)."""
+    def numbers_with(self, keys: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows whose key is among `keys`, which are distinct (int64)."""
         first = np.searchsorted(self.keys, keys, side="left")
         sizes = np.searchsorted(self.keys, keys, side="right") - first
         before = np.cumsum(sizes) - sizes
-        found: np.ndarray = self.rows[np.repeat(first - before, sizes) + np.arange(sizes.sum())]
-        return found
+        numbers: np.ndarray = self.rows[np.repeat(first - before, sizes) + np.arange(sizes.sum())]
+        return numbers
 
 
 def _in_parts(table: Source) -> TableInParts:

@@ -118,5 +118,5 @@ class Evaluation(Part):
 
     @property
     def refuses(self) -> bool:
-        """Whether a version that misses the goal may not appear."""
+        """True if a version that misses the goal must not be published."""
         return self.require is not None and self.require.on_failure == "refuse"

@@ -1,13 +1,13 @@
 """The makers of random queries, by the kind of workload that a spec names.
 
-No more than one part of the original is in memory, and of the release no more than queries need;
-for sets of vectors a number for each different one beside it.
+At most one part of the original is in memory, and of the release only what queries need. Sets of
+vectors also keep one number per distinct vector.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.engines.engine import Engine
@@ -30,7 +30,7 @@ class QueriesInParts(Protocol):
     """Random queries of a workload, asked part by part."""
 
     def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
-        """The outcomes of a query of each level; None for one that cannot be asked."""
+        """Yield the outcome of one query per level; None for a query that cannot be asked."""
         ...
 
 

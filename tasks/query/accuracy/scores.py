@@ -1,4 +1,4 @@
-"""The widths of bounds and their distances from the truth, by query and by workload and level."""
+"""The widths of bounds and their distances from the truth, per query and per workload and level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class Measured:
     """A query of a workload, answered on the release and on the original.
 
     Dates count days and timestamps count seconds since 1970; None is SQL's NULL. Differences are
-    related to sizes only where `ratios` says that the values are numbers. `known_width` is how wide
-    the bounds are for who has only heard how many rows there are, and their least and greatest
-    value.
+    divided by sizes only if `ratios` says that the values are numbers. `known_width` is the width
+    of the bounds without the release, if only the number of rows and their least and greatest value
+    are known.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Measured:
 
     @property
     def inside(self) -> bool:
-        """True where the truth is within the bounds, or is missing and may be."""
+        """True if the truth lies within the bounds, or is NULL and the bounds allow for that."""
         if self.truth is None and self.may_be_empty:
             return True
         if self.truth is None or self.lower is None or self.upper is None:
@@ -42,39 +42,48 @@ class Measured:
 
     @property
     def relative_error(self) -> float | None:
-        """The width of the bounds by the truth, None where there is none or it is 0."""
+        """The width of the bounds relative to the truth.
+
+        None without bounds, or if the truth is 0 or NULL.
+        """
         return self._width_by(self.truth)
 
     @property
     def estimate_error(self) -> float | None:
-        """The distance of the estimate from the truth, by the truth; None without one, or at 0."""
+        """The distance of the estimate from the truth, relative to the truth.
+
+        None without an estimate, or if the truth is 0 or NULL.
+        """
         if self.estimate is None or not self.truth:
             return None
         return float(abs(self.estimate - self.truth) / abs(self.truth))
 
     @property
     def relative_width(self) -> float | None:
-        """The width of the bounds by their middle, None where there is none or it is 0."""
+        """The width of the bounds relative to their middle; None without bounds or if that is 0."""
         if self.lower is None or self.upper is None:
             return None
         return self._width_by((self.lower + self.upper) / 2)
 
     @property
     def share_of_known(self) -> float | None:
-        """The width of the bounds by that without the release, None where either is none or 0."""
+        """The width of the bounds relative to the width without the release.
+
+        None if either is missing, or the width without the release is 0.
+        """
         if self.lower is None or self.upper is None or not self.known_width:
             return None
         return float((self.upper - self.lower) / self.known_width)
 
     @property
     def workload(self) -> str:
-        """The name of its workload, in words."""
-        asked = f"{self.aggregate}({self.sensitive or '*'})"
+        """The name of the query's workload, in words."""
+        call = f"{self.aggregate}({self.sensitive or '*'})"
         if self.kind == "range":
-            return f"{asked} by range of {self.over}"
+            return f"{call} by range of {self.over}"
         if self.kind == "counts":
-            return f"{asked} by ranges and a sensitive value"
-        return f"{asked} of {self.kind} selections"
+            return f"{call} by ranges and a sensitive value"
+        return f"{call} of {self.kind} selections"
 
     def _width_by(self, size: Fraction | None) -> float | None:
         if not (self.ratios and size) or self.lower is None or self.upper is None:
@@ -84,7 +93,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class ErrorSpread:
-    """Of so many scores the mean and the quartiles, None where there are no scores."""
+    """The mean and the quartiles of `scored` scores; None if there are no scores."""
 
     scored: int
     mean: float | None
@@ -95,7 +104,7 @@ class ErrorSpread:
 class Summary:
     """The queries of a workload at one level. Errors and `outside` are private, widths public.
 
-    `of_known` is the median width by that without the release.
+    `of_known` is the median width relative to the width without the release.
     """
 
     workload: str
@@ -107,7 +116,7 @@ class Summary:
     of_known: float | None = None
 
     def public(self) -> dict[str, Any]:
-        """The part that may be published: nothing in it depends on a truth."""
+        """Return the part that may be published, which does not depend on a truth."""
         lower, median, upper = self.widths.quartiles or (None, None, None)
         return {
             "workload": self.workload,
@@ -122,15 +131,15 @@ class Summary:
 
 
 def summaries(measured: Iterable[Measured]) -> list[Summary]:
-    """Per workload and level, in the order in which they were asked."""
-    asked: dict[tuple[str, int], list[Measured]] = {}
+    """Summarize the queries per workload and level, in the order in which they were asked."""
+    by_level: dict[tuple[str, int], list[Measured]] = {}
     for query in measured:
-        asked.setdefault((query.workload, query.level), []).append(query)
-    return [_summary(workload, level, queries) for (workload, level), queries in asked.items()]
+        by_level.setdefault((query.workload, query.level), []).append(query)
+    return [_summary(workload, level, queries) for (workload, level), queries in by_level.items()]
 
 
 def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
-    shares = [one.share_of_known for one in queries if one.share_of_known is not None]
+    shares = [query.share_of_known for query in queries if query.share_of_known is not None]
     return Summary(
         workload=workload,
         level=level,
@@ -143,8 +152,8 @@ def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
 
 
 def _spread(scores: Iterable[float | None]) -> ErrorSpread:
-    known = np.array([score for score in scores if score is not None], dtype=np.float64)
-    if not len(known):
+    numbers = np.array([score for score in scores if score is not None], dtype=np.float64)
+    if not len(numbers):
         return ErrorSpread(0, None, None)
-    low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
-    return ErrorSpread(len(known), float(known.mean()), (low, middle, high))
+    low, middle, high = (float(q) for q in np.quantile(numbers, (0.25, 0.5, 0.75)))
+    return ErrorSpread(len(numbers), float(numbers.mean()), (low, middle, high))

@@ -1,4 +1,4 @@
-"""Exact answers on the rows that a release represents, beside the bounds of random queries."""
+"""Exact answers on the original rows, beside the bounds of random queries."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpBounds
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- published timestamps have no ti
 class Truth:
     """A sensitive column of the original, to be aggregated over some of its rows.
 
-    Missing values are passed over, but where every row counts.
+    Missing values are skipped, unless `every_row` is true: COUNT(*) counts all rows.
     """
 
     numbers: Exact | None
@@ -33,29 +33,29 @@ class Truth:
     every_row: bool
 
     def answer(self, kind: AggregateKind, chosen: np.ndarray) -> Fraction | None:
-        """The aggregate over the `chosen` rows (bool, or their numbers); None where none is."""
+        """Return the aggregate over the `chosen` rows (bool, or row numbers); None over no rows."""
         if self.numbers is None or kind.truth is None:
-            return Fraction(self.counted(chosen))
-        return kind.truth(self.numbers, self._known(chosen))
+            return Fraction(self.count(chosen))
+        return kind.truth(self.numbers, self._counted_codes(chosen))
 
-    def counted(self, chosen: np.ndarray) -> int:
-        """How many of the `chosen` rows it is over."""
+    def count(self, chosen: np.ndarray) -> int:
+        """Return the number of `chosen` rows that the aggregate is over."""
         if self.every_row or not self._has_null:
             return int(np.count_nonzero(chosen)) if chosen.dtype == bool else len(chosen)
-        return len(self._known(chosen))
+        return len(self._counted_codes(chosen))
 
     @cached_property
     def _has_null(self) -> bool:
         return bool((self.codes < 0).any())
 
-    def _known(self, chosen: np.ndarray) -> np.ndarray:
+    def _counted_codes(self, chosen: np.ndarray) -> np.ndarray:
         codes: np.ndarray = self.codes[chosen]
         return codes if self.every_row else codes[codes >= 0]
 
 
 @dataclass(frozen=True, eq=False)
 class HelpedBounds:
-    """One aggregate's bounds in a help table, which holds groups 0, 1, … with hits 1, 2, …."""
+    """The bounds of one aggregate in a help table, which has groups 0, 1, … with hits 1, 2, …."""
 
     help: HelpBounds | None
     lower: Exact | None
@@ -63,21 +63,21 @@ class HelpedBounds:
     start: np.ndarray
 
     def bounds(self, hits: np.ndarray) -> tuple[Fraction | None, Fraction | None]:
-        """The bounds where `hits` rows of each group are selected (int64, one per group)."""
+        """Return the bounds if a query selects `hits` rows of each group (int64, one per group)."""
         count = int(hits.sum())
         if self.lower is None or self.upper is None or self.help is None:
             return Fraction(count), Fraction(count)
         if not count:
             return None, None
         touched = np.flatnonzero(hits)
-        rows, by = self.start[touched] + hits[touched] - 1, count if self.help.per_row else 1
+        rows, divisor = self.start[touched] + hits[touched] - 1, count if self.help.per_row else 1
         low = self.lower.fraction(self.help.lower.combine(self.lower.units[rows]))
         high = self.upper.fraction(self.help.upper.combine(self.upper.units[rows]))
-        return low / by, high / by
+        return low / divisor, high / divisor
 
 
 def truth_of(column: Column, aggregate: Aggregate) -> Truth:
-    """The original's column, with its values as exact numbers where the aggregate needs them.
+    """Return a column of the original, with exact numbers if the aggregate needs them.
 
     Raises:
         InputError: where the values are no numbers, dates or timestamps.
@@ -87,7 +87,7 @@ def truth_of(column: Column, aggregate: Aggregate) -> Truth:
 
 
 def read_help(table: pa.Table, kind: AggregateKind) -> HelpedBounds:
-    """The columns of a help table that hold an aggregate's bounds."""
+    """Read the columns of a help table that contain an aggregate's bounds."""
     group = table["group_id"].to_numpy()
     start = np.flatnonzero(np.diff(group, prepend=-1))
     if kind.help is None:
@@ -98,7 +98,7 @@ def read_help(table: pa.Table, kind: AggregateKind) -> HelpedBounds:
 
 
 def as_fraction(value: object) -> Fraction | None:
-    """A bound as a number: dates count days, timestamps count seconds, both since 1970."""
+    """Return a bound as a number: dates count days, timestamps count seconds, both since 1970."""
     if value is None or isinstance(value, Fraction):
         return value
     if isinstance(value, datetime):
@@ -112,31 +112,34 @@ def as_fraction(value: object) -> Fraction | None:
 
 
 class OriginalPart(Protocol):
-    """Rows of a part of a table, which are read when they are needed."""
+    """Rows of a part of a table, read when they are needed."""
 
     def read(self, names: Sequence[str]) -> Microdata:
-        """Some columns of the represented rows."""
+        """Read some columns of the part's rows that are in the release."""
         ...
 
 
 @dataclass(frozen=True)
 class OriginalInParts:
-    """All parts of a table, in the order of the release's."""
+    """All parts of a table, in the order of the release's parts."""
 
     parts: Sequence[OriginalPart]
 
     def each(self, names: Sequence[str]) -> Iterator[Microdata]:
-        """Some columns of each part, one after the other."""
+        """Yield some columns of each part, one part after the other."""
         for part in self.parts:
             yield part.read(names)
 
 
 Original = Microdata | OriginalInParts
-"""The represented rows before anonymization."""
+"""The rows of the release, before anonymization."""
 
 
 class Outcome(NamedTuple):
-    """Bounds, the truth, whether the bounds allow for there being none, and an estimate."""
+    """The bounds and the exact answer of a query, with its estimate.
+
+    `may_be_empty` is true if the bounds allow the answer to be NULL.
+    """
 
     lower: Fraction | None
     upper: Fraction | None
@@ -146,7 +149,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(bounds: Bounds, truth: Fraction | None) -> Outcome:
-    """The outcome of a query, by an answer and the truth."""
+    """Return the outcome of a query from its answer and the truth."""
     limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
     return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
 
@@ -155,35 +158,35 @@ class Queries(Protocol):
     """Random queries of a workload."""
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
-        """Lower bound, upper bound and truth of one more query; None where nothing can be asked."""
+        """Ask one more query; return its outcome, or None if nothing can be asked."""
         ...
 
 
 class OriginalColumn:
-    """A column of the original, whose values are looked up."""
+    """A column of the original in which rows are looked up by value."""
 
     def __init__(self, column: Column) -> None:
-        self._values = _ordered(column.values)
+        self._values = _ordered_values(column.values)
         self._codes = column.codes
 
-    def between(self, low: Any, high: Any) -> np.ndarray:
-        """The rows that have a value from low to high (bool, one per row)."""
+    def rows_between(self, low: Any, high: Any) -> np.ndarray:
+        """Return the rows that have a value from `low` to `high` (bool, one per row)."""
         first, end = bisect_left(self._values, low), bisect_right(self._values, high)
         return (self._codes >= first) & (self._codes < end)
 
-    def there(self) -> np.ndarray:
-        """The rows that have a value (bool, one per row)."""
-        found: np.ndarray = self._codes >= 0
-        return found
+    def rows_with_value(self) -> np.ndarray:
+        """Return the rows whose value is not missing (bool, one per row)."""
+        rows: np.ndarray = self._codes >= 0
+        return rows
 
-    def among(self, values: Sequence[Any]) -> np.ndarray:
-        """The rows that have one of these values (bool, one per row)."""
-        wanted = set(values)
-        known = np.array([*(value in wanted for value in self._values), False])
-        found: np.ndarray = known[self._codes]
-        return found
+    def rows_with_any(self, values: Sequence[Any]) -> np.ndarray:
+        """Return the rows that have one of these values (bool, one per row)."""
+        allowed = set(values)
+        is_allowed = np.array([*(value in allowed for value in self._values), False])
+        rows: np.ndarray = is_allowed[self._codes]
+        return rows
 
 
-def _ordered(values: pa.Array) -> list[Any]:
-    """Ascending values without NaN, which is in no window; their positions are their codes."""
+def _ordered_values(values: pa.Array) -> list[Any]:
+    """Return the values, ascending; positions are codes. NaN is left out: it lies in no window."""
     return [value for value in values.to_pylist() if value == value]

@@ -1,9 +1,9 @@
-"""How much narrower bounds are than what is known without the release.
+"""The width of bounds relative to the width without the release.
 
-A group shows the multiset v_1 ≤ … ≤ v_N. Of a selection that takes as many rows of it as a
-twentieth, the sum lies between those of the least and of the greatest: of the i-th of either end
-counts what is left of N / 20 rows after i - 1, one at most. Widths add up over groups, and the
-width of the mean is the sum of them by a twentieth of all rows.
+A group shows the multiset v_1 ≤ … ≤ v_N. If a selection takes a twentieth of its rows, their sum
+lies between the sums of the N / 20 least and of the N / 20 greatest values; the last of these
+values may count in part. Widths add up over groups, and the width of the mean is the sum of the
+widths divided by a twentieth of all rows.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.query.accuracy.parameters import Goal
 from sfumato.tasks.query.accuracy.scores import Measured
 
 TRIVIAL = Fraction(9, 10)
-"""Where answers are as wide as this share of what is known without a release, little is left."""
+"""Answers that are as wide as this share of the width without the release are of little use."""
 ONE_GROUP = "all rows are in one group: no answer tells some people from others"
 PART = 20
-"""A selection takes one in so many rows of each group."""
+"""A selection takes one in this many rows of each group."""
 
 
 @dataclass(frozen=True)
 class Usefulness:
-    """What a release is good for; nothing in it depends on a truth.
+    """A judgement on a release by the width of its bounds; it does not depend on a truth.
 
     Attributes:
-        warnings: why it may be of no use, in words.
-        goal: whether the goal of the spec is met, None where it has none.
-        missed: how it is missed, in words; empty where it is not.
+        warnings: reasons why the release may be of no use, in words.
+        goal: whether the goal of the spec is met; None if the spec has none.
+        missed: in words, by how much the goal is missed; empty if it is not.
     """
 
     warnings: tuple[str, ...] = ()
@@ -41,17 +41,20 @@ class Usefulness:
     missed: str = ""
 
     def document(self) -> dict[str, Any]:
-        """What there is to say, for JSON; nothing where there is nothing."""
-        said = {"goal": self.goal, "missed": self.missed, "warnings": list(self.warnings)}
-        return {name: value for name, value in said.items() if value}
+        """Return the judgement as JSON, without empty entries."""
+        fields = {"goal": self.goal, "missed": self.missed, "warnings": list(self.warnings)}
+        return {name: value for name, value in fields.items() if value}
 
 
 NOT_JUDGED = Usefulness()
 
 
 @dataclass(frozen=True)
-class BrokenWord:
-    """What keeps a release from standing: in public words, and as the owner is told."""
+class PublicationFault:
+    """A reason that keeps a release from being published.
+
+    It is given in public words, and in words for the owner.
+    """
 
     reason: str
     told: str
@@ -59,18 +62,18 @@ class BrokenWord:
 
 @dataclass(frozen=True)
 class MeasuredBounds:
-    """What was measured of a release.
+    """The measured accuracy of a release.
 
     Attributes:
-        public: what may be known of it, by workload and level.
-        useful: what it is good for.
-        fault: what keeps it from standing.
-        notices: what could not be written beside the public record, in words.
+        public: the part that may be published, by workload and level.
+        useful: the judgement on its usefulness.
+        fault: the reason that keeps it from being published.
+        notices: private reports that could not be written, in words.
     """
 
     public: list[dict[str, Any]]
     useful: Usefulness = NOT_JUDGED
-    fault: BrokenWord | None = None
+    fault: PublicationFault | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -79,8 +82,8 @@ def judge_usefulness(
 ) -> Usefulness:
     """Judge a release by the widths of its answers.
 
-    It tells little where the median width is nine tenths of what is known without it, or more: all
-    rows for a count, the range of the published values for a mean, both for a sum.
+    The release is of little use if the median width is at least nine tenths of the width without
+    it. That is all rows for a count, the range of the published values for a mean, both for a sum.
 
     Args:
         measured: the queries of its workloads.
@@ -88,7 +91,7 @@ def judge_usefulness(
         one_group: whether all its rows are in one group.
     """
     warnings: tuple[str, ...] = (ONE_GROUP,) if one_group else ()
-    shares = [one.share_of_known for one in measured if one.share_of_known is not None]
+    shares = [query.share_of_known for query in measured if query.share_of_known is not None]
     if shares and (share := median(shares)) >= TRIVIAL:
         warnings += (
             f"half of the answers are {share:.0%} as wide as what is known without the release, or "
@@ -96,23 +99,23 @@ def judge_usefulness(
         )
     if goal is None:
         return Usefulness(warnings)
-    widths = [one.relative_width for one in measured if one.relative_width is not None]
-    wanted = goal.median_relative_width
+    widths = [query.relative_width for query in measured if query.relative_width is not None]
+    limit = goal.median_relative_width
     if not widths:
         missed = "no answer of its workloads has a size"
-    elif (found := median(widths)) > wanted:
-        missed = f"the median relative width is {found:.3g}, and {wanted:.3g} was asked for"
+    elif (width := median(widths)) > limit:
+        missed = f"the median relative width is {width:.3g}, and {limit:.3g} was asked for"
     else:
         return Usefulness(warnings, "met")
     return Usefulness(warnings, "below-goal", missed)
 
 
 def mean_by_range(counts: Counts) -> Fraction | None:
-    """The width of the mean of a twentieth of each group's rows, by the range of all values.
+    """Return the width of the mean of a twentieth of each group, by the range of all values.
 
-    None where values are no numbers, or all the same. O(entries), exact.
+    Returns None if values are not numbers, or all equal. O(entries), exact.
 
-    >>> from sfumato.expectations.exact import Exact
+    >>> from sfumato.expectations.shared.exact import Exact
     >>> both = np.array([0, 1]), np.array([1, 1])
     >>> numbers = Exact(np.array([0, 10]), 0)
     >>> mean_by_range(Counts(np.array([0, 0]), *both, 2, numbers))
@@ -134,9 +137,11 @@ def mean_by_range(counts: Counts) -> Fraction | None:
 
 
 def _at_the_ends(counts: Counts) -> np.ndarray:
-    """Of each entry's rows how many are at the upper end less those at the lower, in twentieths.
+    """Return the weight of each entry in the width, in twentieths of a row.
 
-    Of the x rows nearest to an end of a group of N rows, min(x, N / 20) are selected.
+    It is the number of the entry's rows at the upper end minus the number at the lower end.
+
+    Among the x rows nearest to an end of a group of N rows, min(x, N / 20) are selected.
     """
     sizes = np.repeat(counts.sizes, counts.distinct)
     from_below, from_above = counts.up_to, sizes - counts.up_to + counts.count

@@ -1,11 +1,11 @@
-"""MIN and MAX: the outermost value that surely counts, and the outermost that may."""
+"""MIN and MAX: the outermost value that surely counts, and the outermost value that may count."""
 
 from fractions import Fraction
 
 import numpy as np
 from sqlglot import exp
 
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.query.aggregates.kind import (
     ANY_TYPE,
     AggregateKind,
@@ -22,7 +22,7 @@ from sfumato.tasks.query.bounds.subdomains import Cells
 def _bound_minimum(counted: CountedValues) -> Bounds:
     first, last = least(counted.low, counted.high)
     guess = counted.expected_end(first, last, greatest=False)
-    return Bounds(counted.at(first), counted.at(last), guess)
+    return Bounds(counted.value_at(first), counted.value_at(last), guess)
 
 
 def _minimum(numbers: Exact, codes: np.ndarray) -> Fraction | None:
@@ -53,7 +53,7 @@ min_ = AggregateKind(
 def _bound_maximum(counted: CountedValues) -> Bounds:
     first, last = greatest(counted.low, counted.high)
     guess = counted.expected_end(first, last, greatest=True)
-    return Bounds(counted.at(first), counted.at(last), guess)
+    return Bounds(counted.value_at(first), counted.value_at(last), guess)
 
 
 def _maximum(numbers: Exact, codes: np.ndarray) -> Fraction | None:

@@ -1,7 +1,7 @@
-"""The kinds of aggregates: their syntax, the types they take, and their bounds.
+"""Kinds of aggregates: their syntax, the types they take, and their bounds.
 
-One module here holds all that is known of one aggregate, and `registry` names them; queries,
-rewritings, views and workloads ask an aggregate's kind and know no aggregate by its name.
+One module here describes one aggregate, and `registry` names them all. Queries, rewritings, views
+and workloads use an aggregate's kind and know no aggregate by its name.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from sfumato.expectations.exact import INT64_MAX, Exact
-from sfumato.tasks.query.bounds.bounds import Bounds, value_of, within
+from sfumato.expectations.shared.exact import INT64_MAX, Exact
+from sfumato.tasks.query.bounds.bounds import Bounds, clamp_estimate, value_of
 from sfumato.tasks.query.bounds.extremes import CountedValues
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.bounds.subdomains import Cells
@@ -31,7 +31,7 @@ Ends = tuple[exp.Expr, exp.Expr]
 
 @dataclass(frozen=True)
 class HelpColumn:
-    """A column of the help table that holds a bound, and what combines it over groups."""
+    """A column of the help table with a bound, and the function that combines it over groups."""
 
     name: str
     function: type[exp.AggFunc]
@@ -40,13 +40,13 @@ class HelpColumn:
 
 @dataclass(frozen=True)
 class HelpBounds:
-    """An aggregate's bounds in the help table, which knows them for so many rows of a group.
+    """The columns of the help table that bound an aggregate for each number of rows of a group.
 
     Attributes:
-        lower: where the lower bound stands.
-        upper: where the upper one does.
+        lower: the column of the lower bound.
+        upper: the column of the upper bound.
         per_row: whether both are divided by the number of rows.
-        expected: whether a sum that is expected tells what is expected of the aggregate.
+        expected: whether the expected sum gives the aggregate's estimate.
     """
 
     lower: HelpColumn
@@ -57,14 +57,24 @@ class HelpBounds:
     def bounds(
         self, lower: Any, upper: Any, rows: int, total: Fraction | None, whole: bool
     ) -> Bounds:
-        """The bounds over so many rows of which the sum `total` is expected, if that is known."""
+        """Return the bounds over `rows` rows with an expected sum of `total` (None if unknown)."""
         if not rows:
             return Bounds(None, None, None)
-        known = total if self.expected else None
+        expected_total = total if self.expected else None
         if self.per_row:
             low, high = Fraction(lower) / rows, Fraction(upper) / rows
-            return Bounds(low, high, within(None if known is None else known / rows, low, high))
-        estimate = None if known is None else within(known, Fraction(lower), Fraction(upper))
+            return Bounds(
+                low,
+                high,
+                clamp_estimate(
+                    None if expected_total is None else expected_total / rows, low, high
+                ),
+            )
+        estimate = (
+            None
+            if expected_total is None
+            else clamp_estimate(expected_total, Fraction(lower), Fraction(upper))
+        )
         return Bounds(value_of(lower, whole), value_of(upper, whole), estimate)
 
 
@@ -74,30 +84,31 @@ class AggregateKind:
 
     Attributes:
         name: in answers, specs and registries.
-        parsed: its calls in a query.
-        takes: the types of columns that it is of.
-        returns: the type of its answer, by that of its column.
-        of_cells: its bounds in every cell, where subdomains stand for values; without them it
-            cannot be asked there.
-        of_values: its bounds over values of which copies count one by one; None where it depends
-            on which values of a group count together.
-        of_choices: its bounds where it does.
-        of_squares: what is expected of it, by the expected sum of squared deviations and number of
-            values, where it is of these.
-        squares: the sum of squared deviations, by such an answer and the number of values.
-        of_share: its bounds where it is a quantile, by the share of values that are below it.
+        parsed: the classes of its calls in a parsed query.
+        takes: the types of columns that it accepts.
+        returns: a function from the column's type to the answer's type.
+        of_cells: bounds it in every cell of a release that shows subdomains; None if it cannot be
+            asked there.
+        of_values: bounds it over values whose copies count one by one; None if it depends on which
+            values of a group count together.
+        of_choices: bounds it over such choices of values.
+        of_squares: estimates it from the expected sum of squared deviations and the expected number
+            of values; None for other aggregates.
+        squares: the inverse of `of_squares`: the sum of squared deviations from an answer and the
+            number of values.
+        of_share: bounds a quantile, given the share of values below it; None for other aggregates.
         between: whether it is a quantile that may lie between two values.
-        truth: its exact answer over values, by their codes, where workloads may ask it.
-        help: where the help table holds its bounds, if it does.
-        over_counts: its bounds in SQL, over the values of a cell and how many copies count.
-        runs: whether these are over running totals, too.
+        truth: its exact answer over values, by their codes; None if workloads cannot ask it.
+        help: the columns of the help table with its bounds; None if there are none.
+        over_counts: its bounds in SQL, over the values of a cell and the copies that count.
+        runs: whether `over_counts` also needs running totals.
         over_ranges: its bounds in SQL, over the subdomains of a cell.
-        counts_rows: whether it is the number of rows, whichever values they have.
-        fewest: of how many values it is, at least; it is null of fewer.
+        counts_rows: whether it is the number of rows, whatever their values.
+        fewest: the smallest number of values that it needs; it is null over fewer.
         adds: whether it adds values up.
-        known_width: how wide its bounds are for who knows nothing but how many rows there are and
-            how far apart their values are at most.
-        written: how queries write it, where that is not its name.
+        known_width: the width of its bounds if only the number of rows and the range of their
+            values are known.
+        written: its spelling in queries, if that is not its name.
     """
 
     name: str
@@ -123,28 +134,28 @@ class AggregateKind:
     written: str = ""
 
     @property
-    def measured(self) -> bool:
-        """Whether workloads may ask it: its exact answer is known."""
+    def is_measurable(self) -> bool:
+        """True if workloads can ask it, because its exact answer can be computed."""
         return self.truth is not None
 
     @property
-    def called(self) -> str:
-        """Its name in SQL, and in messages."""
+    def sql_name(self) -> str:
+        """The aggregate's name in SQL and in messages."""
         return self.written or self.name.upper()
 
 
 def sql_ends(lower: str, upper: str) -> Ends:
-    """Two expressions of DuckDB's SQL as trees."""
+    """Parse two expressions of DuckDB's SQL."""
     return sqlglot.parse_one(lower, read="duckdb"), sqlglot.parse_one(upper, read="duckdb")
 
 
 def own_type(type_: ColumnType) -> ColumnType:
-    """The type of an answer that is one of the column's values."""
+    """Return the type of an answer that is one of the column's values."""
     return type_
 
 
 def whole_sum(units: np.ndarray) -> int:
-    """The sum of integers (int64 or object), in int64 where it cannot overflow."""
+    """Return the sum of integers (int64 or object), computed in int64 if it cannot overflow."""
     if units.dtype == np.int64:
         largest = max(-int(units.min(initial=0)), int(units.max(initial=0)))
         if largest * len(units) <= INT64_MAX:

@@ -1,4 +1,4 @@
-"""Quantiles: MEDIAN, PERCENTILE_CONT between two values, PERCENTILE_DISC one of them."""
+"""Quantiles: MEDIAN and PERCENTILE_CONT, which may lie between values; PERCENTILE_DISC."""
 
 from fractions import Fraction
 
@@ -6,16 +6,16 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.tasks.query.aggregates.kind import NUMBERS, AggregateKind
-from sfumato.tasks.query.bounds.bounds import Bounds, within
+from sfumato.tasks.query.bounds.bounds import Bounds, clamp_estimate
 from sfumato.tasks.query.bounds.extremes import CountedValues
 from sfumato.tasks.query.bounds.quantiles import quantiles
 
 
-def _between(counted: CountedValues, share: Fraction) -> Bounds:
+def _bound_interpolated(counted: CountedValues, share: Fraction) -> Bounds:
     return _bounds(counted, share, between=True)
 
 
-def _one_of(counted: CountedValues, share: Fraction) -> Bounds:
+def _bound_discrete(counted: CountedValues, share: Fraction) -> Bounds:
     return _bounds(counted, share, between=False)
 
 
@@ -23,12 +23,12 @@ def _bounds(counted: CountedValues, share: Fraction, *, between: bool) -> Bounds
     numbers, scale = counted.numbers, 10**counted.numbers.digits
     ends = quantiles(numbers.units, counted.low, counted.high, share, between=between)
     low, high = (end / scale for end in ends)
-    guess = within(_expected(counted, share), low, high)
+    guess = clamp_estimate(_expected_quantile(counted, share), low, high)
     return Bounds(_whole(low), _whole(high), guess)
 
 
-def _expected(counted: CountedValues, share: Fraction) -> Fraction | None:
-    """The value below which the share of the expected rows is."""
+def _expected_quantile(counted: CountedValues, share: Fraction) -> Fraction | None:
+    """Return the value below which the share of the expected rows lies; None without any."""
     if counted.expected is None or not counted.expected.any():
         return None
     below = np.cumsum(counted.expected)
@@ -46,7 +46,7 @@ percentile_cont = AggregateKind(
     parsed=(exp.Median, exp.PercentileCont),
     takes=NUMBERS,
     returns=lambda _: "float",
-    of_share=_between,
+    of_share=_bound_interpolated,
     between=True,
     written="MEDIAN/PERCENTILE_CONT",
 )
@@ -55,5 +55,5 @@ percentile_disc = AggregateKind(
     parsed=(exp.PercentileDisc, exp.Quantile),
     takes=NUMBERS,
     returns=lambda type_: type_,
-    of_share=_one_of,
+    of_share=_bound_discrete,
 )

@@ -1,11 +1,11 @@
-"""COUNT, SUM and AVG: what surely counts, and of the other values the best ones."""
+"""COUNT, SUM and AVG: the values that surely count, and the best of those that may count."""
 
 from fractions import Fraction
 
 import numpy as np
 from sqlglot import exp
 
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.query.aggregates.kind import (
     ANY_TYPE,
     NUMBERS,
@@ -15,7 +15,7 @@ from sfumato.tasks.query.aggregates.kind import (
     sql_ends,
     whole_sum,
 )
-from sfumato.tasks.query.bounds.bounds import Bounds, sum_of, within
+from sfumato.tasks.query.bounds.bounds import Bounds, clamp_estimate, sum_of
 from sfumato.tasks.query.bounds.extremes import CountedValues, estimate_of, mean, total
 from sfumato.tasks.query.bounds.subdomains import Cells
 
@@ -28,7 +28,7 @@ def _bound_sum(counted: CountedValues) -> Bounds:
     low, high = (
         Fraction(side, scale) for side in total(counted.numbers.units, counted.low, counted.high)
     )
-    estimate = within(estimate_of(counted.expected_sum), low, high)
+    estimate = clamp_estimate(estimate_of(counted.expected_sum), low, high)
     return Bounds(sum_of(low, counted.whole), sum_of(high, counted.whole), estimate)
 
 
@@ -76,7 +76,7 @@ def _bound_average(counted: CountedValues) -> Bounds:
     middle = counted.expected_sum
     some = middle is not None and counted.expected is not None and counted.expected.any()
     estimate = estimate_of(middle / counted.expected_rows) if some and middle is not None else None
-    return Bounds(low, high, within(estimate, low, high))
+    return Bounds(low, high, clamp_estimate(estimate, low, high))
 
 
 def _average(numbers: Exact, codes: np.ndarray) -> Fraction | None:
@@ -105,7 +105,7 @@ avg = AggregateKind(
 def _bound_count(counted: CountedValues) -> Bounds:
     least, most = int(counted.low.sure.sum()), int(counted.high.all.sum())
     expected = estimate_of(counted.expected_rows)
-    return Bounds(least, most, within(expected, Fraction(least), Fraction(most)))
+    return Bounds(least, most, clamp_estimate(expected, Fraction(least), Fraction(most)))
 
 
 count = AggregateKind(

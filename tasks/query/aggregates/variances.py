@@ -1,8 +1,6 @@
 """Variances and standard deviations, of a sample and of a population.
 
-Their bounds are close, and need not be attained (`bounds/spread.py`).
-
-Its bounds are close, and need not be attained (`bounds/spread.py`).
+Their bounds are close but need not be attained (see `bounds/spread.py`).
 """
 
 from collections.abc import Callable
@@ -19,15 +17,15 @@ from sfumato.tasks.query.bounds.spread import Choices, root_above, root_below, v
 _NONE = Bounds(None, None, None)
 
 
-def _sample(choices: Choices) -> Bounds:
-    found = variance(choices)
-    if found is None:
+def _bound_sample(choices: Choices) -> Bounds:
+    ends = variance(choices)
+    if ends is None:
         return _NONE
-    return _close(*found, may_be_empty=choices.rows[0] < 2)
+    return _close(*ends, may_be_empty=choices.rows[0] < 2)
 
 
-def _population(choices: Choices) -> Bounds:
-    """That of a sample, by one more than it divides by; of one value it is 0."""
+def _bound_population(choices: Choices) -> Bounds:
+    """Bound the population's variance by the sample's, times (n - 1) / n; it is 0 for one value."""
     least, most = choices.rows
     if not most:
         return _NONE
@@ -36,80 +34,80 @@ def _population(choices: Choices) -> Bounds:
     return _close(low, high * (most - 1) / most, may_be_empty=not least)
 
 
-def _root_of_population(choices: Choices) -> Bounds:
-    found = _population(choices)
-    if not isinstance(found.lower, Fraction) or not isinstance(found.upper, Fraction):
-        return found
-    return replace(found, lower=root_below(found.lower), upper=root_above(found.upper))
+def _bound_root_of_population(choices: Choices) -> Bounds:
+    bounds = _bound_population(choices)
+    if not isinstance(bounds.lower, Fraction) or not isinstance(bounds.upper, Fraction):
+        return bounds
+    return replace(bounds, lower=root_below(bounds.lower), upper=root_above(bounds.upper))
 
 
 def _close(lower: Fraction, upper: Fraction, *, may_be_empty: bool) -> Bounds:
-    """Bounds that hold and are close: that two choices come to them is not known."""
+    """Return bounds that contain the variance; both ends need not be attained."""
     return Bounds(lower, upper, None, may_be_empty=may_be_empty, attained=lower == upper)
 
 
-def _spread(
+def _spread_kind(
     name: str,
     parsed: type[exp.Expr],
-    of: Callable[[Choices], Bounds],
+    bound: Callable[[Choices], Bounds],
     of_squares: Callable[[float, float], float],
     squares: Callable[[float, float], float],
     fewest: int,
 ) -> AggregateKind:
-    """An aggregate that is known where it is known among what the values are chosen."""
+    """Return an aggregate of deviations that is bounded over choices of values."""
     return AggregateKind(
         name=name,
         parsed=(parsed,),
         takes=NUMBERS,
         returns=lambda _: "float",
-        of_choices=of,
+        of_choices=bound,
         of_squares=of_squares,
         squares=squares,
-        of_cells=lambda cells: [of(choices) for choices in cells.choices()],
+        of_cells=lambda cells: [bound(choices) for choices in cells.choices()],
         fewest=fewest,
     )
 
 
-var_samp = _spread(
+var_samp = _spread_kind(
     "var_samp",
     exp.Variance,
-    _sample,
+    _bound_sample,
     lambda squares, rows: squares / (rows - 1) if rows > 1 else nan,
     lambda answer, rows: answer * (rows - 1),
     fewest=2,
 )
 
 
-var_pop = _spread(
+var_pop = _spread_kind(
     "var_pop",
     exp.VariancePop,
-    _population,
+    _bound_population,
     lambda squares, rows: squares / rows,
     lambda answer, rows: answer * rows,
     fewest=1,
 )
 
 
-stddev_pop = _spread(
+stddev_pop = _spread_kind(
     "stddev_pop",
     exp.StddevPop,
-    _root_of_population,
+    _bound_root_of_population,
     lambda squares, rows: sqrt(squares / rows),
     lambda answer, rows: answer**2 * rows,
     fewest=1,
 )
 
 
-def _of_choices(choices: Choices) -> Bounds:
-    found = variance(choices)
-    if found is None:
+def _bound_deviation(choices: Choices) -> Bounds:
+    ends = variance(choices)
+    if ends is None:
         return Bounds(None, None, None)
-    lower, upper = root_below(found[0]), root_above(found[1])
-    empty, known = choices.rows[0] < 2, found[0] == found[1]
-    return Bounds(lower, upper, None, may_be_empty=empty, attained=known)
+    lower, upper = root_below(ends[0]), root_above(ends[1])
+    empty, is_exact = choices.rows[0] < 2, ends[0] == ends[1]
+    return Bounds(lower, upper, None, may_be_empty=empty, attained=is_exact)
 
 
-def _of_squares(squares: float, rows: float) -> float:
+def _deviation_of_squares(squares: float, rows: float) -> float:
     return sqrt(squares / (rows - 1)) if rows > 1 else nan
 
 
@@ -118,10 +116,10 @@ stddev = AggregateKind(
     parsed=(exp.Stddev, exp.StddevSamp),
     takes=NUMBERS,
     returns=lambda _: "float",
-    of_choices=_of_choices,
-    of_squares=_of_squares,
+    of_choices=_bound_deviation,
+    of_squares=_deviation_of_squares,
     squares=lambda answer, rows: answer**2 * (rows - 1),
-    of_cells=lambda cells: [_of_choices(choices) for choices in cells.choices()],
+    of_cells=lambda cells: [_bound_deviation(choices) for choices in cells.choices()],
     fewest=2,
     adds=True,
 )

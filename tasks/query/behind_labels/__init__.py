@@ -1,1 +1,1 @@
-"""What stands behind labels: their values, number lines, and conditions decided on them."""
+"""The values behind labels, number lines, and conditions decided on them."""

@@ -1,7 +1,7 @@
 """Conditions that DuckDB decides on values, in three-valued logic (Kleene's).
 
-A condition can be true on a row, false, or null, and more than one of them may be possible. Parts
-of a condition are combined as if they did not depend on each other, which leaves nothing out.
+A condition can be true on a row, false, or null, and more than one of these may be possible. Parts
+of a condition are combined as if they were independent, which never misses a possible outcome.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.tasks.sql.session import fetch, fetch_table
 
-FAILED = 3  # what cannot be evaluated: it would not be answered on the original, or any way
-_ROW = "\x01row"  # no published column can be called so
+FAILED = 3  # the condition cannot be evaluated: on the original it may fail, or have any outcome
+_ROW = "\x01row"  # no published column can have this name
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,10 @@ class ThreeValued:
     """The possible outcomes of a condition on each row (or label), and their chances.
 
     Attributes:
-        true: where it can be true (bool, one per row, as `false` and `null`).
-        false: where it can be false.
-        null: where it can be null.
-        chance: that it is true, NaN where nothing is known (float64, one per row).
+        true: whether it can be true (bool, one per row, as `false` and `null`).
+        false: whether it can be false.
+        null: whether it can be null.
+        chance: the chance that it is true, NaN if unknown (float64, one per row).
         against: the chance that it is false (float64, one per row).
     """
 
@@ -46,58 +46,58 @@ class ThreeValued:
 
     @property
     def may(self) -> np.ndarray:
-        """The rows on which it possibly holds (bool, one per row)."""
+        """The rows on which the condition possibly holds (bool, one per row)."""
         return self.true
 
     def take(self, codes: np.ndarray) -> "ThreeValued":
-        """The outcomes at some positions (integers, of any number)."""
+        """Return the outcomes at some positions (integers, any number of them)."""
         parts = (self.true, self.false, self.null, self.chance, self.against)
         return ThreeValued(*(part[codes] for part in parts))
 
 
-def conjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
-    """The outcomes of AND: null with true or null is null, false with anything is false."""
+def conjunction(first: ThreeValued, second: ThreeValued) -> ThreeValued:
+    """Return the outcomes of AND: null with true or null is null, false with anything is false."""
     return ThreeValued(
-        left.true & right.true,
-        left.false | right.false,
-        (left.null & (right.true | right.null)) | (right.null & (left.true | left.null)),
-        left.chance * right.chance,
-        1 - (1 - left.against) * (1 - right.against),
+        first.true & second.true,
+        first.false | second.false,
+        (first.null & (second.true | second.null)) | (second.null & (first.true | first.null)),
+        first.chance * second.chance,
+        1 - (1 - first.against) * (1 - second.against),
     )
 
 
-def negation(of: ThreeValued) -> ThreeValued:
-    """The outcomes of NOT."""
-    return ThreeValued(of.false, of.true, of.null, of.against, of.chance)
+def negation(operand: ThreeValued) -> ThreeValued:
+    """Return the outcomes of NOT."""
+    return ThreeValued(operand.false, operand.true, operand.null, operand.against, operand.chance)
 
 
-def disjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
-    """The outcomes of OR."""
-    return negation(conjunction(negation(left), negation(right)))
+def disjunction(first: ThreeValued, second: ThreeValued) -> ThreeValued:
+    """Return the outcomes of OR."""
+    return negation(conjunction(negation(first), negation(second)))
 
 
-def one_outcome(found: np.ndarray) -> ThreeValued:
-    """One outcome on each row, and any where the condition could not be evaluated.
+def one_outcome(outcomes: np.ndarray) -> ThreeValued:
+    """Return one outcome per row, and all outcomes if the condition cannot be evaluated on it.
 
     Args:
-        found: 0 for false, 1 for true, 2 for null, `FAILED` for no outcome (int8, one per row).
+        outcomes: 0 for false, 1 for true, 2 for null, `FAILED` for no outcome (int8, one per row).
     """
-    failed = found == FAILED
-    true, false, null = (found == one for one in (1, 0, 2))
-    chance, against = (np.where(failed, np.nan, one) for one in (true, false))
+    failed = outcomes == FAILED
+    true, false, null = (outcomes == code for code in (1, 0, 2))
+    chance, against = (np.where(failed, np.nan, outcome) for outcome in (true, false))
     return ThreeValued(true | failed, false | failed, null | failed, chance, against)
 
 
 def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> np.ndarray:
-    """Decide a condition on each row: 1 where it is true, 0 false, 2 null, 3 where it fails (int8).
+    """Decide a condition on each row: 1 if it is true, 0 false, 2 null, 3 if it fails (int8).
 
     Raises:
         QueryError: where the condition cannot be evaluated at all.
     """
     number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
-    known = exp.Coalesce(this=number, expressions=[_number(2)])
-    found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(FAILED)])
-    outcomes = evaluate(connection, table, found_or_not)
+    or_null = exp.Coalesce(this=number, expressions=[_number(2)])
+    outcome = exp.Coalesce(this=exp.Try(this=or_null), expressions=[_number(FAILED)])
+    outcomes = evaluate(connection, table, outcome)
     return as_numpy(outcomes).astype(np.int8)
 
 
@@ -109,9 +109,9 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
     """
     place = pa.array(np.arange(table.num_rows))
     connection.register("asked", table.append_column(_ROW, place))
-    shown = exp.column(_ROW, quoted=True), exp.alias_(node, "outcome", copy=False)
+    fields = exp.column(_ROW, quoted=True), exp.alias_(node, "outcome", copy=False)
     try:
-        rows = fetch_table(connection, exp.select(*shown).from_("asked"))
+        rows = fetch_table(connection, exp.select(*fields).from_("asked"))
     finally:
         connection.unregister("asked")
     places, outcomes = (column.combine_chunks() for column in rows.columns)
@@ -121,7 +121,7 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
 
 
 def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
-    """The values of some expressions without columns.
+    """Evaluate expressions without columns.
 
     Raises:
         QueryError: where one cannot be evaluated.
@@ -129,29 +129,29 @@ def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Se
     return fetch(connection, exp.select(*nodes))[0] if nodes else ()
 
 
-def by_column(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a chain of one connective, those on the same column joined to one."""
+def parts_by_column(node: exp.Expr) -> list[exp.Expr]:
+    """Return the parts of a chain of one connective; parts about the same one column are joined."""
     kind: Callable[..., exp.Expr] = type(node)
-    found: dict[str, exp.Expr] = {}
+    parts: dict[str, exp.Expr] = {}
     waiting = [node]
     while waiting:
         part = waiting.pop().unnest()
         if type(part) is type(node):
             waiting += [part.args["expression"], part.this]
             continue
-        asked = columns_of(part)
-        place = asked[0] if len(asked) == 1 else f"\0{len(found)}"
-        known = found.get(place)
+        names = columns_of(part)
+        place = names[0] if len(names) == 1 else f"\0{len(parts)}"
+        earlier = parts.get(place)
         part = exp.paren(part, copy=False)
-        found[place] = part if known is None else kind(this=known, expression=part)
-    return list(found.values())
+        parts[place] = part if earlier is None else kind(this=earlier, expression=part)
+    return list(parts.values())
 
 
 def decides_labels_once(node: exp.Expr, labelled: Collection[str]) -> bool:
-    """Decide whether each labelled column stands in one part of a condition, and there alone.
+    """Decide whether each labelled column occurs in only one part of a condition.
 
-    Parts are combined as if they did not depend on each other. Of two parts about one label both
-    may be possible, and never on the same row.
+    Parts are combined as if they were independent. Two parts about one label may both be possible,
+    and yet never hold on the same row.
     """
     seen: set[str] = set()
     waiting = [node]
@@ -162,7 +162,7 @@ def decides_labels_once(node: exp.Expr, labelled: Collection[str]) -> bool:
         if len(columns) > 1 and isinstance(part, exp.Paren | exp.Not):
             waiting.append(part.this)
         elif len(columns) > 1 and isinstance(part, exp.And | exp.Or):
-            waiting += by_column(part.copy())
+            waiting += parts_by_column(part.copy())
         elif labels & seen or (labels and len(columns) > 1):
             return False
         else:
@@ -171,7 +171,7 @@ def decides_labels_once(node: exp.Expr, labelled: Collection[str]) -> bool:
 
 
 def columns_of(node: exp.Expr) -> list[str]:
-    """The names of the columns that a condition is about, each once."""
+    """Return the names of the columns in a condition, each once."""
     return sorted({column.name for column in node.find_all(exp.Column)})
 
 

@@ -1,7 +1,8 @@
-"""The least and the greatest value behind labels of many, as a condition leaves them.
+"""The least and the greatest value behind labels of many values, under a condition.
 
-All values of a label that has few; of others one on each side of every constant that the
-expression compares the column with, if it does nothing else with the column.
+A label of few values is decided by all of them. A label of many values is decided by one value on
+each side of every constant that the expression compares the column with, if it does nothing else
+with the column.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,12 +36,12 @@ Decide = Callable[[pa.Table, exp.Expr], np.ndarray]
 
 
 def cuts(nodes: Sequence[exp.Expr], name: str) -> list[exp.Expr] | None:
-    """The constants that expressions compare a column with, None where they do anything else."""
+    """Return the constants that expressions compare a column with; None for other uses."""
     if any(isinstance(node.unnest(), exp.Column) for node in nodes):
         return None
-    found = [constants_of(node, (*COMPARISONS, exp.Like), name) for node in nodes]
-    known = [of for of in found if of is not None]
-    return list(chain(*known)) if len(known) == len(found) else None
+    by_node = [constants_of(node, (*COMPARISONS, exp.Like), name) for node in nodes]
+    compared = [constants for constants in by_node if constants is not None]
+    return list(chain(*compared)) if len(compared) == len(by_node) else None
 
 
 def is_few(label: Admitted, column: DeclaredColumn) -> bool:
@@ -52,16 +53,16 @@ def is_few(label: Admitted, column: DeclaredColumn) -> bool:
 def candidates(
     label: Admitted, column: DeclaredColumn, constants: Sequence[Any] | None, *, liked: bool
 ) -> list[Any] | None:
-    """Values of a label, with None for null, among which each outcome of an expression is.
+    """Return values of a label, with None for null, that lead to every outcome of an expression.
 
     Args:
         label: of a column.
         column: as it is declared.
-        constants: that the expression compares the column with; None where it does anything else.
+        constants: that the expression compares the column with; None if it uses it in another way.
         liked: whether it compares texts by LIKE.
 
     Returns:
-        None where no few values do.
+        None if a few values are not enough.
     """
     if is_few(label, column):
         return list(values_of_label(label, column))
@@ -71,14 +72,14 @@ def candidates(
     null: list[Any] = [None] if label.null else []
     if scale is None:
         named = [str(text) for text in constants]
-        found = like_texts(named, label) if liked else texts_beside(named, label)
-        return None if found is None else null + [text for text, _ in found]
+        texts = like_texts(named, label) if liked else texts_beside(named, label)
+        return None if texts is None else null + [text for text, _ in texts]
     pieces = cut_line(constants, scale)
-    return None if pieces is None else null + list(_met(label, pieces, scale))
+    return None if pieces is None else null + list(_values_in_pieces(label, pieces, scale))
 
 
-def _met(label: Admitted, pieces: Sequence[Piece], scale: Scale) -> Iterator[Any]:
-    """A value of each piece of the number line that a label meets."""
+def _values_in_pieces(label: Admitted, pieces: Sequence[Piece], scale: Scale) -> Iterator[Any]:
+    """Yield a value of each piece of the number line that overlaps a label."""
     low, high = limits(label, scale)
     for piece in pieces:
         first, last = max(low, piece.first), min(high, piece.last)
@@ -87,14 +88,14 @@ def _met(label: Admitted, pieces: Sequence[Piece], scale: Scale) -> Iterator[Any
 
 
 def limits(label: Admitted, scale: Scale) -> tuple[int, int]:
-    """The least and the greatest number behind a label of an ordered column."""
+    """Return the least and the greatest number behind a label of an ordered column."""
     if isinstance(label, Between) and label.low is not None:
         return scale.whole(label.low), scale.whole(label.high)
     return scale.lowest, scale.highest
 
 
 class EndsOfLabels:
-    """The ends of labels of one column on which a condition about it alone holds."""
+    """The ends of labels of one column, under a condition about only this column."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class EndsOfLabels:
         decide: Decide,
         fold: Fold,
     ) -> None:
-        """Cut the number line by the condition, where it compares the column with constants."""
+        """Cut the number line at the constants that the condition compares the column with."""
         self._column, self._scale = column, scale_of(column)
         self._kept: list[Piece] | None = None
         if condition is None or self._scale is None:
@@ -120,14 +121,16 @@ class EndsOfLabels:
         constants = [value for value in fold(compared) if value is not None]
         cut = decide_pieces(constants, self._scale, outcomes)
         if cut is not None:
-            pieces, found = cut
-            self._kept = [p for p, of in zip(pieces, found, strict=True) if of in (TRUE, ANY)]
+            pieces, results = cut
+            self._kept = [
+                p for p, outcome in zip(pieces, results, strict=True) if outcome in (TRUE, ANY)
+            ]
 
     def of_label(self, label: Admitted) -> Ends | None:
-        """The least and the greatest value behind a label; None where it has no ends."""
+        """Return the least and the greatest value behind a label; None if the label has no ends."""
         if self._scale is None or self.is_emptied(label):
             return None
-        low, high = self._narrowed(label, self._scale)
+        low, high = self._narrow(label, self._scale)
         starred = not isinstance(label, Between) or label.low is None
         if starred and (low == self._scale.lowest or high == self._scale.highest):
             return None
@@ -137,10 +140,10 @@ class EndsOfLabels:
         """Decide whether the condition leaves no value behind a label."""
         if self._scale is None:
             return False
-        low, high = self._narrowed(label, self._scale)
+        low, high = self._narrow(label, self._scale)
         return low > high
 
-    def _narrowed(self, label: Admitted, scale: Scale) -> tuple[int, int]:
+    def _narrow(self, label: Admitted, scale: Scale) -> tuple[int, int]:
         low, high = limits(label, scale)
         if isinstance(label, Between) and label.low is None:
             low, high = _published_ends(self._column, scale)
@@ -151,9 +154,9 @@ class EndsOfLabels:
 
 
 def _published_ends(column: DeclaredColumn, scale: Scale) -> tuple[int, int]:
-    """The least and the greatest number that a column may have, by what the release says of it.
+    """Return the least and the greatest number that the release allows a column to have.
 
-    Values beyond the thresholds of a column were replaced by these.
+    Values beyond a threshold of the column were replaced by the threshold.
     """
     if column.round is not None:
         return scale.lowest, scale.highest

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.schema.published import DeclaredColumn
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
 _DAY = 86_400 * 10**6
 _UNROUNDED = Context(prec=100)
-_EXACT = 2**50  # up to here numbers that differ are different as floats
+_EXACT = 2**50  # up to this size, different numbers are different as floats
 
 Numbers = np.ndarray
 """Whole numbers: int64, or Python integers where differences of them might not fit."""
@@ -28,8 +28,9 @@ Numbers = np.ndarray
 class Scale:
     """Values of an ordered type as whole numbers from `lowest` to `highest`, in their order.
 
-    `near` are the numbers on a constant and next to it, None where comparisons with it round;
-    `lengths` says how much lies between numbers, both included (float64, one per pair).
+    `near` returns the numbers at a constant and next to it; None if comparisons with it round.
+    `lengths` returns the lengths of intervals of numbers, both ends included (float64, one per
+    pair).
     """
 
     whole: Callable[[Any], int]
@@ -41,7 +42,7 @@ class Scale:
 
 
 def scale_of(column: DeclaredColumn) -> Scale | None:
-    """The number line of a column's type, None for a type without order."""
+    """Return the number line of a column's type; None for a type without an order."""
     match column.type:
         case "float":
             return _FLOATS
@@ -62,7 +63,7 @@ def _steps(
     exact: Callable[[Any], Fraction],
     limits: tuple[int, int],
 ) -> Scale:
-    def near(constant: Any) -> Iterable[int] | None:
+    def marks(constant: Any) -> Iterable[int] | None:
         if isinstance(constant, float) and not math.isfinite(constant):
             return ()
         place = exact(constant)
@@ -70,7 +71,7 @@ def _steps(
             return None
         return range(math.floor(place) - 1, math.ceil(place) + 2)
 
-    return Scale(whole, value, near, lambda low, high: (high - low + 1).astype(float), *limits)
+    return Scale(whole, value, marks, lambda low, high: (high - low + 1).astype(float), *limits)
 
 
 def _decimals(digits: int) -> Scale:
@@ -108,7 +109,7 @@ _TIMESTAMPS = _steps(
 
 
 def _ordinal(value: float) -> int:
-    """The place of a float among all floats."""
+    """Return the place of a float among all floats."""
     bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
     return int(bits if bits >= 0 else -(bits & INT64_MAX))
 

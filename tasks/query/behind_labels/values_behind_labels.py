@@ -1,9 +1,9 @@
-"""The values behind labels that decide a condition: few where a label stands for many.
+"""The values behind labels that decide a condition; a few suffice for a label of many values.
 
-Labels that stand for few values are decided by trying all of them. A condition that only compares
-the column with constants is decided for the others, too: by pieces of the number line (see
-`tasks.query.behind_labels.number_line`), or by the texts next to the constants. What is left can
-come to anything.
+Labels of few values are decided by trying all of them. A condition that only compares the column
+with constants is also decided for labels of many values: by pieces of the number line (see
+`tasks.query.behind_labels.number_line`), or by the texts next to the constants. Otherwise every
+outcome is possible.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,14 +26,14 @@ from sfumato.tasks.query.behind_labels.scales import Scale, scale_of
 from sfumato.tasks.schema.published import DeclaredColumn
 
 MOST = 200_000  # values of all labels that are tried one by one
-_TEXTS = 5_000  # that are tried for one prefix
+_TEXTS = 5_000  # texts that are tried for one prefix
 EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
 COMPARISONS = (*EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
 _LAST = chr(0x10FFFF)
 
 FALSE, TRUE, NULL, ANY = range(4)
-"""The outcomes of a condition on a value; ANY where it cannot be evaluated there."""
+"""The outcomes of a condition on a value; ANY if it cannot be evaluated on it."""
 
 Decide = Callable[[pa.Array | Sequence[Any]], np.ndarray]
 """Decides a condition on values: an outcome for each (int8, one per value)."""
@@ -47,16 +47,16 @@ class Tally:
     """The outcomes of a condition behind each label.
 
     Attributes:
-        possible: which of false, true and null are (bool, 3 x labels).
-        weight: the share of the label that each makes up, NaN where unknown (float64, 3 x labels).
+        possible: whether false, true and null are possible (bool, 3 x labels).
+        weight: the share of the label that has each outcome, NaN if unknown (float64, 3 x labels).
     """
 
     possible: np.ndarray
     weight: np.ndarray
 
 
-class _Tried(NamedTuple):
-    """A value that may be the one behind a label, and for how much of the label it stands."""
+class _Trial(NamedTuple):
+    """A value that may be behind a label, with its share of the label as weight."""
 
     label: int
     value: Any
@@ -64,14 +64,14 @@ class _Tried(NamedTuple):
 
 
 class ValuesBehindLabels:
-    """The values behind the labels of a column; those of labels with few are listed once."""
+    """The values behind the labels of a column; values of labels with few are listed once."""
 
     def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
         self._labels = labels
         self._scale = scale_of(column)
-        listed = _listed(labels, self._scale, column)
+        listed = _listed_labels(labels, self._scale, column)
         pairs = [(n, value) for n in sorted(listed) for value in values_of_label(labels[n], column)]
-        pairs += [(n, None) for n, one in enumerate(labels) if one.null and n not in listed]
+        pairs += [(n, None) for n, label in enumerate(labels) if label.null and n not in listed]
         places = {value: place for place, value in enumerate(dict.fromkeys(v for _, v in pairs))}
         self._told = [value for value in places if value is not None]
         self._values = pa.array(list(places), column.arrow_type)
@@ -87,16 +87,16 @@ class ValuesBehindLabels:
 
     @cached_property
     def span(self) -> pa.Array | None:
-        """All values from the least to the greatest that a label tells; None where too many."""
+        """All values from the least to the greatest that a label states; None if too many."""
         hull = None if self._scale is None or self._extents is None else self._extents.hull
         if hull is None or self._scale is None or hull[1] - hull[0] >= MOST:
             return None
         return pa.array(map(self._scale.value, range(hull[0], hull[1] + 1)), self._type)
 
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
-        """The outcomes behind each label of a condition on this column alone."""
-        found = decide(self._values)[self._place]
-        tallied = tallied_outcomes(self._label, found, None, len(self._labels))
+        """Return the outcomes behind each label of a condition on this column only."""
+        outcomes = decide(self._values)[self._place]
+        tallied = tally_outcomes(self._label, outcomes, None, len(self._labels))
         if self._wide:
             _add(tallied, self._of_wide(condition, decide, fold))
         return tallied
@@ -108,22 +108,28 @@ class ValuesBehindLabels:
             return self._on_span(decide)
         named = [value for value in fold(nodes) if value is not None]
         if self._scale is not None and self._extents is not None:
-            found = decide_on_number_line(self._extents, named, self._scale, decide)
-            return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
+            decided = decide_on_number_line(self._extents, named, self._scale, decide)
+            return (
+                _undecided_tally(self._wide, len(self._labels))
+                if decided is None
+                else Tally(*decided)
+            )
         return self._of_texts([str(text) for text in named], condition, decide)
 
     def _on_span(self, decide: Decide) -> Tally:
-        """The outcomes on all values that ranges have, each tried once for all of them."""
+        """Return the outcomes on all values of ranges; each value is tried once for all ranges."""
         if self.span is None or self._extents is None or self._extents.hull is None:
-            return _undecided(self._wide, len(self._labels))
+            return _undecided_tally(self._wide, len(self._labels))
         extents, first = self._extents, self._extents.hull[0]
         met = np.equal.outer(np.arange(4), decide(self.span))
         before = np.insert(np.cumsum(met, axis=1), 0, 0, axis=1)
         limited = extents.limited
         places = extents.wide[limited]
-        ends = [(of[limited] - first).astype(np.int64) for of in (extents.low, extents.high)]
+        ends = [
+            (numbers[limited] - first).astype(np.int64) for numbers in (extents.low, extents.high)
+        ]
         counts = before[:, ends[1] + 1] - before[:, ends[0]]
-        tally = _undecided(extents.wide[~limited].tolist(), len(self._labels))
+        tally = _undecided_tally(extents.wide[~limited].tolist(), len(self._labels))
         tally.possible[:, places] = (counts[:3] > 0) | (counts[ANY] > 0)
         tally.weight[:, places] = np.where(counts[ANY] > 0, np.nan, counts[:3])
         return tally
@@ -131,39 +137,39 @@ class ValuesBehindLabels:
     def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
         liked = condition.find(exp.Like) is not None
         equal = constants_of(condition, EQUALITIES) is not None
-        tried: list[_Tried] = []
+        tried: list[_Trial] = []
         undecided = []
         for n in self._wide:
-            of = like_texts if liked else texts_beside
-            texts = of(named, self._labels[n])
+            texts_for = like_texts if liked else texts_beside
+            texts = texts_for(named, self._labels[n])
             if texts is None:
                 undecided.append(n)
             else:
-                tried += [_Tried(n, text, weight) for text, weight in texts]
-                tried += self._published(n)
-        found = decide([one.value for one in tried])
-        label = np.array([one.label for one in tried], dtype=np.int64)
-        weight = np.array([one.weight for one in tried]) * (1.0 if equal else np.nan)
-        tallied = tallied_outcomes(label, found, weight, len(self._labels))
-        _add(tallied, _undecided(undecided, len(self._labels)))
+                tried += [_Trial(n, text, weight) for text, weight in texts]
+                tried += self._published_trials(n)
+        outcomes = decide([trial.value for trial in tried])
+        label = np.array([trial.label for trial in tried], dtype=np.int64)
+        weight = np.array([trial.weight for trial in tried]) * (1.0 if equal else np.nan)
+        tallied = tally_outcomes(label, outcomes, weight, len(self._labels))
+        _add(tallied, _undecided_tally(undecided, len(self._labels)))
         return tallied
 
-    def _published(self, n: int) -> list[_Tried]:
-        """Behind a star is, as far as estimates go, one of the values that other labels tell."""
+    def _published_trials(self, n: int) -> list[_Trial]:
+        """Return trials for a star: estimates assume one of the values that other labels state."""
         if not isinstance(self._labels[n], Anything):
             return []
-        return [_Tried(n, value, 1.0) for value in self._told]
+        return [_Trial(n, value, 1.0) for value in self._told]
 
 
-def tallied_outcomes(
-    label: np.ndarray, found: np.ndarray, weight: np.ndarray | None, labels: int
+def tally_outcomes(
+    label: np.ndarray, outcomes: np.ndarray, weight: np.ndarray | None, labels: int
 ) -> Tally:
-    """The outcomes of values behind labels, each as much as its weight, or alike."""
-    place = found.astype(np.int64) * labels + label
+    """Tally the outcomes of values behind labels, by their weights; equally without weights."""
+    place = outcomes.astype(np.int64) * labels + label
     counts = np.bincount(place, minlength=4 * labels).reshape(4, labels)
     possible = counts > 0
-    known = counts if weight is None else np.bincount(place, weight, 4 * labels).reshape(4, labels)
-    weights = known[:3].astype(np.float64)
+    totals = counts if weight is None else np.bincount(place, weight, 4 * labels).reshape(4, labels)
+    weights = totals[:3].astype(np.float64)
     weights[:, possible[ANY]] = np.nan
     return Tally(possible[:3] | possible[ANY], weights)
 
@@ -173,29 +179,29 @@ def _add(tally: Tally, other: Tally) -> None:
     np.add(tally.weight, other.weight, out=tally.weight)
 
 
-def _undecided(which: Sequence[int], labels: int) -> Tally:
-    """Nothing is known of some labels."""
+def _undecided_tally(which: Sequence[int], labels: int) -> Tally:
+    """Return a tally in which nothing is known of some labels."""
     possible, weight = np.zeros((3, labels), dtype=bool), np.zeros((3, labels))
     possible[:, which] = True
     weight[:, which] = np.nan
     return Tally(possible, weight)
 
 
-def _listed(
+def _listed_labels(
     labels: Sequence[Admitted], scale: Scale | None, column: DeclaredColumn
 ) -> frozenset[int]:
-    """The labels that are told value by value: those of fewest values, not too many in all."""
-    found, total = [], 0
+    """Return the labels whose values are listed: those of fewest values, up to `MOST` in all."""
+    positions, total = [], 0
     numbers = [(_number(label, scale, column), n) for n, label in enumerate(labels)]
     for number, n in sorted((number, n) for number, n in numbers if number is not None):
         total += number if isinstance(labels[n], Between) else 0
         if total <= MOST:
-            found.append(n)
-    return frozenset(found)
+            positions.append(n)
+    return frozenset(positions)
 
 
 def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
-    """The number of values behind a label, None where it is not known."""
+    """Return the number of values behind a label; None if it is unknown."""
     if isinstance(label, ListedValues):
         return len(label.values)
     if isinstance(label, Between) and scale is not None and label.low is not None:
@@ -204,7 +210,7 @@ def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int
 
 
 def listed_number(label: Admitted, column: DeclaredColumn) -> int | None:
-    """The number of values behind a label, nulls apart; None where it has no end."""
+    """Return the number of values behind a label without nulls; None if it has no limit."""
     return _number(label, scale_of(column), column)
 
 
@@ -220,7 +226,7 @@ def is_single(label: Admitted) -> bool:
 
 
 def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
-    """All values of a label that has few, the null first where it is one."""
+    """Yield all values of a label that has few, with the null first if there is one."""
     if label.null:
         yield None
     scale = scale_of(column)
@@ -236,14 +242,15 @@ def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
 def constants_of(
     node: exp.Expr, allowed: tuple[type[exp.Expr], ...], name: str | None = None
 ) -> list[exp.Expr] | None:
-    """The constants that a condition compares a column with, None where it does anything else.
+    """Return the constants that a condition compares a column with; None for other uses.
 
-    What is made of such comparisons alone, as CASE is, depends on the column by them alone, too.
+    An expression that is built only of such comparisons, as CASE is, also depends on the column
+    only through them.
 
     Args:
         node: a condition, or another expression.
         allowed: the comparisons.
-        name: of the column; where it is None, the condition is about one alone.
+        name: of the column; None if the condition has only one column.
     """
     if isinstance(node, exp.Column) or not any(_is_column(part, name) for part in node.walk()):
         return []
@@ -253,35 +260,38 @@ def constants_of(
         apart = all(part.find(exp.Column) is None for part in constants)
         return constants if isinstance(node, allowed) and apart else None
     of_parts = [constants_of(part, allowed, name) for part in node.iter_expressions()]
-    known = [nodes for nodes in of_parts if nodes is not None]
-    return list(chain(*known)) if len(known) == len(of_parts) else None
+    compared = [nodes for nodes in of_parts if nodes is not None]
+    return list(chain(*compared)) if len(compared) == len(of_parts) else None
 
 
 def _is_column(node: exp.Expr, name: str | None) -> bool:
-    """Decide whether a node is a column: any, or that of a name."""
+    """Decide whether a node is a column: any column, or the one of a name."""
     return isinstance(node, exp.Column) and name in (None, node.name)
 
 
 def texts_beside(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
-    """Texts that decide comparisons with the named ones: these, and what follows each of them."""
+    """Return texts that decide comparisons with the named ones: these, and the next after each."""
     if isinstance(label, Anything):
         return [("", 0.0)] + [(text + end, 0.0) for text in named for end in ("", "\0")]
     if not isinstance(label, Prefixed):
         return None
     hidden = label.length - len(label.kept)
-    found = {label.kept + "\0" * hidden: None}
+    texts = {label.kept + "\0" * hidden: None}
     for text in named:
         if text.startswith(label.kept):
             cut = (text + "\0" * label.length)[: label.length]
-            found |= dict.fromkeys((cut, _following(cut, len(label.kept))))
+            texts |= dict.fromkeys((cut, _next_text(cut, len(label.kept))))
     taken = set(named)
-    other = next((text for text in found if text not in taken), None)
-    return [(text, float(text == other)) for text in found]
+    other = next((text for text in texts if text not in taken), None)
+    return [(text, float(text == other)) for text in texts]
 
 
-def _following(text: str, kept: int) -> str:
-    """The next text of this length that begins with the same `kept` characters, or the last."""
-    for place in range(len(text) - 1, kept - 1, -1):
+def _next_text(text: str, prefix: int) -> str:
+    """Return the next text of this length with the same first `prefix` characters.
+
+    Returns the text itself if it is the last one.
+    """
+    for place in range(len(text) - 1, prefix - 1, -1):
         if text[place] != _LAST:
             code = ord(text[place]) + 1
             following = chr(0xE000 if 0xD800 <= code < 0xE000 else code)
@@ -290,7 +300,7 @@ def _following(text: str, kept: int) -> str:
 
 
 def like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
-    """All texts behind a prefix, of the letters that are named and one that is not."""
+    """Return all texts behind a prefix, of the letters in the named texts and one other."""
     if not isinstance(label, Prefixed):
         return None
     letters = set("".join(named))

@@ -1,4 +1,4 @@
-"""Interval arithmetic on bounds: results contain all that values within the bounds give."""
+"""Interval arithmetic on bounds: results contain all values that operands in bounds can give."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.query.bounds.spread import root_above, root_below
 
@@ -15,15 +15,15 @@ _MOST_DECIMALS = 30
 NULL = Bounds(None, None, None)
 """No answer: an aggregate of no rows."""
 UNBOUNDED = Bounds(None, None, None, may_be_empty=True, unbounded=True)
-"""Nothing is known: something may be divided by nothing, or by next to nothing."""
+"""Nothing is known: a divisor may be 0, or arbitrarily close to 0."""
 _HALF = Fraction(1, 2)
 
 
 def number(value: Any) -> Fraction:
-    """A number, exactly.
+    """Return a number, exactly.
 
     Raises:
-        QueryError: where it is none.
+        QueryError: if the value is not a number.
     """
     if isinstance(value, int | Fraction | Decimal):
         return Fraction(value)
@@ -31,68 +31,69 @@ def number(value: Any) -> Fraction:
 
 
 def whole(value: Fraction | int) -> int | Fraction:
-    """An integer, where the number is one."""
+    """Return the number as an integer if it is one."""
     return int(value) if value == int(value) else value
 
 
-def _of_two(
-    combine: Callable[[Fraction, Fraction], Fraction], left: Bounds, right: Bounds
+def _combine(
+    combine: Callable[[Fraction, Fraction], Fraction], first: Bounds, second: Bounds
 ) -> Bounds:
-    """The interval of a function that is monotone in each operand."""
-    if left.lower is None or right.lower is None:
+    """Return the interval of a function that is monotone in each operand."""
+    if first.lower is None or second.lower is None:
         return NULL
     ends = [
         combine(number(a), number(b))
-        for a in (left.lower, left.upper)
-        for b in (right.lower, right.upper)
+        for a in (first.lower, first.upper)
+        for b in (second.lower, second.upper)
     ]
-    known = left.estimate is not None and right.estimate is not None
-    estimate = combine(number(left.estimate), number(right.estimate)) if known else None
+    has_estimates = first.estimate is not None and second.estimate is not None
+    estimate = combine(number(first.estimate), number(second.estimate)) if has_estimates else None
     low, high = min(ends), max(ends)
-    empty = left.may_be_empty or right.may_be_empty
+    empty = first.may_be_empty or second.may_be_empty
     inside = None if estimate is None else min(max(estimate, low), high)
     return Bounds(whole(low), whole(high), inside, may_be_empty=empty)
 
 
-def add(left: Bounds, right: Bounds) -> Bounds:
-    """A sum."""
-    return _of_two(lambda a, b: a + b, left, right)
+def add(first: Bounds, second: Bounds) -> Bounds:
+    """Bound a sum."""
+    return _combine(lambda a, b: a + b, first, second)
 
 
-def subtract(left: Bounds, right: Bounds) -> Bounds:
-    """A difference."""
-    return _of_two(lambda a, b: a - b, left, right)
+def subtract(first: Bounds, second: Bounds) -> Bounds:
+    """Bound a difference."""
+    return _combine(lambda a, b: a - b, first, second)
 
 
-def multiply(left: Bounds, right: Bounds) -> Bounds:
-    """A product."""
-    return _of_two(lambda a, b: a * b, left, right)
+def multiply(first: Bounds, second: Bounds) -> Bounds:
+    """Bound a product."""
+    return _combine(lambda a, b: a * b, first, second)
 
 
-def divide(left: Bounds, right: Bounds, *, whole_divisor: bool = False) -> Bounds:
-    """A quotient, null where the divisor is 0; nothing is known where it may come close to that.
+def divide(first: Bounds, second: Bounds, *, whole_divisor: bool = False) -> Bounds:
+    """Bound a quotient, null if the divisor is 0; unbounded if the divisor may come close to 0.
 
-    A divisor that is a whole number, and not negative, is at least 1 elsewhere.
+    With `whole_divisor` the divisor is a whole number that is not negative, so it is at least 1 if
+    it is not 0.
     """
-    if left.lower is None or right.lower is None or right.lower == right.upper == 0:
+    if first.lower is None or second.lower is None or second.lower == second.upper == 0:
         return NULL
-    low, high = number(right.lower), number(right.upper)
+    low, high = number(second.lower), number(second.upper)
     if low > 0 or high < 0:
-        return _of_two(lambda a, b: a / b, left, right)
+        return _combine(lambda a, b: a / b, first, second)
     if not whole_divisor or low != 0:
         return UNBOUNDED
-    guess = right.estimate
-    nonzero = replace(right, lower=1, estimate=guess if guess and number(guess) >= 1 else None)
-    return replace(_of_two(lambda a, b: a / b, left, nonzero), may_be_empty=True, attained=False)
+    guess = second.estimate
+    nonzero = replace(second, lower=1, estimate=guess if guess and number(guess) >= 1 else None)
+    return replace(_combine(lambda a, b: a / b, first, nonzero), may_be_empty=True, attained=False)
 
 
 def negate(operand: Bounds) -> Bounds:
-    """The opposite."""
+    """Bound the negative of the operand."""
     return subtract(Bounds(Fraction(0), Fraction(0), Fraction(0)), operand)
 
 
 def coalesce(operand: Bounds, instead: Bounds) -> Bounds:
-    """The operand, or what stands instead where it is null."""
+    """Bound the operand, or `instead` where the operand is null."""
     if operand.lower is None:
         return instead
     if not operand.may_be_empty:
@@ -103,13 +104,13 @@ def coalesce(operand: Bounds, instead: Bounds) -> Bounds:
     return Bounds(whole(low), whole(high), operand.estimate, attained=attained)
 
 
-def divide_by_whole(left: Bounds, right: Bounds) -> Bounds:
-    """A quotient by a whole number."""
-    return divide(left, right, whole_divisor=True)
+def divide_by_whole(first: Bounds, second: Bounds) -> Bounds:
+    """Bound a quotient whose divisor is a whole number."""
+    return divide(first, second, whole_divisor=True)
 
 
 def null_if(operand: Bounds, value: Bounds) -> Bounds:
-    """The operand, null where it is a number."""
+    """Bound the operand, which becomes null where it equals a number."""
     if operand.lower is None or operand.lower == operand.upper == value.lower:
         return NULL
     inside = operand.lower <= value.lower <= operand.upper  # type: ignore[operator]
@@ -119,19 +120,19 @@ def null_if(operand: Bounds, value: Bounds) -> Bounds:
 
 
 def null_if_whole(operand: Bounds, value: Bounds) -> Bounds:
-    """A whole number, null where it is another: an end that it cannot have is one less, or more."""
-    found = null_if(operand, value)
-    if found.lower is None or value.lower not in (found.lower, found.upper):
-        return found
-    low, high = number(found.lower), number(found.upper)
+    """Bound a whole number, null where it equals another; an excluded end moves by one."""
+    bounds = null_if(operand, value)
+    if bounds.lower is None or value.lower not in (bounds.lower, bounds.upper):
+        return bounds
+    low, high = number(bounds.lower), number(bounds.upper)
     low += low == value.lower
     high -= high == value.lower
-    guess = None if found.estimate is None else min(max(number(found.estimate), low), high)
-    return replace(found, lower=whole(low), upper=whole(high), estimate=guess)
+    guess = None if bounds.estimate is None else min(max(number(bounds.estimate), low), high)
+    return replace(bounds, lower=whole(low), upper=whole(high), estimate=guess)
 
 
 def absolute(operand: Bounds) -> Bounds:
-    """The magnitude."""
+    """Bound the magnitude of the operand."""
     if operand.lower is None:
         return NULL
     ends = [abs(number(operand.lower)), abs(number(operand.upper))]
@@ -144,10 +145,10 @@ def absolute(operand: Bounds) -> Bounds:
 
 
 def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
-    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers.
+    """Bound the operand rounded to decimals (halves away from 0); this keeps the order.
 
     Raises:
-        QueryError: where they are too many, or no whole number.
+        QueryError: if there are too many decimals, or not a whole number of them.
     """
     if operand.lower is None:
         return NULL
@@ -156,22 +157,22 @@ def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
         raise QueryError(f"ROUND takes a whole number of decimals, {_MOST_DECIMALS} at most")
     scale = Fraction(10) ** int(places)
 
-    def one(value: Value) -> Fraction:
+    def round_value(value: Value) -> Fraction:
         exact = number(value) * scale
         half = floor(exact + Fraction(1, 2)) if exact >= 0 else ceil(exact - Fraction(1, 2))
         return Fraction(half) / scale
 
-    guess = None if operand.estimate is None else one(operand.estimate)
-    low, high = whole(one(operand.lower)), whole(one(operand.upper))
+    guess = None if operand.estimate is None else round_value(operand.estimate)
+    low, high = whole(round_value(operand.lower)), whole(round_value(operand.upper))
     return replace(operand, lower=low, upper=high, estimate=guess, likely=None)
 
 
-def _of_ends(
+def _map_ends(
     operand: Bounds,
     low: Callable[[Fraction], Fraction | int],
     high: Callable[[Fraction], Fraction | int] | None = None,
 ) -> Bounds:
-    """What a function makes of both ends, and of the estimate."""
+    """Apply a function to both ends and to the estimate."""
     if operand.lower is None:
         return NULL
     above = high or low
@@ -181,21 +182,21 @@ def _of_ends(
 
 
 def round_down(operand: Bounds) -> Bounds:
-    """The greatest whole number that is not above."""
-    return _of_ends(operand, floor)
+    """Bound the greatest whole number that is not above the operand."""
+    return _map_ends(operand, floor)
 
 
 def round_up(operand: Bounds) -> Bounds:
-    """The least whole number that is not below."""
-    return _of_ends(operand, ceil)
+    """Bound the least whole number that is not below the operand."""
+    return _map_ends(operand, ceil)
 
 
 def to_whole(operand: Bounds) -> Bounds:
-    """A cast to an integer; of a half, which types round differently, either neighbour."""
-    found = _of_ends(operand, _half_down, _half_up)
+    """Bound a cast to an integer; a half may become either neighbour, depending on the type."""
+    bounds = _map_ends(operand, _half_down, _half_up)
     ends = [end for end in (operand.lower, operand.upper) if end is not None]
     between = any((number(end) * 2).denominator == 1 != number(end).denominator for end in ends)
-    return replace(found, attained=found.attained and not between)
+    return replace(bounds, attained=bounds.attained and not between)
 
 
 def _half_down(value: Fraction) -> int:
@@ -207,44 +208,46 @@ def _half_up(value: Fraction) -> int:
 
 
 def root(operand: Bounds) -> Bounds:
-    """The square root, rounded outwards where it is irrational.
+    """Bound the square root, rounded outwards if it is irrational.
 
     Raises:
-        QueryError: of what may be negative.
+        QueryError: if the operand may be negative.
     """
     if operand.lower is not None and number(operand.lower) < 0:
         raise QueryError(
             "SQRT of what may be negative, by its bounds: use GREATEST(…, 0), or ask for it alone"
         )
-    found = _of_ends(operand, root_below, root_above)
-    if found.estimate is None:
-        return found
-    return replace(found, estimate=Fraction(float(number(found.estimate))))
+    bounds = _map_ends(operand, root_below, root_above)
+    if bounds.estimate is None:
+        return bounds
+    return replace(bounds, estimate=Fraction(float(number(bounds.estimate))))
 
 
 def greatest(*operands: Bounds) -> Bounds:
-    """The greatest of several numbers, nulls left out."""
+    """Bound the greatest of several numbers, ignoring nulls."""
     return _best(operands, max)
 
 
 def least(*operands: Bounds) -> Bounds:
-    """The least of several numbers, nulls left out."""
+    """Bound the least of several numbers, ignoring nulls."""
     return _best(operands, min)
 
 
 def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds:
-    """The best of those that are there: one that may be null is best where it is, or missing.
+    """Bound the best of the numbers that are not null.
 
-    Whether one is null in some table is not always known: such bounds may be wider than need be.
+    A number that may be null may be the best one, or missing.
+
+    It is not always known whether an operand is null, so these bounds may be wider than necessary.
     """
-    some = [one for one in operands if one.lower is not None]
+    some = [operand for operand in operands if operand.lower is not None]
     if not some:
         return NULL
-    sure = [one for one in some if not one.may_be_empty]
+    sure = [operand for operand in some if not operand.may_be_empty]
     if len(sure) == len(some):
         low, high = (best(map(number, ends)) for ends in _ends(some))
-        known = [one.estimate for one in some]
-        guess = None if None in known else best(map(number, known))
+        estimates = [operand.estimate for operand in some]
+        guess = None if None in estimates else best(map(number, estimates))
         return Bounds(whole(low), whole(high), guess)
     near = [best(map(number, ends)) for ends in _ends(some)]
     far = _ends(sure) if sure else _ends(some)
@@ -256,4 +259,4 @@ def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds
 
 
 def _ends(parts: list[Bounds]) -> tuple[list[Value], list[Value]]:
-    return [one.lower for one in parts], [one.upper for one in parts]
+    return [part.lower for part in parts], [part.upper for part in parts]

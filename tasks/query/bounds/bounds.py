@@ -1,6 +1,6 @@
 """Bounds: exact in memory, and as JSON with floats rounded outward, so that they still hold.
 
-Values that DuckDB returned, as exact numbers.
+It also converts values that DuckDB returned to exact numbers.
 """
 
 import math
@@ -16,35 +16,37 @@ Json = int | float | str | None
 
 @dataclass(frozen=True)
 class Likely:
-    """An interval that 95 % of queries like this one meet, without any guarantee for this one.
+    """An interval that contains the answers of 95 % of queries like this one.
+
+    It does not guarantee anything for this query.
 
     Attributes:
-        interval: its ends, None where there is none.
-        reason: why there is none.
+        interval: its ends; None if there is no interval.
+        reason: the reason why there is none.
     """
 
     interval: tuple[Value, Value] | None
     reason: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As JSON, beside the bounds."""
+        """Return the interval as JSON, to be shown beside the bounds."""
         if self.interval is None:
             return {"interval_95": None, "interval_95_reason": self.reason}
         low, high = self.interval
-        return {"interval_95": [below(low), above(high)]}
+        return {"interval_95": [json_below(low), json_above(high)]}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A lower and an upper limit that surely contain the answer, and what is expected of it.
+    """A lower and an upper limit that surely contain the answer, with an estimate.
 
-    All None where there is no answer: an aggregate of no rows. The estimate is None where none was
-    asked for, and between texts. Where `may_be_empty`, it may be that no row is meant, and the
-    answer is null. What is `likely` stands beside them in releases whose intervals were calibrated.
+    All are None if there is no answer, as for an aggregate over no rows. The estimate is None if
+    none was asked for, and between texts. If `may_be_empty`, possibly no row counts, and the answer
+    is null. `likely` is an interval, in releases that calibrated intervals.
 
-    Bounds that are not `attained` are calculated of others that may not come to their ends
-    together: they hold, and may be wider than need be. Where a calculation is `unbounded`, it has
-    no limits though it may have an answer.
+    Bounds that are not `attained` are computed from bounds that may not reach their ends together:
+    they contain the answer, but may be wider than necessary. If a calculation is `unbounded`, it
+    has no limits, although it may have an answer.
     """
 
     lower: Value
@@ -56,11 +58,11 @@ class Bounds:
     unbounded: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As JSON: integers stay integers, other numbers become floats rounded outward."""
+        """Return the bounds as JSON: integers stay, other numbers become floats rounded outward."""
         bounds: dict[str, Any] = {
-            "lower": below(self.lower),
-            "upper": above(self.upper),
-            "estimate": nearest(self.estimate),
+            "lower": json_below(self.lower),
+            "upper": json_above(self.upper),
+            "estimate": json_nearest(self.estimate),
         }
         bounds |= {"may_be_empty": True} if self.may_be_empty else {}
         bounds |= {} if self.attained else {"attained": False}
@@ -68,13 +70,13 @@ class Bounds:
         return bounds | (self.likely.document() if self.likely else {})
 
 
-def within(estimate: Fraction | None, lower: Fraction, upper: Fraction) -> Fraction | None:
-    """The estimate, or the bound that it is beyond, for no rows count in it as nothing."""
+def clamp_estimate(estimate: Fraction | None, lower: Fraction, upper: Fraction) -> Fraction | None:
+    """Return the estimate, or the bound that it lies beyond: it may expect less than one row."""
     return None if estimate is None else min(max(estimate, lower), upper)
 
 
 def with_estimate(bounds: Bounds) -> Bounds:
-    """Bounds with an estimate: the answer where they meet, else their middle if there is none.
+    """Return bounds with an estimate: an exact answer, or their middle if none is given.
 
     >>> with_estimate(Bounds(2, 5)).estimate, with_estimate(Bounds("a", "a")).estimate
     (Fraction(7, 2), 'a')
@@ -91,7 +93,7 @@ def with_estimate(bounds: Bounds) -> Bounds:
 
 
 def _middle(lower: Value, upper: Value) -> Value:
-    """What is between two numbers or dates, None where they are neither."""
+    """Return the middle of two numbers or dates; None for other values."""
     if isinstance(lower, date) and isinstance(upper, date):
         return lower + (upper - lower) / 2
     numbers = [
@@ -102,29 +104,29 @@ def _middle(lower: Value, upper: Value) -> Value:
     return sum(numbers, Fraction(0)) / 2 if len(numbers) == 2 else None
 
 
-def nearest(value: Value) -> Json:
-    """The value as JSON holds it, at the nearest float where it is no integer."""
+def json_nearest(value: Value) -> Json:
+    """Return the value as JSON; numbers that are not integers become the nearest float."""
     if isinstance(value, Fraction | Decimal):
         return float(value)
     return value.isoformat() if isinstance(value, date) else value
 
 
-def below(value: Value) -> Json:
-    """The value as JSON, at the largest float that is not above it.
+def json_below(value: Value) -> Json:
+    """Return the value as JSON; numbers become the largest float that is not above them.
 
     >>> below(Decimal("0.1")), above(Decimal("0.1"))
     (0.09999999999999999, 0.1)
     """
-    return _towards(value, -math.inf)
+    return _round_towards(value, -math.inf)
 
 
-def above(value: Value) -> Json:
-    """The value as JSON, at the smallest float that is not below it."""
-    return _towards(value, math.inf)
+def json_above(value: Value) -> Json:
+    """Return the value as JSON; numbers become the smallest float that is not below them."""
+    return _round_towards(value, math.inf)
 
 
-def _towards(value: Value, end: float) -> Json:
-    rounded = nearest(value)
+def _round_towards(value: Value, end: float) -> Json:
+    rounded = json_nearest(value)
     if not isinstance(value, Fraction | Decimal) or not isinstance(rounded, float):
         return rounded
     missed = Fraction(rounded) > Fraction(value) if end < 0 else Fraction(rounded) < Fraction(value)
@@ -132,12 +134,12 @@ def _towards(value: Value, end: float) -> Json:
 
 
 def sum_of(number: Fraction, whole: bool) -> Value:
-    """A sum of numbers, as an integer where they are."""
+    """Return a sum, as an integer if `whole`."""
     return int(number) if whole else number
 
 
 def value_of(value: Any, whole: bool) -> Value:
-    """The exact value that DuckDB returned: a float counts as the decimal number it prints as."""
+    """Return the exact value that DuckDB returned; a float is the decimal number it prints as."""
     if whole:
         return int(value)
     if isinstance(value, float):

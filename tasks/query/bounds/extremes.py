@@ -1,7 +1,8 @@
 """The extremes of an aggregate over values of which some surely count and others possibly do.
 
-Exact, in integers. Values ascend, each stands once; counts are parallel to them. Which copies
-surely count may differ from below and from above, where it is open whose they are.
+Results are exact, in integers. Values ascend, each once, and counts are parallel to them. The
+copies that surely count may differ for lower and upper bounds, if it is open which people they
+belong to.
 """
 
 from collections.abc import Callable
@@ -13,15 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import INT64_MAX, Exact
+from sfumato.expectations.shared.exact import INT64_MAX, Exact
 from sfumato.tasks.query.bounds.bounds import Value, value_of
 
-_EVEN = np.log(2)  # so many copies are expected among those of which none counts by even chances
+_EVEN = np.log(2)  # if this many copies are expected to count, the chance that none does is 1/2
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """The copies of each value that surely count, and those that may count besides.
+    """The copies of each value that surely count, and the further copies that may count.
 
     Both are int64, one per value.
     """
@@ -31,7 +32,7 @@ class Counting:
 
     @property
     def some(self) -> bool:
-        """True where some copy surely counts."""
+        """True if some copy surely counts."""
         return bool(self.sure.any())
 
     @property
@@ -42,17 +43,17 @@ class Counting:
 
 
 def least(low: Counting, high: Counting) -> tuple[int, int]:
-    """The positions of the lowest and of the highest minimum of at least one value."""
+    """Return the positions of the lowest and of the highest minimum of at least one value."""
     return _first(low.all), _first(high.sure) if high.some else _last(high.maybe)
 
 
 def greatest(low: Counting, high: Counting) -> tuple[int, int]:
-    """The positions of the lowest and of the highest maximum of at least one value."""
+    """Return the positions of the lowest and of the highest maximum of at least one value."""
     return _last(low.sure) if low.some else _first(low.maybe), _last(high.all)
 
 
 def total(units: np.ndarray, low: Counting, high: Counting) -> tuple[int, int]:
-    """The least and the greatest sum of at least one value, in `units` (integers, ascending)."""
+    """Return the least and the greatest sum of at least one value, in `units` (ascending)."""
     units = _summable(units, low, high)
     bottom = int((units * low.sure).sum() + (np.minimum(units, 0) * low.maybe).sum())
     top = int((units * high.sure).sum() + (np.maximum(units, 0) * high.maybe).sum())
@@ -64,14 +65,17 @@ def total(units: np.ndarray, low: Counting, high: Counting) -> tuple[int, int]:
 
 
 def mean(units: np.ndarray, low: Counting, high: Counting) -> tuple[Fraction, Fraction]:
-    """The least and the greatest mean of at least one value, in `units` (integers, ascending)."""
+    """Return the least and the greatest mean of at least one value, in `units` (ascending)."""
     units = _summable(units, low, high)
     from_above = Counting(high.sure[::-1], high.maybe[::-1])
     return _least_mean(units, low), -_least_mean(-units[::-1], from_above)
 
 
 def _least_mean(units: np.ndarray, counting: Counting) -> Fraction:
-    """One that is below the mean so far lowers it, with all its copies; then none does."""
+    """Return the least mean of the sure copies and of the best possible ones.
+
+    Values ascend: each one below the mean so far lowers it, with all its copies; no later one does.
+    """
     if not counting.some:
         return Fraction(int(units[_first(counting.maybe)]))
     sure, maybe = counting.sure, counting.maybe
@@ -83,13 +87,13 @@ def _least_mean(units: np.ndarray, counting: Counting) -> Fraction:
 
 
 def expected_sum(units: np.ndarray, expected: np.ndarray) -> float:
-    """The sum of `units` weighted by `expected` numbers (float64, one per value), NaN kept."""
+    """Return the sum of `units` times `expected` numbers (float64, one per value), NaN kept."""
     counted = expected != 0
     return float((units[counted].astype(np.float64) * expected[counted]).sum())
 
 
 def _summable(units: np.ndarray, *countings: Counting) -> np.ndarray:
-    """The units as Python's integers where sums over the rows, and their products, overflow."""
+    """Return the units, as Python integers if sums over the rows or their products may overflow."""
     largest = max(abs(int(units[0])), abs(int(units[-1])))
     rows = max(int(counting.all.sum()) for counting in countings)
     return units if largest * rows <= INT64_MAX else units.astype(object)
@@ -107,34 +111,34 @@ class Values(Protocol):
     """Values by their positions."""
 
     def __getitem__(self, position: int, /) -> Any:
-        """The value at a position."""
+        """Return the value at a position."""
         ...
 
 
 class ArrowValues:
-    """Values of an Arrow array, each made when it is looked up."""
+    """Values of an Arrow array, each converted when it is looked up."""
 
     def __init__(self, values: pa.Array) -> None:
         """Take the values, ascending, each once."""
         self._values = values
 
     def __getitem__(self, position: int) -> Any:
-        """The value at a position."""
+        """Return the value at a position."""
         return self._values[position].as_py()
 
 
 @dataclass(frozen=True, eq=False)
 class CountedValues:
-    """Values, ascending, and how many of their copies count, from below and from above.
+    """Values, ascending, and the copies that count, for lower and for upper bounds.
 
     Attributes:
-        values: each once.
-        exact: makes exact numbers of them.
-        low: how many copies count, as far as lower bounds go.
-        high: the same for upper bounds.
+        values: the values, each once.
+        exact: converts the values to exact numbers.
+        low: the copies that count for lower bounds.
+        high: the copies that count for upper bounds.
         whole: whether the values are integers.
-        expected: how many copies are expected to count (float64), None without estimates.
-        expected_rows: how many are expected in all.
+        expected: the expected number of copies that count (float64); None without estimates.
+        expected_rows: the expected number of copies of all values that count.
     """
 
     values: Values
@@ -145,8 +149,8 @@ class CountedValues:
     expected: np.ndarray | None
     expected_rows: float
 
-    def at(self, position: int) -> Value:
-        """The value at a position."""
+    def value_at(self, position: int) -> Value:
+        """Return the value at a position."""
         return value_of(self.values[position], self.whole)
 
     @cached_property
@@ -155,21 +159,21 @@ class CountedValues:
         return self.exact()
 
     def expected_end(self, first: int, last: int, *, greatest: bool) -> Value:
-        """The least or the greatest value that is expected, between two positions.
+        """Return the least or the greatest value that is expected, between two positions.
 
-        It is the one that is passed with even chances, where copies count independently of each
-        other. None without estimates.
+        It is the first value by which some copy counts with a chance of 1/2, if copies count
+        independently of each other. None without estimates.
         """
         if self.expected is None or np.isnan(self.expected).any():
             return None
         ordered = self.expected[::-1] if greatest else self.expected
         passed = int(np.searchsorted(np.cumsum(ordered), _EVEN))
         place = len(ordered) - 1 - passed if greatest else passed
-        return self.at(min(max(place, first), last))
+        return self.value_at(min(max(place, first), last))
 
     @cached_property
     def expected_squares(self) -> float | None:
-        """The sum of squared deviations from the mean that is expected, None without estimates."""
+        """The expected sum of squared deviations from the mean; None without estimates."""
         if self.expected is None or not self.expected_rows > 0:
             return None
         scale = 10**self.numbers.digits
@@ -179,7 +183,7 @@ class CountedValues:
 
     @cached_property
     def expected_sum(self) -> float | None:
-        """The sum that is expected, None without estimates."""
+        """The expected sum; None without estimates."""
         if self.expected is None:
             return None
         total = expected_sum(self.numbers.units, self.expected)
@@ -187,5 +191,5 @@ class CountedValues:
 
 
 def estimate_of(number: float | None) -> Fraction | None:
-    """A number as an estimate; None where nothing is known."""
+    """Return a number as an estimate; None if it is unknown."""
     return None if number is None or not np.isfinite(number) else Fraction(float(number))

@@ -1,9 +1,9 @@
-"""Aggregates over the rows of several parts, and of some rows among others.
+"""Aggregates over the rows of several parts, and over some rows among others.
 
-A row either counts or is one of the others. Both numbers come to opposite ends together where each
-of them is of one set of rows that an engine knows: whatever makes fewer rows count can only make
-more others, in all forms. So the least proportion is that of the fewest rows that count beside the
-most others, and the greatest one that of the most beside the fewest.
+A row either counts or is one of the others. Both numbers reach opposite ends together if both are
+numbers of rows that one engine bounds: in all forms, fewer rows that count mean more others. So the
+least proportion has the fewest rows that count and the most others, and the greatest proportion has
+the most rows that count and the fewest others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,10 @@ from sfumato.tasks.query.bounds.arithmetic import (
     subtract,
     whole,
 )
-from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
+from sfumato.tasks.query.bounds.bounds import Bounds, Value, clamp_estimate
 
 Pair = tuple[Bounds, Bounds]
-"""The bounds of an aggregate, and of how many values it is of, in one part."""
+"""The bounds of an aggregate in one part, and of the number of its values."""
 _NOTHING = Bounds(0, 0, Fraction(0))
 
 
@@ -46,15 +46,15 @@ def _is_sure(pair: Pair) -> bool:
 
 def _total(parts: Sequence[Bounds], *, empty: bool) -> Bounds:
     low, high = (sum(number(end) for end in ends) for ends in _ends(parts))
-    known = [one.estimate for one in parts]
-    estimate = None if None in known else sum(number(one) for one in known)
-    open_ = sum(one.lower != one.upper for one in parts)
+    estimates = [part.estimate for part in parts]
+    estimate = None if None in estimates else sum(number(part) for part in estimates)
+    open_ = sum(part.lower != part.upper for part in parts)
     attained = open_ < 2 and not (open_ and empty)
     return Bounds(whole(low), whole(high), estimate, may_be_empty=empty, attained=attained)
 
 
 def _or_zero(value: Bounds) -> Bounds:
-    """A sum that is 0 where it is of no values."""
+    """Return a sum that is 0 if it is over no values."""
     return coalesce(value, Bounds(Fraction(0), Fraction(0), Fraction(0)))
 
 
@@ -64,12 +64,12 @@ def _min(pairs: Sequence[Pair]) -> Bounds:
 
 def _max(pairs: Sequence[Pair]) -> Bounds:
     turned = [(replace(v, lower=v.upper, upper=v.lower), count) for v, count in pairs]
-    found = _extreme(turned, max, min)
-    return replace(found, lower=found.upper, upper=found.lower)
+    bounds = _extreme(turned, max, min)
+    return replace(bounds, lower=bounds.upper, upper=bounds.lower)
 
 
 def _extreme(pairs: Sequence[Pair], best: Callable[..., Any], worst: Callable[..., Any]) -> Bounds:
-    """The extreme over all parts; only what surely has values keeps it from the far end."""
+    """Bound the extreme over all parts; only a part that surely has values limits the far end."""
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
@@ -80,7 +80,7 @@ def _extreme(pairs: Sequence[Pair], best: Callable[..., Any], worst: Callable[..
 
 
 def _avg(pairs: Sequence[Pair]) -> Bounds:
-    """A mean of means, weighted by how many values there are where that is known."""
+    """Bound the mean of means, weighted by the numbers of values if these are known."""
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
@@ -88,20 +88,20 @@ def _avg(pairs: Sequence[Pair]) -> Bounds:
     counts = [number(count.lower) for _, count in some]
     lows, highs = (list(map(number, ends)) for ends in _ends([value for value, _ in some]))
     if all(_is_sure(pair) and pair[1].lower == pair[1].upper for pair in some):
-        low, high = (_weighted(ends, counts) for ends in (lows, highs))
+        low, high = (_weighted_mean(ends, counts) for ends in (lows, highs))
     else:
         low, high = min(lows), max(highs)
     return Bounds(low, high, None, may_be_empty=empty, attained=len(some) == 1)
 
 
-def _weighted(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+def _weighted_mean(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
     return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / sum(weights)
 
 
 def variance_of_parts(
     spreads: Sequence[Bounds], means: Sequence[Bounds], counts: Sequence[Bounds], *, sample: bool
 ) -> Bounds:
-    """The variance over all parts: what is within parts, and what is between their means.
+    """Bound the variance over all parts from the variance within parts and between their means.
 
     n_1 s_1 + n_2 s_2 of deviations squared, and n_1 n_2 / (n_1 + n_2) times the means' difference
     squared, of any two parts (Chan, Golub and LeVeque, Updating formulae, 1979), each at its ends.
@@ -109,7 +109,7 @@ def variance_of_parts(
     Args:
         spreads: the variance of a sample in each part.
         means: the mean in each part.
-        counts: how many values there are in each part.
+        counts: the number of values in each part.
         sample: whether all parts together are a sample, or a population.
     """
     rows = [(number(count.lower), number(count.upper)) for count in counts]
@@ -123,11 +123,11 @@ def variance_of_parts(
         if spread.lower is not None:
             low += number(spread.lower) * max(few - 1, Fraction(0))
             high += number(spread.upper) * max(many - 1, Fraction(0))
-    for one, other in combinations(
+    for first, second in combinations(
         [n for n, mean in enumerate(means) if mean.lower is not None], 2
     ):
-        near, far = _apart(means[one], means[other])
-        (few, many), (few_too, many_too) = rows[one], rows[other]
+        near, far = _distance(means[first], means[second])
+        (few, many), (few_too, many_too) = rows[first], rows[second]
         if few and few_too:
             low += few * few_too * near**2 / (few + few_too + most - many - many_too)
         if many and many_too:
@@ -136,54 +136,56 @@ def variance_of_parts(
     return Bounds(lower, upper, may_be_empty=least < fewest, attained=lower == upper)
 
 
-def _apart(one: Bounds, other: Bounds) -> tuple[Fraction, Fraction]:
-    """How far two values are from each other, at least and at most."""
-    below = number(other.lower) - number(one.upper)
-    above = number(one.lower) - number(other.upper)
+def _distance(first: Bounds, second: Bounds) -> tuple[Fraction, Fraction]:
+    """Return the least and the greatest distance between two values."""
+    below = number(second.lower) - number(first.upper)
+    above = number(first.lower) - number(second.upper)
     return max(below, above, Fraction(0)), max(-below, -above)
 
 
 def _ends(parts: Sequence[Bounds]) -> tuple[list[Value], list[Value]]:
-    return [one.lower for one in parts], [one.upper for one in parts]
+    return [part.lower for part in parts], [part.upper for part in parts]
 
 
 def _count_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
-    """A count, of rows among others: no more than these, and those that the rest leaves."""
+    """Narrow a count of rows among others: at most all, at least what the rest leaves."""
     low, high = number(pooled.lower), min(number(pooled.upper), number(all_.upper))
     if rest is None:
-        return _narrowed(pooled, low, high)
-    left = subtract(all_, rest)
-    low, high = max(low, number(left.lower)), min(high, number(left.upper))
-    return _narrowed(pooled, low, high, attained=_is_exact_less(all_, rest))
+        return _narrow(pooled, low, high)
+    remainder = subtract(all_, rest)
+    low, high = max(low, number(remainder.lower)), min(high, number(remainder.upper))
+    return _narrow(pooled, low, high, attained=_is_exact_remainder(all_, rest))
 
 
 def _sum_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
-    """A sum of rows among others: what is left of theirs without the rest."""
+    """Narrow a sum over rows among others by the sum over all of these minus the rest."""
     if rest is None or pooled.lower is None:
         return pooled
-    left = subtract(_or_zero(all_), _or_zero(rest))
-    low = max(number(pooled.lower), number(left.lower))
-    high = min(number(pooled.upper), number(left.upper))
-    exact = not pooled.may_be_empty and _is_exact_less(all_, rest)
-    return _narrowed(pooled, low, high, attained=exact)
+    remainder = subtract(_or_zero(all_), _or_zero(rest))
+    low = max(number(pooled.lower), number(remainder.lower))
+    high = min(number(pooled.upper), number(remainder.upper))
+    exact = not pooled.may_be_empty and _is_exact_remainder(all_, rest)
+    return _narrow(pooled, low, high, attained=exact)
 
 
-def _is_exact_less(all_: Bounds, rest: Bounds) -> bool:
-    """Whether what is left has its ends where the rest has: the whole is known exactly."""
+def _is_exact_remainder(all_: Bounds, rest: Bounds) -> bool:
+    """Decide whether all minus the rest attains its ends: it does if all is known exactly."""
     return all_.lower == all_.upper and all_.attained and rest.attained
 
 
-def _narrowed(pooled: Bounds, low: Fraction, high: Fraction, *, attained: bool = False) -> Bounds:
-    guess = None if pooled.estimate is None else within(number(pooled.estimate), low, high)
-    known = attained or pooled.attained or low == high
-    return replace(pooled, lower=whole(low), upper=whole(high), estimate=guess, attained=known)
+def _narrow(pooled: Bounds, low: Fraction, high: Fraction, *, attained: bool = False) -> Bounds:
+    guess = None if pooled.estimate is None else clamp_estimate(number(pooled.estimate), low, high)
+    is_attained = attained or pooled.attained or low == high
+    return replace(
+        pooled, lower=whole(low), upper=whole(high), estimate=guess, attained=is_attained
+    )
 
 
 NARROWED: Mapping[str, Callable[[Bounds, Bounds, Bounds | None], Bounds]] = {
     "count": _count_within,
     "sum": _sum_within,
 }
-"""Aggregates of parts that are among other rows, from those of all of these, and of the rest."""
+"""Narrow an aggregate of some rows by the same aggregate of all rows, and of the rest."""
 
 
 POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
@@ -196,13 +198,13 @@ POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
 
 
 def proportion(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bounds:
-    """Return the proportion of the rows that count, null where there are no rows.
+    """Return the proportion of the rows that count; null if there are no rows.
 
     Args:
-        part: how many rows count.
-        others: how many do not.
-        rows: how many there are.
-        joint: whether both numbers come to opposite ends together.
+        part: the number of rows that count.
+        others: the number of rows that do not.
+        rows: the number of all rows.
+        joint: whether both numbers reach opposite ends together.
     """
     if not number(rows.upper):
         return NULL
@@ -213,7 +215,7 @@ def proportion(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bound
     high = many / (many + fewest) if many + fewest else Fraction(0)
     exact = rows.lower == rows.upper and rows.attained
     attained = part.attained and (exact or (joint and others.attained))
-    guess = within(_quotient(part.estimate, rows.estimate), low, high)
+    guess = clamp_estimate(_quotient(part.estimate, rows.estimate), low, high)
     empty = not number(rows.lower)
     return Bounds(whole(low), whole(high), guess, may_be_empty=empty, attained=attained)
 
@@ -223,7 +225,7 @@ def _quotient(part: object, rows: object) -> Fraction | None:
 
 
 def count_among(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bounds:
-    """Return the number of rows that count, null where there are no rows at all.
+    """Return the number of rows that count; null if there are no rows at all.
 
     The arguments are those of `proportion`.
     """
@@ -237,13 +239,14 @@ def count_among(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Boun
 
 
 def sum_among(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bounds:
-    """Return the sum over rows that count and others that add 0, null where there are neither.
+    """Return the sum over rows that count and others that add 0; null if there are neither.
 
     Args:
-        part: the sum over those that count, null where they have no value.
-        others: how many rows add 0.
-        rows: how many rows surely make it a number: all, or the others where values can be missing.
-        joint: whether the sum and the number of others come to opposite ends together.
+        part: the sum over rows that count, null if they have no value.
+        others: the number of rows that add 0.
+        rows: the rows that surely make the sum a number: all rows, or the others if values can be
+            missing.
+        joint: whether the sum and the number of others reach opposite ends together.
     """
     if part.unbounded or not number(others.upper):
         return part
@@ -254,5 +257,5 @@ def sum_among(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bounds
         return part
     low, high = min(number(part.lower), Fraction(0)), max(number(part.upper), Fraction(0))
     same = low == part.lower and high == part.upper
-    known = part.attained and (same or joint or bool(number(others.lower)))
-    return Bounds(whole(low), whole(high), part.estimate, may_be_empty=empty, attained=known)
+    is_attained = part.attained and (same or joint or bool(number(others.lower)))
+    return Bounds(whole(low), whole(high), part.estimate, may_be_empty=empty, attained=is_attained)

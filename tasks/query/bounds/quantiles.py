@@ -1,8 +1,8 @@
 """The extremes of a quantile over values of which some surely count and others possibly do.
 
-Of the values that may count, those that bring a quantile down furthest are the lowest ones: for
-each number of them the quantile is looked up, and the least counts. The greatest one is the
-opposite of the least of the opposites. Exact, in integers.
+Of the values that may count, the lowest ones bring a quantile down furthest. For each number of
+them the quantile is looked up, and the least one is the bound. The greatest quantile is the
+negative of the least quantile of the negated values. Exact, in integers.
 """
 
 from fractions import Fraction
@@ -17,12 +17,12 @@ _WORD = 62  # bits of an int64 that products may use
 def quantiles(
     units: np.ndarray, low: Counting, high: Counting, share: Fraction, *, between: bool
 ) -> tuple[Fraction, Fraction]:
-    """The least and the greatest quantile of at least one value.
+    """Return the least and the greatest quantile of at least one value.
 
     Args:
         units: the values, ascending (int64 or Python integers).
-        low: how many copies count, as far as lower bounds go.
-        high: the same for upper bounds.
+        low: the copies that count for lower bounds.
+        high: the copies that count for upper bounds.
         share: of the values that are below the quantile, from 0 to 1.
         between: whether it is interpolated between two values, as PERCENTILE_CONT is, or is one of
             them, as PERCENTILE_DISC is.
@@ -34,41 +34,41 @@ def quantiles(
 
 
 def _least(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
-    """The least interpolated quantile."""
-    added, number = _numbers(counting)
+    """Return the least interpolated quantile."""
+    added, number = _possible_counts(counting)
     under = share.denominator
-    place, rest = _divided(number - 1, share)
-    first = units[_at(counting, place, added)]
-    second = units[_at(counting, np.minimum(place + 1, number - 1), added)]
+    place, rest = _multiply_by_share(number - 1, share)
+    first = units[_positions_at(counting, place, added)]
+    second = units[_positions_at(counting, np.minimum(place + 1, number - 1), added)]
     largest = max(abs(int(units[0])), abs(int(units[-1])), 1)
     if largest.bit_length() + under.bit_length() + 1 > _WORD:
-        first, second, rest = (of.astype(object) for of in (first, second, rest))
+        first, second, rest = (numbers.astype(object) for numbers in (first, second, rest))
     return Fraction(int((first * under + rest * (second - first)).min()), under)
 
 
 def _least_value(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
-    """The least quantile that is one of the values."""
-    added, number = _numbers(counting)
-    return Fraction(int(units[_at(counting, _place(number, share), added)].min()))
+    """Return the least quantile that is one of the values."""
+    added, number = _possible_counts(counting)
+    return Fraction(int(units[_positions_at(counting, _place(number, share), added)].min()))
 
 
 def _greatest_value(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
-    """The greatest quantile that is one of the values: counted from above, by the values left."""
+    """Return the greatest quantile that is one of the values, by counting the values from above."""
     turned = Counting(counting.sure[::-1], counting.maybe[::-1])
-    added, number = _numbers(turned)
+    added, number = _possible_counts(turned)
     place = number - 1 - _place(number, share)
-    return Fraction(int(units[::-1][_at(turned, place, added)].max()))
+    return Fraction(int(units[::-1][_positions_at(turned, place, added)].max()))
 
 
 def _place(number: np.ndarray, share: Fraction) -> np.ndarray:
-    """Return the place of the value below which, itself included, a share of all values is."""
-    place, rest = _divided(number, share)
+    """Return the place of the value up to which (included) a share of all values lies."""
+    place, rest = _multiply_by_share(number, share)
     rounded: np.ndarray = np.maximum(place + (rest > 0), 1) - 1
     return rounded
 
 
-def _divided(number: np.ndarray, share: Fraction) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whole part of numbers times a share (int64), and what is left over its divisor.
+def _multiply_by_share(number: np.ndarray, share: Fraction) -> tuple[np.ndarray, np.ndarray]:
+    """Return the whole part of numbers times a share (int64), and the remainder.
 
     Shares of many digits are multiplied as Python integers, which cannot overflow.
     """
@@ -80,15 +80,15 @@ def _divided(number: np.ndarray, share: Fraction) -> tuple[np.ndarray, np.ndarra
     return over * number // under, over * number % under
 
 
-def _numbers(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
-    """How many possible values count besides the sure ones, and how many do in all (int64)."""
+def _possible_counts(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
+    """Return the possible numbers of added values, and those of all that count (int64)."""
     sure = int(counting.sure.sum())
     added = np.arange(0 if sure else 1, int(counting.maybe.sum()) + 1)
     return added, added + sure
 
 
-def _at(counting: Counting, place: np.ndarray, added: np.ndarray) -> np.ndarray:
-    """The position of the value at a place, where so many of the first possible values count."""
+def _positions_at(counting: Counting, place: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """Return the position of the value at a place, if the first `added` possible values count."""
     sure, maybe = np.cumsum(counting.sure), np.cumsum(counting.maybe)
     if not counting.maybe.any():  # it is known which values count
         return np.minimum(np.searchsorted(sure, place, side="right"), len(sure) - 1)

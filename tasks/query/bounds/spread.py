@@ -1,14 +1,14 @@
-"""The variance of numbers of which it is open which ones count, and what each of them is.
+"""The variance of numbers when it is open which of them count, and what each of them is.
 
-Of every group between `least` and `most` intervals count, each standing for any number in it. The
+In every group between `least` and `most` intervals count, and each stands for any number in it. The
 sum of squared deviations is the least of Σ (x - c)² over all centres c. Its least value is that of
-the nearest numbers, over every c, and its greatest value at most that of the farthest numbers, for
+the nearest numbers, over every c. Its greatest value is at most that of the farthest numbers, for
 any one c.
 
-Where numbers are known and it is known how many count, the least variance is attained: the nearest
-numbers of a group follow each other, and a sweep over c meets every such choice. Otherwise an
-interval of centres bounds what all of them give, and the interval that bounds least is halved. The
-greatest variance is convex in c, and the slope at a centre tells on which side the best one is.
+If the numbers and the number that counts are known, the least variance is attained: the nearest
+numbers of a group follow each other, and a sweep over c visits every such choice. Otherwise bounds
+are computed for intervals of centres, and the interval with the least bound is halved. The greatest
+variance is convex in c, and the slope at a centre shows on which side the best centre is.
 
 Exact, in integers: a coarser grid of centres widens bounds and never breaks them.
 """
@@ -45,7 +45,7 @@ class Choices:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The least and the greatest number of numbers that count."""
+        """The least and the greatest number of intervals that count."""
         return int(self.least.sum()), int(self.most.sum())
 
 
@@ -55,13 +55,13 @@ NO_CHOICES = Choices(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, digits=0)
 
 
 def choices_of(group: np.ndarray, units: np.ndarray, counts: np.ndarray, digits: int) -> Choices:
-    """The choices among known numbers.
+    """Return the choices among known numbers.
 
     Args:
         group: of each number, any integers (int64).
         units: the numbers (int64 or Python integers).
-        counts: how many copies there are of each, and how many of its group count at least and at
-            most (int64, numbers x 3); the latter two are alike in a group.
+        counts: the number of copies of each, and the least and the greatest number of its group
+            that count (int64, numbers x 3); the latter two are equal in a group.
         digits: of the units.
     """
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
@@ -72,18 +72,18 @@ def choices_of(group: np.ndarray, units: np.ndarray, counts: np.ndarray, digits:
 
 
 def variance(choices: Choices) -> tuple[Fraction, Fraction] | None:
-    """Bounds of the sample variance of at least two numbers, None where there never are as many."""
+    """Bound the sample variance of at least two numbers; return None if there are always fewer."""
     if choices.rows[1] < 2:
         return None
-    known = choices.rows[0] == choices.rows[1] and bool((choices.low == choices.high).all())
+    is_known = choices.rows[0] == choices.rows[1] and bool((choices.low == choices.high).all())
     centred = _Centred(choices)
-    lower = _least_of_known(choices) if known else centred.least()
+    lower = _least_of_known(choices) if is_known else centred.least()
     scale = 100**choices.digits
     return lower / scale, max(centred.greatest(), lower) / scale
 
 
 def root_below(number: Fraction) -> Fraction:
-    """The square root where it is rational, else a number just below it.
+    """Return the square root if it is rational, otherwise a number just below it.
 
     >>> root_below(Fraction(9, 4)), root_below(Fraction(2)) < root_above(Fraction(2))
     (Fraction(3, 2), True)
@@ -92,7 +92,7 @@ def root_below(number: Fraction) -> Fraction:
 
 
 def root_above(number: Fraction) -> Fraction:
-    """The square root where it is rational, else a number just above it."""
+    """Return the square root if it is rational, otherwise a number just above it."""
     return _root(number)[1]
 
 
@@ -107,7 +107,7 @@ def _root(number: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _least_of_known(choices: Choices) -> Fraction:
-    """The least variance where so many known numbers of each group count: it is attained."""
+    """Return the least variance if a fixed number of known numbers counts in each group."""
     order = np.lexsort((choices.low, choices.group))
     group, numbers = choices.group[order], choices.low[order] - choices.low.min()
     rows, span = choices.rows[0], int(numbers.max())
@@ -126,7 +126,7 @@ def _least_of_known(choices: Choices) -> Fraction:
 
 
 class _Far(NamedTuple):
-    """The farthest numbers' variance, how many they are, their sum, and their deviation from c."""
+    """The variance of the farthest numbers, their number, their sum, and their deviation from c."""
 
     ratio: Fraction
     rows: int
@@ -135,7 +135,7 @@ class _Far(NamedTuple):
 
 
 class _Centred:
-    """Choices on a grid of centres, fine enough, and coarse enough for squares to fit."""
+    """Choices on a grid of centres that is fine enough, and coarse enough for squares to fit."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices, self._base = choices, int(choices.low.min())
@@ -143,9 +143,9 @@ class _Centred:
         copies = len(choices.group).bit_length()
         self._spare = max(0, (_WORD - copies) // 2 - self._span.bit_length())
         self._fits = 2 * (self._span.bit_length() + self._spare) + copies <= _WORD
-        self._low, self._high = self._scaled(1 << self._spare)
+        self._low, self._high = self._scale(1 << self._spare)
 
-    def _scaled(self, factor: int, fits: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def _scale(self, factor: int, fits: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
         type_ = np.int64 if (self._fits if fits is None else fits) else object
         ends = self._choices.low, self._choices.high
         low, high = ((end - self._base).astype(type_) * factor for end in ends)
@@ -156,7 +156,7 @@ class _Centred:
         return 1 << 2 * self._spare
 
     def least(self) -> Fraction:
-        """A variance that no choice is below."""
+        """Return a variance that no choice is below."""
         best = self._nearest(self._span << self._spare >> 1, self._span << self._spare >> 1)
         waiting = [(Fraction(0), 0, self._span << self._spare)]
         for _ in range(_HALVINGS):
@@ -171,26 +171,26 @@ class _Centred:
         return waiting[0][0] / self._unit
 
     def _nearest(self, first: int, last: int) -> Fraction:
-        """The least mean square of the numbers nearest to centres from `first` to `last`."""
+        """Return the least mean square of the numbers nearest to centres from `first` to `last`."""
         gap = np.maximum(np.maximum(self._low - last, first - self._high), 0)
         forced, free = _split(self._choices, gap**2)
         return _ratio(forced, np.sort(free), lowering=True)[0]
 
     def greatest(self) -> Fraction:
-        """A variance that no choice is above."""
+        """Return a variance that no choice is above."""
         low, high = 0, self._span << self._spare
-        found = self._farthest(low, self._low, self._high)
-        best = found.ratio / self._unit
+        far = self._farthest(low, self._low, self._high)
+        best = far.ratio / self._unit
         while high - low > 1:
             middle = (low + high) // 2
-            found = self._farthest(middle, self._low, self._high)
-            best = min(best, found.ratio / self._unit)
-            low, high = (middle, high) if found.slope < 0 else (low, middle)
-        exact = self._farthest(found.total, *self._scaled(found.rows << self._spare, fits=False))
-        return min(best, exact.ratio / self._unit / found.rows**2)
+            far = self._farthest(middle, self._low, self._high)
+            best = min(best, far.ratio / self._unit)
+            low, high = (middle, high) if far.slope < 0 else (low, middle)
+        exact = self._farthest(far.total, *self._scale(far.rows << self._spare, fits=False))
+        return min(best, exact.ratio / self._unit / far.rows**2)
 
     def _farthest(self, centre: int, low: np.ndarray, high: np.ndarray) -> _Far:
-        """The greatest mean square of the numbers farthest from a centre."""
+        """Return the greatest mean square of the numbers farthest from a centre."""
         end = np.where(centre - low >= high - centre, low, high)
         far = (end - centre) ** 2
         order = np.lexsort((-far, self._choices.group))
@@ -206,7 +206,7 @@ class _Centred:
 
 
 def _split(choices: Choices, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least squares of each group that must count, and those beyond them that may."""
+    """Return the least squares of each group that must count, and those that may."""
     order = np.lexsort((squares, choices.group))
     group = choices.group[order]
     rank, _ = _ranks(group)
@@ -216,9 +216,10 @@ def _split(choices: Choices, squares: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _ratio(forced: np.ndarray, free: np.ndarray, *, lowering: bool) -> tuple[Fraction, int]:
-    """The extreme of a sum by one less than its terms, and how many free ones are among these.
+    """Return the extreme ratio of a sum to its terms less one, and how many free terms it has.
 
-    All that is forced counts, and of what is free as much, from the front, as brings it further.
+    All forced terms count. Free terms count from the front, for as long as each moves the ratio
+    further.
     """
     start = max(0, 2 - len(forced))
     sums = np.cumsum(np.append(forced.sum(), free))[start:]
@@ -231,7 +232,7 @@ def _ratio(forced: np.ndarray, free: np.ndarray, *, lowering: bool) -> tuple[Fra
 
 
 def _ranks(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of each entry among those of its group, which ascends, and the group's size."""
+    """Return the place of each entry in its group (groups ascend), and the group's size."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     sizes = np.diff(np.append(starts, len(group)))
     return np.arange(len(group)) - np.repeat(starts, sizes), np.repeat(sizes, sizes)

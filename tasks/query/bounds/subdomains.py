@@ -1,12 +1,12 @@
-"""Bounds over rows whose values are known by subdomains alone.
+"""Bounds over rows whose values are known only by subdomain.
 
-Each row of a group has one of its subdomains, no two rows the same copy, and any value of it. Some
-values count, by a condition on them: all those of a subdomain, some, or none. A row whose
-subdomain has some is free to count, or not to. What counts at most is therefore a choice of the
-best values, and what must count follows from how few copies are free.
+Each row of a group has one of its subdomains, no two rows the same copy, and any value of that
+subdomain. By a condition on values, all values of a subdomain count, some of them, or none. A row
+whose subdomain has some is free to count or not to count. So the rows that count at most are a
+choice of the best values, and the rows that must count follow from how few copies are free.
 
 Exact, in integers, each bound attained. The mean is that of Dinkelbach's method: under a guess of
-the least mean, values below it are worth counting, and what is then counted gives the next guess.
+the least mean, the values below it are counted, and their mean is the next guess.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009);
 Dinkelbach, On nonlinear fractional programming (Management Science 13, 1967).
@@ -22,10 +22,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.exact import INT64_MAX, Exact
-from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.query.bounds.bounds import Bounds, Value, sum_of, value_of, within
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.exact import INT64_MAX, Exact
+from sfumato.expectations.shared.sorting import stable_order
+from sfumato.tasks.query.bounds.bounds import Bounds, Value, clamp_estimate, sum_of, value_of
 from sfumato.tasks.query.bounds.spread import Choices
 
 Ends = Sequence[tuple[Fraction, Fraction]]
@@ -48,7 +48,7 @@ class Selected:
     cells: int
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
-        """The sums of `numbers` (one per selection) by cell (same dtype, one per cell)."""
+        """Return the sums of `numbers` (one per selection) by cell (same dtype, one per cell)."""
         sums = np.zeros(self.cells, dtype=numbers.dtype)
         np.add.at(sums, self.cell, numbers)
         return sums
@@ -62,37 +62,39 @@ class Copies:
     times: np.ndarray
 
     @cached_property
-    def before(self) -> np.ndarray:
-        """The number of copies before each value, and last of all (int64, one more than values)."""
+    def counts_before(self) -> np.ndarray:
+        """The number of copies before each value, and of all copies (int64, values + 1)."""
         return np.append(0, np.cumsum(self.times))
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """The sum of the copies before each value, and last of all (one more than values)."""
+        """The sum of the copies before each value, and of all copies (one more than values)."""
         return np.append(0, np.cumsum(self.values * self.times))
 
     def total(self, copies: np.ndarray) -> np.ndarray:
-        """The sum of so many `copies` (int64), from the first one on (same shape)."""
-        at = np.searchsorted(self.before, copies, side="right") - 1
+        """Return the sum of the first `copies` copies (int64; same shape)."""
+        position = np.searchsorted(self.counts_before, copies, side="right") - 1
         values = np.append(self.values, 0)
-        total: np.ndarray = self.sums[at] + (copies - self.before[at]) * values[at]
+        total: np.ndarray = (
+            self.sums[position] + (copies - self.counts_before[position]) * values[position]
+        )
         return total
 
-    def holding(self, copy: np.ndarray) -> np.ndarray:
-        """The positions of the values with these copies, counted from 1 (int64, same shape)."""
-        found: np.ndarray = np.searchsorted(self.before, copy) - 1
-        return found
+    def positions_of(self, copy: np.ndarray) -> np.ndarray:
+        """Return the positions of the values with these copies, counted from 1 (int64)."""
+        positions: np.ndarray = np.searchsorted(self.counts_before, copy) - 1
+        return positions
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """The subdomains that groups 0, 1, … show, as far as some of their values count.
+class GroupSubdomains:
+    """The subdomains that groups 0, 1, … show and that have values that count.
 
     Attributes:
         group: that shows a subdomain (int64, one per subdomain, as are the next four).
         least: the rank of its least value that counts (int64).
         greatest: the rank of its greatest value that counts (int64).
-        inside: 1 where all of its values count, else 0 (int64).
+        inside: 1 if all of its values count, otherwise 0 (int64).
         times: the number of its copies (int64).
         sizes: the number of copies of any subdomain that a group shows (int64, one per group).
         units: the values as integers, ascending (int64 or object, one per rank).
@@ -107,12 +109,12 @@ class Held:
     units: np.ndarray
 
     def counts(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest number of rows that count (int64, one per cell)."""
+        """Return the least and the greatest number of rows that count (int64, one per cell)."""
         most = np.minimum(selected.hits, self._copies(self.times)[selected.group])
         return selected.sums(self.sure(selected)), selected.sums(most)
 
     def sure(self, selected: Selected) -> np.ndarray:
-        """The least number of each selection's rows that count (int64, one per selection)."""
+        """Return the least number of each selection's rows that count (int64)."""
         free = self.sizes - self._copies(self.times * self.inside)
         least: np.ndarray = np.maximum(selected.hits - free[selected.group], 0)
         return least
@@ -124,37 +126,36 @@ class Held:
 
     @cached_property
     def low(self) -> "End":
-        """The values from below."""
+        """The values ordered from below."""
         return End(self, self.least, self.units)
 
     @cached_property
     def high(self) -> "End":
-        """The values from above: each as its negative, ranked from the greatest."""
+        """The values ordered from above: each is negated, and ranks begin at the greatest."""
         return End(self, len(self.units) - 1 - self.greatest, -self.units[::-1])
 
 
 class End:
-    """Bounds from one end of the values, of which the first of each subdomain is the best one.
+    """Bounds from one end of the values, where the first value of each subdomain is the best one.
 
-    Bounds are ranks, or sums of units. They hold for cells of which some row may count, and tell
-    nothing of the others.
+    Bounds are ranks, or sums of units. They are valid for cells in which some row may count.
     """
 
-    def __init__(self, held: Held, rank: np.ndarray, units: np.ndarray) -> None:
+    def __init__(self, subdomains: GroupSubdomains, rank: np.ndarray, units: np.ndarray) -> None:
         """Sort the subdomains of each group by the ranks of their best values."""
-        order = np.lexsort((rank, held.group))
-        group, self._rank = held.group[order], rank[order]
-        times, self._held = held.times[order], held
+        order = np.lexsort((rank, subdomains.group))
+        group, self._rank = subdomains.group[order], rank[order]
+        times, self._held = subdomains.times[order], subdomains
         self._width = len(units)
-        self._units = _summable(units, int(held.sizes.sum()))
+        self._units = _summable(units, int(subdomains.sizes.sum()))
         self._key = group * self._width + self._rank
-        self._start = np.searchsorted(group, np.arange(len(held.sizes) + 1))
+        self._start = np.searchsorted(group, np.arange(len(subdomains.sizes) + 1))
         values = self._units[self._rank]
         self._all = Copies(values, times)
-        self._inside = Copies(values, times * held.inside[order])
+        self._inside = Copies(values, times * subdomains.inside[order])
 
     def outer(self, selected: Selected) -> np.ndarray:
-        """The rank of the best value that may count (int64, one per cell)."""
+        """Return the rank of the best value that may count (int64, one per cell)."""
         first = self._start[selected.group]
         some = first < self._start[selected.group + 1]
         best = np.full(selected.cells, self._width)
@@ -162,22 +163,22 @@ class End:
         return best
 
     def inner(self, selected: Selected) -> np.ndarray:
-        """The rank of the worst value of the best choice of values (int64, one per cell)."""
+        """Return the rank of the worst value in the best choice of values (int64, one per cell)."""
         sure = self._held.sure(selected)
-        copy = (self._inside.before[self._start[selected.group]] + sure)[sure > 0]
+        copy = (self._inside.counts_before[self._start[selected.group]] + sure)[sure > 0]
         worst = np.full(selected.cells, -1)
-        ranks = self._rank[self._inside.holding(copy)]
+        ranks = self._rank[self._inside.positions_of(copy)]
         np.maximum.at(worst, selected.cell[sure > 0], ranks)
-        found: np.ndarray = np.where(worst < 0, self.outer(selected), worst)
-        return found
+        worst_ranks: np.ndarray = np.where(worst < 0, self.outer(selected), worst)
+        return worst_ranks
 
     def least_sum(self, selected: Selected) -> np.ndarray:
-        """The least sum of at least one value (int64 or object, one per cell)."""
+        """Return the least sum of at least one value (int64 or object, one per cell)."""
         sums, rows = self._best(selected, np.zeros(selected.cells, dtype=np.int64))
         return np.where(rows > 0, sums, self._alone(selected))
 
     def least_mean(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
-        """The least mean of at least one value, as a sum and a number of values (one per cell)."""
+        """Return the least mean of at least one value, as sum and number (one per cell)."""
         guess = np.zeros(selected.cells, dtype=np.int64)
         sums, rows = (part.astype(object) for part in self._best(selected, guess))
         unsure = selected.sums(self._held.sure(selected)) == 0
@@ -194,8 +195,11 @@ class End:
         return alone
 
     def _best(self, selected: Selected, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sum and number of what counts where values below each cell's limit are worth it."""
-        every, inside = self._all.before, self._inside.before
+        """Return sum and number of the rows that count if values below the limit are taken.
+
+        `limit` has one number per cell.
+        """
+        every, inside = self._all.counts_before, self._inside.counts_before
         ranks = np.searchsorted(self._units, limit)[selected.cell]
         start = self._start[selected.group]
         worth = np.searchsorted(self._key, selected.group * self._width + ranks)
@@ -208,16 +212,18 @@ class End:
 
 
 def _summable(units: np.ndarray, copies: int) -> np.ndarray:
-    """The units as Python's integers where sums over so many copies overflow."""
+    """Return the units, as Python integers if sums over so many copies overflow."""
     largest = max(abs(int(units[0])), abs(int(units[-1]))) if len(units) else 0
     return units if largest * max(copies, 1) <= INT64_MAX else units.astype(object)
 
 
-def choices_of_cells(held: Held, selected: Selected, digits: int) -> Iterator[Choices]:
-    """The choices of each cell: of each group as many intervals as rows may count."""
-    order = stable_order(held.group)
-    start = np.searchsorted(held.group[order], np.arange(len(held.sizes) + 1))
-    sure, by_cell = held.sure(selected), stable_order(selected.cell)
+def choices_of_cells(
+    subdomains: GroupSubdomains, selected: Selected, digits: int
+) -> Iterator[Choices]:
+    """Yield the choices of each cell: of each group as many intervals as rows may count."""
+    order = stable_order(subdomains.group)
+    start = np.searchsorted(subdomains.group[order], np.arange(len(subdomains.sizes) + 1))
+    sure, by_cell = subdomains.sure(selected), stable_order(selected.cell)
     ends = np.searchsorted(selected.cell[by_cell], np.arange(selected.cells + 1))
     for first, last in pairwise(ends):
         of_cell = by_cell[first:last]
@@ -226,13 +232,13 @@ def choices_of_cells(held: Held, selected: Selected, digits: int) -> Iterator[Ch
         number = np.repeat(np.arange(len(groups)), sizes)
         within = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         node = order[start[groups][number] + within]
-        times = np.minimum(held.times[node], hits[number])
+        times = np.minimum(subdomains.times[node], hits[number])
         copies, able = np.repeat(node, times), np.zeros(len(groups), dtype=np.int64)
-        np.add.at(able, number, held.times[node])
+        np.add.at(able, number, subdomains.times[node])
         yield Choices(
             group=np.repeat(number, times),
-            low=held.units[held.least[copies]],
-            high=held.units[held.greatest[copies]],
+            low=subdomains.units[subdomains.least[copies]],
+            high=subdomains.units[subdomains.greatest[copies]],
             least=sure[of_cell],
             most=np.minimum(hits, able),
             digits=digits,
@@ -247,17 +253,17 @@ class Expected:
     sums: np.ndarray
 
 
-class OfCells(Protocol):
-    """An aggregate: its bounds in every cell, and of how many values it is at least."""
+class CellAggregate(Protocol):
+    """An aggregate with its bounds in every cell, and the fewest values that it needs."""
 
     @property
-    def called(self) -> str:
-        """Its name in messages."""
+    def sql_name(self) -> str:
+        """The aggregate's name in messages."""
         ...
 
     @property
     def of_cells(self) -> Callable[["Cells"], list[Bounds]] | None:
-        """Gives the bounds in every cell, None where it knows none."""
+        """The function that returns the bounds in every cell; None if there is none."""
         ...
 
     @property
@@ -267,69 +273,69 @@ class OfCells(Protocol):
 
 
 class Cells:
-    """Cells that select rows of groups, whose values count where a condition holds.
+    """Cells that select rows of groups; their values count if a condition holds on them.
 
     Attributes:
-        most: how many rows of each cell count at most.
+        most: the greatest number of rows of each cell that count.
     """
 
     def __init__(
         self,
-        held: Held,
+        subdomains: GroupSubdomains,
         selected: Selected,
         values: pa.Array,
         numbers: Exact | None,
         expected: Expected | None = None,
     ) -> None:
-        """Count what each cell has.
+        """Count the rows of each cell.
 
         Args:
-            held: what the groups show, by the ranks of the values.
+            subdomains: what the groups show, by the ranks of the values.
             selected: what the cells select.
             values: of the domain, ascending.
-            numbers: the same as numbers, None where they are none.
+            numbers: the values as exact numbers; None if they are not numbers.
             expected: of the cells, None without estimates.
         """
-        self._least, self.most = held.counts(selected)
-        self._held, self._selected, self._values = held, selected, values
+        self._least, self.most = subdomains.counts(selected)
+        self._held, self._selected, self._values = subdomains, selected, values
         self._numbers, self._expected = numbers, expected
 
     def counts(self) -> list[Bounds]:
-        """The bounds of how many rows count."""
+        """Bound the number of rows that count."""
         pairs = list(zip(self._least.tolist(), self.most.tolist(), strict=True))
         rows = self._expected.rows if self._expected else None
-        near = self._near(rows, [(Fraction(low), Fraction(high)) for low, high in pairs])
-        return [Bounds(*pair, of) for pair, of in zip(pairs, near, strict=True)]
+        near = self._clamp_estimates(rows, [(Fraction(low), Fraction(high)) for low, high in pairs])
+        return [Bounds(*pair, estimate) for pair, estimate in zip(pairs, near, strict=True)]
 
     def least(self) -> list[Bounds]:
-        """The bounds of the least value that counts."""
+        """Bound the least value that counts."""
         low, high = self._held.low, self._held.high
-        return self._ranked(low.outer(self._selected), high.inner(self._selected))
+        return self._bounds_of_ranks(low.outer(self._selected), high.inner(self._selected))
 
     def greatest(self) -> list[Bounds]:
-        """The bounds of the greatest value that counts."""
+        """Bound the greatest value that counts."""
         low, high = self._held.low, self._held.high
-        return self._ranked(low.inner(self._selected), high.outer(self._selected))
+        return self._bounds_of_ranks(low.inner(self._selected), high.outer(self._selected))
 
-    def _ranked(self, lower: np.ndarray, from_above: np.ndarray) -> list[Bounds]:
-        ends = self._at(lower), self._at(len(self._values) - 1 - from_above)
+    def _bounds_of_ranks(self, lower: np.ndarray, from_above: np.ndarray) -> list[Bounds]:
+        ends = self._values_at(lower), self._values_at(len(self._values) - 1 - from_above)
         return [Bounds(*pair) for pair in zip(*ends, strict=True)]
 
     def sums(self) -> list[Bounds]:
-        """The bounds of the sum of what counts, and what is expected of it."""
+        """Bound and estimate the sum of the values that count."""
         low = self._held.low.least_sum(self._selected)
         high = -self._held.high.least_sum(self._selected)
         ends = [(self._number(a), self._number(b)) for a, b in zip(low, high, strict=True)]
         expected = self._expected.sums if self._expected else None
-        near = self._near(expected, ends)
+        near = self._clamp_estimates(expected, ends)
         whole = self._whole
         return [
-            Bounds(sum_of(low, whole), sum_of(high, whole), of)
-            for (low, high), of in zip(ends, near, strict=True)
+            Bounds(sum_of(low, whole), sum_of(high, whole), estimate)
+            for (low, high), estimate in zip(ends, near, strict=True)
         ]
 
     def means(self) -> list[Bounds]:
-        """The bounds of the mean of what counts, and what is expected of it."""
+        """Bound and estimate the mean of the values that count."""
         low = zip(*self._held.low.least_mean(self._selected), strict=True)
         high = zip(*self._held.high.least_mean(self._selected), strict=True)
         ends = [
@@ -340,16 +346,16 @@ class Cells:
         if self._expected:
             some = np.where(self._expected.rows > 0, self._expected.rows, np.nan)
             expected = self._expected.sums / some
-        near = self._near(expected, ends)
-        return [Bounds(*pair, of) for pair, of in zip(ends, near, strict=True)]
+        near = self._clamp_estimates(expected, ends)
+        return [Bounds(*pair, estimate) for pair, estimate in zip(ends, near, strict=True)]
 
     def choices(self) -> Iterator[Choices]:
-        """The choices of each cell among its groups' subdomains, as intervals of numbers."""
+        """Yield the choices of each cell among its groups' subdomains, as intervals of numbers."""
         digits = self._numbers.digits if self._numbers else 0
         return choices_of_cells(self._held, self._selected, digits)
 
-    def bounds(self, kind: "OfCells") -> list[Bounds]:
-        """The bounds of an aggregate in each cell: of fewer values than its fewest it is null.
+    def bounds(self, kind: "CellAggregate") -> list[Bounds]:
+        """Bound an aggregate in each cell; over fewer values than its fewest it is null.
 
         Raises:
             QueryError: where it has no bounds here.
@@ -362,9 +368,9 @@ class Cells:
             for bounds, low, high in zip(of_cells(self), self._least, self.most, strict=True)
         ]
 
-    def _at(self, ranks: np.ndarray) -> list[Value]:
-        shown = self._values.take(pa.array(np.clip(ranks, 0, len(self._values) - 1)))
-        return [value_of(value, self._whole) for value in shown.to_pylist()]
+    def _values_at(self, ranks: np.ndarray) -> list[Value]:
+        values = self._values.take(pa.array(np.clip(ranks, 0, len(self._values) - 1)))
+        return [value_of(value, self._whole) for value in values.to_pylist()]
 
     @cached_property
     def _whole(self) -> bool:
@@ -373,23 +379,23 @@ class Cells:
     def _number(self, units: int) -> Fraction:
         return Fraction(int(units), 10**self._numbers.digits if self._numbers else 1)
 
-    def _near(self, expected: np.ndarray | None, ends: Ends) -> list[Fraction | None]:
-        """The expected numbers, moved within the bounds; None where nothing is expected."""
+    def _clamp_estimates(self, expected: np.ndarray | None, ends: Ends) -> list[Fraction | None]:
+        """Return the expected numbers, moved within the bounds; None without estimates."""
         if expected is None:
             return [None] * len(ends)
-        known = (None if np.isnan(of) else Fraction(float(of)) for of in expected)
-        return [within(of, *pair) for of, pair in zip(known, ends, strict=True)]
+        numbers = (None if np.isnan(number) else Fraction(float(number)) for number in expected)
+        return [clamp_estimate(number, *pair) for number, pair in zip(numbers, ends, strict=True)]
 
 
-def require_bounds(kind: OfCells) -> Callable[[Cells], list[Bounds]]:
-    """Return what bounds an aggregate in every cell.
+def require_bounds(kind: CellAggregate) -> Callable[[Cells], list[Bounds]]:
+    """Return the function that bounds an aggregate in every cell.
 
     Raises:
         QueryError: where nothing does.
     """
     if kind.of_cells is None:
         raise QueryError(
-            f"{kind.called} has no bounds where ranges stand for sensitive values. AVG, MIN, MAX "
+            f"{kind.sql_name} has no bounds where ranges stand for sensitive values. AVG, MIN, MAX "
             "and COUNT(*) FILTER (WHERE …) have"
         )
     return kind.of_cells

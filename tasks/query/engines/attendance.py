@@ -1,11 +1,12 @@
-"""Which rows that a question may mean are people's, where some are those of people who left.
+"""Attendance: which published rows belong to people, in a release that has rows of people who left.
 
-Of a class of n rows, v are vacant, and nothing tells which. A question may mean some rows of the
-class, and surely means some of these. In a world it counts a set of the former, from which at most
-v of the latter are missing, for what is missing is vacant; and at most n - v rows, for no others
-are people's. Every such set is that of some world: the vacant rows are found among the others. So
-from below the least values that must count are those of the least rows that are surely meant, as
-many as cannot all be vacant, and the least others may count up to n - v; from above the same.
+Of a class of n rows, v are vacant, and nothing shows which. A condition possibly holds on some rows
+of the class, and surely holds on some of these. In any world the rows that count are a set of the
+possible ones. At most v of the sure rows are missing from it, because a missing row is vacant. It
+has at most n - v rows, because no others belong to people. Every such set occurs in some world: the
+vacant rows are among the others. So for lower bounds the least values of the sure rows must count,
+as many as cannot all be vacant, and the least others may count up to n - v. For upper bounds the
+same holds from the greatest values.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.shared.arrow import as_integers
 from sfumato.tasks.forms.lineage import LINEAGE, rows_of
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import Choices
@@ -25,14 +26,15 @@ from sfumato.tasks.terms.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)
-class Meant:
-    """Rows that a question may mean.
+class PossibleRows:
+    """Rows on which a question's condition may hold.
 
     Attributes:
         rows: their positions (int64, one per row).
-        must: which of them it surely means (bool, one per row).
-        chance: that it means them, NaN where nothing is known (float64, one per row).
-        times: how many published rows each stands for (int64, one per row); None for one each.
+        must: whether the condition surely holds on the row (bool, one per row).
+        chance: the chance that it holds, NaN if unknown (float64, one per row).
+        times: the number of published rows that each stands for (int64, one per row); None for one
+            each.
     """
 
     rows: np.ndarray
@@ -40,134 +42,148 @@ class Meant:
     chance: np.ndarray
     times: np.ndarray | None = None
 
-    def where(self, kept: np.ndarray) -> "Meant":
-        """Some of them (bool, one per row)."""
-        times = None if self.times is None else self.times[kept]
-        return Meant(self.rows[kept], self.must[kept], self.chance[kept], times)
+    def where(self, chosen: np.ndarray) -> "PossibleRows":
+        """Return the chosen rows (bool, one per row)."""
+        times = None if self.times is None else self.times[chosen]
+        return PossibleRows(self.rows[chosen], self.must[chosen], self.chance[chosen], times)
 
 
 class Attendance(Protocol):
-    """What is known of whether published rows are people's."""
+    """The knowledge of a release about which of its rows belong to people."""
 
-    def counts(self, meant: Meant) -> tuple[int, int]:
-        """The least and the greatest number of rows that count."""
+    def counts(self, rows: PossibleRows) -> tuple[int, int]:
+        """Return the least and the greatest number of rows that count."""
         ...
 
-    def chances(self, meant: Meant) -> np.ndarray:
-        """How many of the rows that each stands for are expected to count (float64, one per row).
+    def chances(self, rows: PossibleRows) -> np.ndarray:
+        """Return the expected number of published rows that count (float64, one per row).
 
-        Of one that stands for itself, the chance that it counts.
+        For a row that stands only for itself, this is the chance that it counts.
         """
         ...
 
-    def countings(self, meant: Meant, codes: np.ndarray, values: int) -> tuple[Counting, Counting]:
-        """How many copies of each value count, from below and from above.
+    def countings(
+        self, rows: PossibleRows, codes: np.ndarray, values: int
+    ) -> tuple[Counting, Counting]:
+        """Return the number of copies of each value that count, from below and from above.
 
         Args:
-            meant: the rows.
-            codes: of their values, in the order of these (int64, one per row).
-            values: how many different ones there are.
+            rows: the rows.
+            codes: of their values, in the order of the values (int64, one per row).
+            values: the number of different values.
         """
         ...
 
-    def choices(self, meant: Meant, units: np.ndarray, digits: int) -> Choices:
-        """The choices among the rows' numbers (one per row, units of which 10**digits make one)."""
+    def choices(self, rows: PossibleRows, units: np.ndarray, digits: int) -> Choices:
+        """Return the choices among the rows' numbers (one per row, in 10**-digits)."""
         ...
 
 
-class EveryoneIsHere:
-    """Every row is somebody's."""
+class FullAttendance:
+    """Every row belongs to a person."""
 
-    def counts(self, meant: Meant) -> tuple[int, int]:
-        """As many as are surely meant, and all."""
-        if meant.times is None:
-            return int(meant.must.sum()), len(meant.rows)
-        return int(meant.times[meant.must].sum()), int(meant.times.sum())
+    def counts(self, rows: PossibleRows) -> tuple[int, int]:
+        """Return the number of rows that surely count, and the number of all rows."""
+        if rows.times is None:
+            return int(rows.must.sum()), len(rows.rows)
+        return int(rows.times[rows.must].sum()), int(rows.times.sum())
 
-    def chances(self, meant: Meant) -> np.ndarray:
-        """Those of being meant, of each published row that a row stands for."""
-        return meant.chance if meant.times is None else meant.chance * meant.times
+    def chances(self, rows: PossibleRows) -> np.ndarray:
+        """Return each row's chance to count, times the published rows that it stands for."""
+        return rows.chance if rows.times is None else rows.chance * rows.times
 
-    def countings(self, meant: Meant, codes: np.ndarray, values: int) -> tuple[Counting, Counting]:
-        """The values of the rows that are surely meant, and those of the others."""
+    def countings(
+        self, rows: PossibleRows, codes: np.ndarray, values: int
+    ) -> tuple[Counting, Counting]:
+        """Count the values of the rows that surely count, and those of the others."""
         counting = Counting(
-            *(_counted(codes, of, meant.times, values) for of in (meant.must, ~meant.must))
+            *(
+                _count_by_value(codes, is_counted, rows.times, values)
+                for is_counted in (rows.must, ~rows.must)
+            )
         )
         return counting, counting
 
-    def choices(self, meant: Meant, units: np.ndarray, digits: int) -> Choices:
-        """All numbers that must count, and any of those that may."""
-        sure, every = self.counts(meant)
+    def choices(self, rows: PossibleRows, units: np.ndarray, digits: int) -> Choices:
+        """Return choices in which all numbers that must count do, and any of the others may."""
+        sure, every = self.counts(rows)
         counts = np.array([sure, 0]), np.array([sure, every - sure])
-        kind = np.where(meant.must, 0, 1)
-        if meant.times is not None:
-            kind, units = kind.repeat(meant.times), units.repeat(meant.times)
+        kind = np.where(rows.must, 0, 1)
+        if rows.times is not None:
+            kind, units = kind.repeat(rows.times), units.repeat(rows.times)
         return Choices(kind, units, units, *counts, digits=digits)
 
 
-def _counted(
-    codes: np.ndarray, some: np.ndarray, times: np.ndarray | None, values: int
+def _count_by_value(
+    codes: np.ndarray, is_counted: np.ndarray, times: np.ndarray | None, values: int
 ) -> np.ndarray:
-    """How many published rows of some (bool) have each value (int64, one per value)."""
-    weights = None if times is None else times[some]
-    return np.bincount(codes[some], weights, values).astype(np.int64, copy=False)
+    """Count the published rows of each value among some rows (bool); int64, one per value."""
+    weights = None if times is None else times[is_counted]
+    return np.bincount(codes[is_counted], weights, values).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
-class SomeHaveLeft:
-    """Of each class so many rows are people's, and nothing tells which; each row stands for itself.
+class PartialAttendance:
+    """A known number of rows in each class belongs to people, and nothing shows which rows.
+
+    Each row stands only for itself.
 
     Attributes:
         group: the class of each row 0, 1, … (int64, one per row).
-        live: how many rows of each class are people's (int64, one per class).
+        live: the number of rows of each class that belong to people (int64, one per class).
     """
 
     group: np.ndarray
     live: np.ndarray
 
-    def counts(self, meant: Meant) -> tuple[int, int]:
-        """As many as cannot all be vacant, and as many as may be people's."""
-        least, most = self._limits(meant)
+    def counts(self, rows: PossibleRows) -> tuple[int, int]:
+        """Return the number of rows that cannot all be vacant, and that may be people's."""
+        least, most = self._limits(rows)
         return int(least.sum()), int(most.sum())
 
-    def chances(self, meant: Meant) -> np.ndarray:
-        """Those of being meant, times the share of the class that is people's."""
-        group = self.group[meant.rows]
-        found: np.ndarray = meant.chance * self.live[group] / self._sizes[group]
-        return found
+    def chances(self, rows: PossibleRows) -> np.ndarray:
+        """Return each row's chance to count, times the share of people in its class."""
+        group = self.group[rows.rows]
+        chances: np.ndarray = rows.chance * self.live[group] / self._sizes[group]
+        return chances
 
-    def countings(self, meant: Meant, codes: np.ndarray, values: int) -> tuple[Counting, Counting]:
-        """Of each class the best values that must count, and the best of the others."""
-        low = self._counting(meant, codes, values)
-        high = self._counting(meant, values - 1 - codes, values)
+    def countings(
+        self, rows: PossibleRows, codes: np.ndarray, values: int
+    ) -> tuple[Counting, Counting]:
+        """Count in each class the best values that must count, and the best of the others."""
+        low = self._counting(rows, codes, values)
+        high = self._counting(rows, values - 1 - codes, values)
         return low, Counting(high.sure[::-1], high.maybe[::-1])
 
-    def choices(self, meant: Meant, units: np.ndarray, digits: int) -> Choices:
-        """Numbers that are surely meant, and others, of each class.
+    def choices(self, rows: PossibleRows, units: np.ndarray, digits: int) -> Choices:
+        """Return choices of sure numbers and of other numbers, per class.
 
-        Where a class has both, that so many rows at most are people's is known of each alone.
+        If a class has both, each kind is limited on its own by the number of rows that belong to
+        people.
         """
-        kind = 2 * self.group[meant.rows] + ~meant.must
+        kind = 2 * self.group[rows.rows] + ~rows.must
         _, first, number = np.unique(kind, return_index=True, return_inverse=True)
-        group, must = self.group[meant.rows[first]], meant.must[first]
+        group, must = self.group[rows.rows[first]], rows.must[first]
         times = np.bincount(number, minlength=len(first))
         least = np.where(must, np.maximum(times - self._vacant[group], 0), 0)
         return Choices(
             number, units, units, least, np.minimum(times, self.live[group]), digits=digits
         )
 
-    def _counting(self, meant: Meant, codes: np.ndarray, values: int) -> Counting:
-        """The copies that count, where values of lower codes are the better ones."""
-        least, most = self._limits(meant)
-        group = self.group[meant.rows]
-        sure = _first(group, codes, meant.must, least)
-        maybe = _first(group, codes, ~sure, most - least)
-        return Counting(*(np.bincount(codes[of], minlength=values) for of in (sure, maybe)))
+    def _counting(self, rows: PossibleRows, codes: np.ndarray, values: int) -> Counting:
+        """Return the copies that count if values of lower codes are the better ones."""
+        least, most = self._limits(rows)
+        group = self.group[rows.rows]
+        sure = _first_of_groups(group, codes, rows.must, least)
+        maybe = _first_of_groups(group, codes, ~sure, most - least)
+        return Counting(
+            *(np.bincount(codes[is_counted], minlength=values) for is_counted in (sure, maybe))
+        )
 
-    def _limits(self, meant: Meant) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest number of rows of each class that count (int64)."""
-        group, classes = self.group[meant.rows], len(self.live)
-        surely = np.bincount(group[meant.must], minlength=classes)
+    def _limits(self, rows: PossibleRows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the greatest number of rows of each class that count (int64)."""
+        group, classes = self.group[rows.rows], len(self.live)
+        surely = np.bincount(group[rows.must], minlength=classes)
         possibly = np.bincount(group, minlength=classes)
         return np.maximum(surely - self._vacant, 0), np.minimum(possibly, self.live)
 
@@ -182,23 +198,23 @@ class SomeHaveLeft:
 
 
 def attendance_in(tables: Files, rows: pa.Table, declared: Terms) -> Attendance:
-    """What a release tells of whether its rows are people's."""
+    """Return the attendance of a release's rows."""
     if not declared.composed:
-        return EveryoneIsHere()
+        return FullAttendance()
     lineage = read_table(tables[LINEAGE])
-    return SomeHaveLeft(as_integers(rows[GROUP_ID]), rows_of(lineage))
+    return PartialAttendance(as_integers(rows[GROUP_ID]), rows_of(lineage))
 
 
-def _first(
+def _first_of_groups(
     group: np.ndarray, codes: np.ndarray, among: np.ndarray, number: np.ndarray
 ) -> np.ndarray:
-    """Which rows are the first of their group (bool, one per row).
+    """Mark the first rows of each group (bool, one per row).
 
     Args:
         group: of each row (int64).
-        codes: by which rows are ordered in their group (int64).
-        among: the rows of which they are the first (bool).
-        number: of rows of each group (int64, one per group).
+        codes: that order the rows in their group (int64).
+        among: the rows that may be marked (bool).
+        number: the number of rows to mark in each group (int64, one per group).
     """
     places = np.flatnonzero(among)
     order = places[np.lexsort((codes[places], group[places]))]

@@ -1,6 +1,6 @@
 """Bounds and estimates of counts on releases that show each quasi-identifier by itself.
 
-DuckDB runs the rewritten queries that analysts are given.
+DuckDB runs the same rewritten queries that analysts get.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from sfumato.tasks.terms.terms import Declared
 def open_columns(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator["CountsEngine"]:
-    """An engine that answers questions on the published tables and help tables."""
+    """Open an engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
         yield CountsEngine(connection, declared, estimator)
 
@@ -34,8 +34,8 @@ def open_columns(
 class CountsEngine:
     """A session that sees the published tables.
 
-    What every question has alike, it counts once: `_tables` has the names of tables by the queries
-    whose rows they keep.
+    Subqueries that questions share are run once: `_tables` maps a query's text to the table that
+    keeps its rows.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -44,12 +44,12 @@ class CountsEngine:
     _tables: dict[str, str] = field(default_factory=dict)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
-        """The bounds of each count by the values of the group columns.
+        """Return the bounds of each count by the values of the group columns.
 
         Raises:
             QueryError: where the query cannot be evaluated.
         """
-        query = MarginalCounts(question, self.declared, self.estimator).counts(self._kept)
+        query = MarginalCounts(question, self.declared, self.estimator).counts(self._keep)
         answer = {}
         for *key, least, most, expected in fetch(self.connection, query):
             estimate = Fraction(float(expected)) if estimates else None
@@ -57,17 +57,17 @@ class CountsEngine:
             answer[tuple(key)] = dict.fromkeys(question.aggregates, bounds)
         return answer
 
-    def _kept(self, query: exp.Select) -> exp.Select:
-        """A query that reads the rows of another one, which are kept for as long as the session."""
-        asked = query.sql("duckdb")
-        if asked not in self._tables:
+    def _keep(self, query: exp.Select) -> exp.Select:
+        """Return a query that reads the rows of another query, kept until the session ends."""
+        text = query.sql("duckdb")
+        if text not in self._tables:
             name = f"kept_{len(self._tables)}"
             keep_rows(self.connection, name, query)
-            self._tables[asked] = name
-        return exp.select("*").from_(self._tables[asked])
+            self._tables[text] = name
+        return exp.select("*").from_(self._tables[text])
 
     def starts(self, name: str) -> list[Any]:
-        """The values of an ordered column that groups admit, ascending, without NaN."""
+        """Return the values of an ordered column that groups admit, ascending, without NaN."""
         column = exp.column(name, quoted=True)
         query = exp.select(column).distinct().from_(help_name(name)).order_by(column.copy())
         values = (value for (value,) in fetch(self.connection, query))

@@ -1,8 +1,8 @@
 """The rows on which a condition holds, decided by DuckDB once for each value of a column.
 
-A condition is taken apart along AND, OR and NOT into parts about one column each. Of a part those
-values are asked for on which it holds, or those on which its negation does; a value on which it is
-null is among neither.
+A condition is split along AND, OR and NOT into parts about one column each. For each part DuckDB
+returns the values on which it holds, or on which its negation holds; a value on which it is null is
+in neither set.
 """
 
 from functools import reduce
@@ -12,25 +12,25 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
 from sfumato.tasks.sql.session import fetch_table
 
 _HOLDS = "holds"
-_VALUES = "\x01values"  # no published table can be called so
+_VALUES = "\x01values"  # no published table can have this name
 
 
 class ValueConditions:
-    """Judges conditions on published tables."""
+    """Conditions decided on the values of published tables."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Show no values yet to a connection, which may see other tables."""
+        """Take a connection, which may see other tables."""
         self._connection = connection
         self._views: dict[tuple[PublishedColumns, str], str] = {}
 
     def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
-        """The rows on which a condition holds (bool, one per row).
+        """Return the rows on which a condition holds (bool, one per row).
 
         Raises:
             NotDirectError: where it compares columns, or cannot be evaluated on some value.
@@ -41,7 +41,7 @@ class ValueConditions:
             raise NotDirectError from None
 
     def values(self, table: PublishedColumns, name: str, condition: exp.Expr) -> np.ndarray:
-        """The values of a column on which a condition on it alone holds (bool, by code).
+        """Return the values of a column on which a condition about it holds (bool, by code).
 
         Raises:
             NotDirectError: where it cannot be evaluated on some value.
@@ -52,13 +52,13 @@ class ValueConditions:
             raise NotDirectError from None
 
     def _rows(self, table: PublishedColumns, node: exp.Expr, *, holds: bool) -> np.ndarray:
-        """The rows on which a condition holds, or on which its negation does."""
+        """Return the rows on which a condition holds, or on which its negation holds."""
         names = {column.name for column in node.find_all(exp.Column)}
         if not names:
             return np.full(len(table.group), self._constant(node, holds=holds))
         if len(names) == 1:
-            column = table.coded(name := names.pop())
-            return column.among(self._values(node, self._view(table, name), holds=holds))
+            column = table.coded_column(name := names.pop())
+            return column.rows_with(self._values(node, self._view(table, name), holds=holds))
         if isinstance(node, exp.Paren):
             return self._rows(table, node.this, holds=holds)
         if isinstance(node, exp.Not):
@@ -66,37 +66,37 @@ class ValueConditions:
         if not isinstance(node, exp.And | exp.Or):
             raise NotDirectError
         every = isinstance(node, exp.And) == holds
-        found = (self._rows(table, part, holds=holds) for part in _parts(node))
-        return reduce(np.logical_and if every else np.logical_or, found)
+        decided = (self._rows(table, part, holds=holds) for part in _parts(node))
+        return reduce(np.logical_and if every else np.logical_or, decided)
 
     def _view(self, table: PublishedColumns, name: str) -> str:
-        """The name by which DuckDB knows the values of a column."""
+        """Return the name by which DuckDB knows the values of a column."""
         key = table, name
         if key not in self._views:
             self._views[key] = f"{_VALUES}{len(self._views)}"
-            shown = pa.table({name: table.coded(name).values})
-            self._connection.register(self._views[key], shown)
+            values = pa.table({name: table.coded_column(name).values})
+            self._connection.register(self._views[key], values)
         return self._views[key]
 
     def _values(self, node: exp.Expr, view: str, *, holds: bool) -> np.ndarray:
-        """The values on which a condition holds, or on which its negation does (bool, by code)."""
-        query = exp.select(_wanted(node, holds=holds)).from_(exp.table_(view, quoted=True))
-        found = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
-        return as_numpy(found.cast(pa.uint8())).view(bool)
+        """Return the values on which a condition, or its negation, holds (bool, by code)."""
+        query = exp.select(_holds_column(node, holds=holds)).from_(exp.table_(view, quoted=True))
+        outcomes = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
+        return as_numpy(outcomes.cast(pa.uint8())).view(bool)
 
     def _constant(self, node: exp.Expr, *, holds: bool) -> bool:
-        found = fetch_table(self._connection, exp.select(_wanted(node, holds=holds)))
-        return bool(found[_HOLDS][0].as_py())
+        outcomes = fetch_table(self._connection, exp.select(_holds_column(node, holds=holds)))
+        return bool(outcomes[_HOLDS][0].as_py())
 
 
-def _wanted(node: exp.Expr, *, holds: bool) -> exp.Expr:
-    """Whether a condition holds or its negation does, never null."""
+def _holds_column(node: exp.Expr, *, holds: bool) -> exp.Expr:
+    """Return the expression that a condition, or its negation, holds; it is never null."""
     condition = exp.paren(node if holds else exp.Not(this=exp.paren(node)))
     return exp.alias_(exp.func("COALESCE", condition, exp.false()), _HOLDS)
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr]:
-    """What a chain of ANDs, or of ORs, joins; parts about the same one column are joined anew."""
+    """Return the parts of a chain of ANDs, or of ORs; parts about the same column are joined."""
     kind = exp.And if isinstance(node, exp.And) else exp.Or
     of_names: dict[frozenset[str], list[exp.Expr]] = {}
     waiting: list[exp.Expr] = [node]

@@ -1,7 +1,7 @@
-"""Bounds where conditions are on sensitive values: which values of each group may count.
+"""Bounds if conditions are on sensitive values: the values of each group that may count.
 
-The copies that surely count, and those that may, are those which do where the other values that
-match come first; for upper bounds, where they come last.
+For lower bounds a group's least matching values count first, for upper bounds the greatest. The
+first `sure` of them surely count, and the first `most` may count.
 """
 
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_indices
-from sfumato.expectations.exact import exact
+from sfumato.expectations.shared.arrow import as_indices
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.arrays.compiled import Loop
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.cells import (
     Hits,
-    MeantRows,
+    QualifyingRows,
     SelectedRows,
     counted_rows,
     hits_in_each,
-    meant_rows,
+    qualifying_rows,
 )
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.group_bounds import CountedRows, bounds_from_values
@@ -46,29 +46,29 @@ _AT_ONCE = 1 << 21  # values of groups in cells
 _MOST = 1 << 22  # values of cells
 _FEW_BINS = 1 << 16
 _BITS = np.array([[subset >> bit & 1 for subset in range(16)] for bit in range(4)])
-_SUBSETS = 16  # of the four counts, those that an item adds to
+_SUBSETS = 16  # sets of the four counts that an item may add to
 _Bundle = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class CellValues:
-    """How many copies of each value of a column count in each cell.
+    """The number of copies of each value of a column that count in each cell.
 
     Attributes:
         values: of the column, ascending.
-        counts: how many copies count surely and in all: for lower bounds, then for upper ones
+        counts: the copies that count surely and in all: for lower bounds, then for upper bounds
             (int64, 4 x cells x values).
-        expected: how many are expected to (float64, cells x values).
+        expected: the expected number of copies that count (float64, cells x values).
     """
 
     values: pa.Array
     counts: np.ndarray
     expected: np.ndarray
 
-    def counted(self, cell: int, *, whole: bool, estimates: bool) -> CountedValues | None:
-        """The values of a cell of which some copy may count; None where there are none.
+    def values_of_cell(self, cell: int, *, whole: bool, estimates: bool) -> CountedValues | None:
+        """Return the values of a cell of which some copy may count; None if there are none.
 
-        With estimates those between, too, which count neither from below nor from above.
+        With estimates, values that are only expected to count are returned as well.
         """
         counting = self.counts[:, cell].any(axis=0)
         if not counting.any():
@@ -88,18 +88,20 @@ class CellValues:
         )
 
 
-def cell_values(meant: MeantRows, matching: MatchingValues, values: pa.Array) -> CellValues:
+def cell_values(
+    qualifying: QualifyingRows, matching: MatchingValues, values: pa.Array
+) -> CellValues:
     """Count the copies of values that match.
 
     Raises:
         NotDirectError: where there are too many values and cells.
     """
-    shape = meant.hits.cells, len(values)
+    shape = qualifying.hits.cells, len(values)
     bins = shape[0] * shape[1]
     if bins > _MOST:
         raise NotDirectError
     counts, expected = np.zeros((4, *shape), dtype=np.int64), np.zeros(shape)
-    for items in _items(meant, matching, shape[1]):
+    for items in _items(qualifying, matching, shape[1]):
         counts += items.counts(bins).reshape(4, *shape)
         expected += np.bincount(items.key, items.expected, bins).reshape(shape)
     return CellValues(values, counts, expected)
@@ -107,7 +109,7 @@ def cell_values(meant: MeantRows, matching: MatchingValues, values: pa.Array) ->
 
 @dataclass(frozen=True, eq=False)
 class CountedAtOnce:
-    """The rows that are meant in one cell, and the values of the column that count."""
+    """The rows that qualify in one cell, and the values of the column that count."""
 
     rows: CountedRows
     values: CellValues
@@ -116,14 +118,14 @@ class CountedAtOnce:
 def count_at_once(
     matching: RowsOfValues, hits: Hits, sizes: np.ndarray, values: pa.Array, loop: Loop
 ) -> CountedAtOnce:
-    """Count what `meant_rows` and `cell_values` do.
+    """Count the same as `qualifying_rows` and `cell_values`, by a compiled loop.
 
     Args:
         matching: the rows of values that match the only condition, none of them null.
         hits: of all groups in turn, in one cell.
-        sizes: how many values each group has (int64, one per group).
+        sizes: the number of values of each group (int64, one per group).
         values: of the column.
-        loop: what `LoopWhenWorth` gives.
+        loop: the loop of `DeferredLoop`.
     """
     pairs, bits = ordered_pairs(matching, matching.name, len(values), len(sizes))
     counts, expected = np.zeros((4, len(values)), dtype=np.int64), np.zeros(len(values))
@@ -145,7 +147,7 @@ class ShownValues:
 
 @dataclass(frozen=True, eq=False)
 class _Items:
-    """Matching values of groups in cells, parallel; see `MeantRows` and `MatchingValues`.
+    """Matching values of groups in cells, parallel; see `QualifyingRows` and `MatchingValues`.
 
     `key` is that of a cell and a value; `times` is None where each item is one copy.
     """
@@ -159,7 +161,7 @@ class _Items:
     expected: np.ndarray
 
     def counts(self, bins: int) -> np.ndarray:
-        """How many copies of each key count surely and in all: for lower bounds, then for upper.
+        """Count the copies of each key, surely and in all: for lower, then for upper bounds.
 
         They are int64, 4 x keys.
         """
@@ -171,40 +173,45 @@ class _Items:
             together = np.bincount(self.key * _SUBSETS + which, minlength=_SUBSETS * bins)
             of_subsets: np.ndarray = _BITS @ together.reshape(bins, _SUBSETS).T
             return of_subsets
-        return np.stack([self._counted(number - before, bins) for before, number in sides])
+        return np.stack([self._count(number - before, bins) for before, number in sides])
 
-    def _counted(self, first: np.ndarray, bins: int) -> np.ndarray:
-        """How many copies of each key count, of which so many do that come first."""
+    def _count(self, first: np.ndarray, bins: int) -> np.ndarray:
+        """Count the copies of each key that are among the `first` ones."""
         copies = np.clip(first, 0, 1 if self.times is None else self.times)
         if not copies.any():
             return np.zeros(bins, dtype=np.int64)
         return np.bincount(self.key, copies, bins).astype(np.int64)
 
 
-def _items(meant: MeantRows, matching: MatchingValues, values: int) -> Iterator[_Items]:
-    """The items of some groups in cells at once, so that they fit."""
-    hits = meant.hits
-    each = meant.expected / np.maximum(matching.number[hits.group], 1)  # of the matching values
+def _items(qualifying: QualifyingRows, matching: MatchingValues, values: int) -> Iterator[_Items]:
+    """Yield the items of some groups in cells at a time, so that they fit in memory."""
+    hits = qualifying.hits
+    each = qualifying.expected / np.maximum(
+        matching.number[hits.group], 1
+    )  # of the matching values
     if hits.cells == 1:
         groups = len(matching.number)
-        parallel = (_by_group(hits.group, of, groups) for of in (meant.least, meant.most, each))
-        return _of_one_cell(matching, *parallel)
-    return _of_cells(meant, matching, each, values)
+        parallel = (
+            _by_group(hits.group, numbers, groups)
+            for numbers in (qualifying.least, qualifying.most, each)
+        )
+        return _items_of_one_cell(matching, *parallel)
+    return _items_of_cells(qualifying, matching, each, values)
 
 
 def _by_group(group: np.ndarray | slice, numbers: np.ndarray, groups: int) -> np.ndarray:
-    """Numbers of some groups by group; 0 for the others."""
+    """Return numbers of some groups by group, with 0 for the others."""
     if isinstance(group, slice):
         return numbers
-    found = np.zeros(groups, dtype=numbers.dtype)
-    found[group] = numbers
-    return found
+    by_group = np.zeros(groups, dtype=numbers.dtype)
+    by_group[group] = numbers
+    return by_group
 
 
-def _of_one_cell(
+def _items_of_one_cell(
     matching: MatchingValues, sure: np.ndarray, most: np.ndarray, each: np.ndarray
 ) -> Iterator[_Items]:
-    """All values that match, by how many of each group are meant (one number per group)."""
+    """Yield all matching values, with the qualifying rows of each group (one number per group)."""
     for block in range(0, len(matching.group), _AT_ONCE):
         some = slice(block, block + _AT_ONCE)
         group, below = matching.group[some], matching.below[some]
@@ -215,13 +222,13 @@ def _of_one_cell(
         yield _Items(matching.code[some], times, below, above, *counted)
 
 
-def _of_cells(
-    meant: MeantRows, matching: MatchingValues, each: np.ndarray, values: int
+def _items_of_cells(
+    qualifying: QualifyingRows, matching: MatchingValues, each: np.ndarray, values: int
 ) -> Iterator[_Items]:
-    """The values of each group with those cells in which it has hits."""
-    first_key = meant.hits.cell * values
-    start = matching.start[:-1][meant.hits.group]
-    sizes = matching.start[1:][meant.hits.group] - start
+    """Yield the matching values of each group with each cell in which it has hits."""
+    first_key = qualifying.hits.cell * values
+    start = matching.start[:-1][qualifying.hits.group]
+    sizes = matching.start[1:][qualifying.hits.group] - start
     ends = np.cumsum(sizes)
     before = ends - sizes
     total = int(sizes.sum())
@@ -229,19 +236,19 @@ def _of_cells(
         first, last = np.searchsorted(ends, [block, min(block + _AT_ONCE, total)], side="right")
         if first == last:
             continue
-        of = np.repeat(np.arange(first, last), sizes[first:last])
-        at = np.arange(before[first], before[first] + len(of)) + (start - before)[of]
-        group = matching.group[at]
-        times = None if matching.times is None else matching.times[at]
+        hit = np.repeat(np.arange(first, last), sizes[first:last])
+        place = np.arange(before[first], before[first] + len(hit)) + (start - before)[hit]
+        group = matching.group[place]
+        times = None if matching.times is None else matching.times[place]
         copies = 1 if times is None else times
-        below = matching.below[at]
+        below = matching.below[place]
         above = matching.number[group] - below - copies
-        counted = meant.least[of], meant.most[of], each[of] * copies
-        yield _Items(first_key[of] + matching.code[at], times, below, above, *counted)
+        counted = qualifying.least[hit], qualifying.most[hit], each[hit] * copies
+        yield _Items(first_key[hit] + matching.code[place], times, below, above, *counted)
 
 
 class CountedBounds:
-    """The bounds of aggregates over those rows in cells whose values match."""
+    """The bounds of aggregates over the rows in cells whose values match."""
 
     def __init__(
         self,
@@ -252,7 +259,7 @@ class CountedBounds:
         *,
         estimates: bool,
     ) -> None:
-        """Count the selected rows of groups, and which values match.
+        """Count the selected rows of groups, and find the values that match.
 
         Raises:
             NotDirectError: where groups are not as a release numbers them, or a condition compares
@@ -264,7 +271,8 @@ class CountedBounds:
             raise NotDirectError
         names = frozenset(str(a.sensitive) for a in question.aggregates if not a.kind.counts_rows)
         self._matches = {
-            of.columns: self._rows_of(of, conditions, names) for of in question.matching
+            matching.columns: self._rows_of(matching, conditions, names)
+            for matching in question.matching
         }
         self._hits = hits_in_each(rows, len(tables.sizes))
         self._at_once = self._count_at_once(names)
@@ -275,14 +283,14 @@ class CountedBounds:
 
     @cached_property
     def rows(self) -> list[CountedRows]:
-        """How many rows are meant, by cell."""
+        """The number of qualifying rows, by cell."""
         if self._at_once is not None:
             rows = self._at_once.rows
             return [rows if self._estimates else replace(rows, expected=None)]
-        return counted_rows(self._meant, estimates=self._estimates)
+        return counted_rows(self._qualifying, estimates=self._estimates)
 
     def bounds(self, aggregate: Aggregate, cell: int) -> Bounds:
-        """The bounds of an aggregate in a cell.
+        """Return the bounds of an aggregate in a cell.
 
         Raises:
             NotDirectError: where there are too many values and cells.
@@ -293,7 +301,7 @@ class CountedBounds:
         return bounds_from_values(aggregate, self.rows[cell], values)
 
     def values(self, name: str, cell: int) -> CountedValues | None:
-        """The values of a column of which some copy may count in a cell; None where none may.
+        """Return the values of a column of which a copy may count in a cell; None if none may.
 
         Raises:
             NotDirectError: where there are too many values and cells.
@@ -301,12 +309,12 @@ class CountedBounds:
         if name not in self._values:
             self._values[name] = self._cell_values(name)
         whole = self._tables.is_whole(name)
-        return self._values[name].counted(cell, whole=whole, estimates=self._estimates)
+        return self._values[name].values_of_cell(cell, whole=whole, estimates=self._estimates)
 
     def _of_groups_that_match(self, hits: Hits) -> Hits:
-        """The hits of groups in which some value matches each condition: no others count.
+        """Keep the hits of groups in which some value matches each condition: no others count.
 
-        All of them, where all groups are looked at in turn.
+        Returns all hits if all groups are read in turn.
         """
         if isinstance(hits.group, slice):
             return hits
@@ -315,41 +323,45 @@ class CountedBounds:
         return hits
 
     @cached_property
-    def _meant(self) -> MeantRows:
-        """The rows that all conditions mean."""
-        return meant_rows(self._hits, self._tables.sizes, list(self._numbers.values()))
+    def _qualifying(self) -> QualifyingRows:
+        """The rows that satisfy all conditions."""
+        return qualifying_rows(self._hits, self._tables.sizes, list(self._numbers.values()))
 
     def _rows_of(
-        self, of: Matching, conditions: ValueConditions, aggregated: frozenset[str]
+        self, matching: Matching, conditions: ValueConditions, aggregated: frozenset[str]
     ) -> MatchingRows | RowsOfValues:
-        """The rows of values on which a condition holds."""
-        table, times = self._tables.values(of.columns), self._tables.times(of.columns)
+        """Return the rows of values on which a condition holds."""
+        table, times = self._tables.values(matching.columns), self._tables.times(matching.columns)
         if table.groups > len(self._tables.sizes):
             raise NotDirectError
-        named = {column.name for column in of.condition.find_all(exp.Column)}
-        asked = named | aggregated.intersection(of.columns)
-        known = table.by_value(min(asked)) if times is None and len(asked) == 1 else None
-        if known is not None and named:
+        named = {column.name for column in matching.condition.find_all(exp.Column)}
+        columns = named | aggregated.intersection(matching.columns)
+        by_value = table.by_value(min(columns)) if times is None and len(columns) == 1 else None
+        if by_value is not None and named:
             name = min(named)
-            return RowsOfValues(name, *known.among(conditions.values(table, name, of.condition)))
-        return MatchingRows(table, times, np.flatnonzero(conditions.rows(table, of.condition)))
+            return RowsOfValues(
+                name, *by_value.groups_with(conditions.values(table, name, matching.condition))
+            )
+        return MatchingRows(
+            table, times, np.flatnonzero(conditions.rows(table, matching.condition))
+        )
 
     def _count_at_once(self, aggregated: frozenset[str]) -> CountedAtOnce | None:
-        """What a compiled loop counts, where it can and is worth loading."""
+        """Count by a compiled loop; None if it cannot, or is not worth loading."""
         rows, *others = self._matches.values() or [None]
         if others or not isinstance(rows, RowsOfValues) or not isinstance(self._hits.group, slice):
             return None
         values, sizes = self._column_of(rows.name).values, self._tables.sizes
         if not aggregated <= {rows.name} or values.null_count:
             return None
-        loop = self._tables.loop.after(len(rows.group) + len(sizes))
+        loop = self._tables.loop.loop_after(len(rows.group) + len(sizes))
         return None if loop is None else count_at_once(rows, self._hits, sizes, values, loop)
 
     def _column_of(self, name: str) -> CodedValues:
-        return self._tables.values(self._tables.bundle(name)).coded(name)
+        return self._tables.values(self._tables.bundle(name)).coded_column(name)
 
     def _number(self, bundle: _Bundle, aggregated: frozenset[str]) -> np.ndarray:
-        """How many values of each group match a condition."""
+        """Return the number of values of each group that match a condition."""
         if names := aggregated.intersection(bundle):
             return self._matching_values(min(names)).number
         return count_matching(self._matches[bundle], len(self._tables.sizes))
@@ -358,10 +370,10 @@ class CountedBounds:
         if self._at_once is not None:
             return self._at_once.values
         values = self._column_of(name).values
-        return cell_values(self._meant, self._matching_values(name), values.drop_null())
+        return cell_values(self._qualifying, self._matching_values(name), values.drop_null())
 
     def _matching_values(self, name: str) -> MatchingValues:
-        """Values of a column that match; without a condition on it, those of groups with hits."""
+        """Return a column's matching values; without a condition, those of groups with hits."""
         if name not in self._found:
             self._found[name] = self._match(name)
         return self._found[name]
@@ -370,14 +382,14 @@ class CountedBounds:
         bundle, groups = self._tables.bundle(name), len(self._tables.sizes)
         table = self._tables.values(bundle)
         rows = self._matches[bundle] if bundle in self._matches else self._rows_of_hits(bundle)
-        values = table.coded(name).values
+        values = table.coded_column(name).values
         null = len(values) - values.null_count  # the last code, where there is one
         if values.null_count and (rows.codes(name) == null).any():
             raise NotDirectError
         return matching_values(rows, name, len(values), groups)
 
     def _rows_of_hits(self, bundle: _Bundle) -> MatchingRows:
-        """All values of the groups that have hits."""
+        """Return all values of the groups that have hits."""
         table, groups = self._tables.values(bundle), len(self._tables.sizes)
         if table.groups > groups:
             raise NotDirectError

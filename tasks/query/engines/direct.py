@@ -1,8 +1,8 @@
-"""Bounds on releases that show exact rows, from codes and group ids instead of joins.
+"""Bounds on releases that show exact rows, computed from codes and group ids instead of joins.
 
-SQL answers what these do not: a standard deviation, a condition that compares columns or cannot be
-evaluated on some value, a column whose values nearly all differ, floats that are no numbers or are
-negative zeros, and files that are in another order than a release's.
+SQL answers the questions that raise `NotDirectError` here: a standard deviation, a condition that
+compares columns or cannot be evaluated on some value, a column whose values nearly all differ,
+floats that are NaN or negative zeros, and files in another order than a release's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,14 +30,14 @@ from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
-_Found = dict[Key, dict[Aggregate, Bounds]]
+_Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 class BoundsFromHelp:
-    """The bounds of aggregates over some rows in cells."""
+    """The bounds of aggregates over the rows in cells, from help tables."""
 
     def __init__(self, tables: ReleaseTables, rows: SelectedRows, *, estimates: bool) -> None:
-        """Count nothing yet: a number of rows needs no help."""
+        """Take the rows; hits are counted when an aggregate first needs them."""
         self._tables, self._rows, self._estimates = tables, rows, estimates
         self._places: dict[str, np.ndarray] = {}
         self._combined: dict[tuple[str, str], list[Any]] = {}
@@ -47,72 +47,74 @@ class BoundsFromHelp:
         return hits_of(self._rows, self._tables.rows.groups)
 
     def bounds(self, aggregate: Aggregate) -> list[Bounds]:
-        """The bounds of an aggregate, by cell.
+        """Return the bounds of an aggregate, by cell.
 
         Raises:
             NotDirectError: where no help table holds them.
         """
-        counts, of = self._rows.of_cells.tolist(), aggregate.kind.help
+        counts, help_bounds = self._rows.of_cells.tolist(), aggregate.kind.help
         if aggregate.kind.counts_rows:
             return [Bounds(rows, rows, rows) for rows in counts]
-        if of is None:
+        if help_bounds is None:
             raise NotDirectError
         low, high, sums = self.sides(aggregate)
         whole = self._tables.is_whole(str(aggregate.sensitive))
         cells = zip(low, high, counts, sums, strict=True)
-        return [of.bounds(*cell, whole=whole) for cell in cells]
+        return [help_bounds.bounds(*cell, whole=whole) for cell in cells]
 
     def sides(self, aggregate: Aggregate) -> tuple[list[Any], list[Any], Sequence[Fraction | None]]:
-        """Both columns of the help table that bound an aggregate, combined, and expected sums.
+        """Return both bounds of an aggregate from the help table by cell, and expected sums.
 
         Raises:
             NotDirectError: where no help table holds them.
         """
-        of, name = aggregate.kind.help, str(aggregate.sensitive)
-        if of is None:
+        help_bounds, name = aggregate.kind.help, str(aggregate.sensitive)
+        if help_bounds is None:
             raise NotDirectError
-        low, high = (self._side(name, column) for column in (of.lower, of.upper))
-        if of.expected and self._estimates:
-            return low, high, self._expected(name)
+        low, high = (self._side(name, column) for column in (help_bounds.lower, help_bounds.upper))
+        if help_bounds.expected and self._estimates:
+            return low, high, self._expected_sums(name)
         return low, high, [None] * len(low)
 
     def _side(self, name: str, column: HelpColumn) -> list[Any]:
-        """A column of the help table, combined by cell."""
+        """Return a column of the help table, combined by cell."""
         key, helping = (name, column.name), self._tables.helping(name)
         if name not in self._places:
             self._places[name] = helping.places(self._hits)
         if key not in self._combined:
-            self._combined[key] = helping.combined(column, self._places[name], self._hits)
+            self._combined[key] = helping.combine(column, self._places[name], self._hits)
         return self._combined[key]
 
-    def _expected(self, name: str) -> list[Fraction]:
+    def _expected_sums(self, name: str) -> list[Fraction]:
         return expected_sums(self._hits, self._tables.totals(name).means)
 
 
 def expected_sums(hits: Hits, means: GroupMeans) -> list[Fraction]:
-    """The sum that is expected in each cell: of every group its hits times its mean."""
+    """Return the expected sum in each cell: the hits of every group times its mean."""
     units = product(means.units[hits.group], hits.hits)
     scale = 10**means.digits
     if means.rank is None:
         denominator = int(means.denominators[0]) * scale
-        return [Fraction(int(of), denominator) for of in hits.sums(units, largest(units))]
+        return [
+            Fraction(int(cell_sum), denominator) for cell_sum in hits.sums(units, largest(units))
+        ]
     number = len(means.denominators)
     sums = sums_by(hits.cell * number + means.rank[hits.group], hits.cells * number, units)
-    found = [Fraction(0)] * hits.cells
+    totals = [Fraction(0)] * hits.cells
     for place in np.flatnonzero(sums).tolist():
-        cell, of = divmod(place, number)
-        found[cell] += Fraction(int(sums[place]), int(means.denominators[of]) * scale)
-    return found
+        cell, rank = divmod(place, number)
+        totals[cell] += Fraction(int(sums[place]), int(means.denominators[rank]) * scale)
+    return totals
 
 
 @contextmanager
 def open_direct(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
 ) -> Iterator["DirectEngine"]:
-    """An engine that answers questions on the published tables and help tables."""
+    """Open an engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
-        known = ReleaseTables(tables, declared, relations(declared))
-        yield DirectEngine(connection, declared, known, ValueConditions(connection))
+        release_tables = ReleaseTables(tables, declared, relations(declared))
+        yield DirectEngine(connection, declared, release_tables, ValueConditions(connection))
 
 
 @dataclass(frozen=True)
@@ -122,39 +124,43 @@ class DirectEngine(RowsEngine):
     tables: ReleaseTables
     conditions: ValueConditions
 
-    def _helped(self, question: Question, estimates: bool) -> _Found:
-        """The bounds without a condition on sensitive values."""
+    def _bounds_by_help(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds if no condition is on sensitive values."""
         try:
-            rows = self._selected(question)
+            rows = self._select(question)
             helped = BoundsFromHelp(self.tables, rows, estimates=estimates)
             columns = {a: helped.bounds(a) for a in question.aggregates}
         except NotDirectError:
-            return super()._helped(question, estimates)
-        shown = [cell for cell, of in enumerate(rows.of_cells) if of or not question.group_by]
-        return {rows.keys[cell]: {a: of[cell] for a, of in columns.items()} for cell in shown}
+            return super()._bounds_by_help(question, estimates)
+        cells = [
+            cell for cell, number in enumerate(rows.of_cells) if number or not question.group_by
+        ]
+        return {
+            rows.keys[cell]: {a: bounds[cell] for a, bounds in columns.items()} for cell in cells
+        }
 
-    def _counted(self, question: Question, estimates: bool) -> _Found:
-        """The bounds where a condition is on sensitive values."""
+    def _bounds_by_values(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds if a condition is on sensitive values."""
         try:
-            rows = self._selected(question)
+            rows = self._select(question)
             counted = CountedBounds(
                 self.tables, self.conditions, question, rows, estimates=estimates
             )
             return {
                 rows.keys[cell]: {a: counted.bounds(a, cell) for a in question.aggregates}
-                for cell, of in enumerate(counted.rows)
-                if of.most or not question.group_by
+                for cell, cell_rows in enumerate(counted.rows)
+                if cell_rows.most or not question.group_by
             }
         except NotDirectError:
-            return super()._counted(question, estimates)
+            return super()._bounds_by_values(question, estimates)
 
-    def _selected(self, question: Question) -> SelectedRows:
+    def _select(self, question: Question) -> SelectedRows:
         return rows_selected(self.tables, self.conditions, question)
 
     def starts(self, name: str) -> list[Any]:
-        """The published values of an ordered column, ascending, without NaN."""
+        """Return the published values of an ordered column, ascending, without NaN."""
         try:
-            values = self.tables.rows.coded(name).values.drop_null()
+            values = self.tables.rows.coded_column(name).values.drop_null()
         except NotDirectError:
             return super().starts(name)
         return list(values.to_pylist())
@@ -163,7 +169,7 @@ class DirectEngine(RowsEngine):
 def rows_selected(
     tables: ReleaseTables, conditions: ValueConditions, question: Question
 ) -> SelectedRows:
-    """The rows on which the condition on columns as they are published holds.
+    """Return the rows on which the condition on columns that are published unchanged holds.
 
     Raises:
         NotDirectError: where it cannot be evaluated on values.

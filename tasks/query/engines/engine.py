@@ -1,4 +1,4 @@
-"""Engines: what knows the published tables and takes questions, one for each way of showing."""
+"""Engines, which have the published tables and take questions: one for each way of showing."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
@@ -23,16 +23,16 @@ Files = Mapping[str, Source]
 
 
 class Engine(Protocol):
-    """Something that knows the published tables and takes questions."""
+    """An engine that has the published tables and takes questions."""
 
     def ask(
         self, question: Question, estimates: bool = True
     ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
-        """The bounds of each aggregate by the values of the group columns."""
+        """Return the bounds of each aggregate by the values of the group columns."""
         ...
 
     def starts(self, name: str) -> list[Any]:
-        """The values of an ordered column that are published of it, or its labels' least ones."""
+        """Return the published values of an ordered column, or the least values of its labels."""
         ...
 
 
@@ -41,7 +41,7 @@ Opening = Callable[[Files, Declared, Estimator], AbstractContextManager[Engine]]
 
 
 def read_table(table: Source) -> pa.Table:
-    """A table in memory, or that of a Parquet file.
+    """Return a table in memory, or read it from a Parquet file.
 
     Raises:
         InputError: where there is no such file, or it is another one.
@@ -49,7 +49,7 @@ def read_table(table: Source) -> pa.Table:
     if isinstance(table, pa.Table):
         return table
     if isinstance(table, TableInParts):
-        return _joined(table)
+        return _join_parts(table)
     try:
         return read_parquet(table)
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def read_table(table: Source) -> pa.Table:
         raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
 
 
-def _joined(table: TableInParts) -> pa.Table:
+def _join_parts(table: TableInParts) -> pa.Table:
     try:
         return pa.concat_tables(table.tables())
     except (OSError, pa.ArrowException) as error:

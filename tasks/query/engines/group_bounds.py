@@ -1,7 +1,7 @@
 """Bounds from help tables, and from the values of groups that may count.
 
-DuckDB runs the rewritten queries that analysts are given, up to the step that would round: sums and
-means are taken here, as exact integers and fractions.
+DuckDB runs the same rewritten queries that analysts get, up to the step that would round: sums and
+means are computed here, as exact integers and fractions.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ def bounds_from_help(
     expected: ExpectedSums,
     rows_in: str,
 ) -> dict[Key, dict[Aggregate, Bounds]]:
-    """The bounds by the values of the group columns, from the help tables.
+    """Return the bounds by the values of the group columns, from the help tables.
 
     Args:
         connection: sees the published tables and help tables.
@@ -39,45 +39,51 @@ def bounds_from_help(
         expected: the sums that are expected.
         rows_in: the table of the rows.
     """
-    asked = question.with_aggregates([*question.aggregates, ROWS])
+    counted_question = question.with_aggregates([*question.aggregates, ROWS])
     width = len(question.group_by)
     rows = {}
-    for row in fetch(connection, bounds_query(asked, rows_in, means="sums")):
+    for row in fetch(connection, bounds_query(counted_question, rows_in, means="sums")):
         key, sides, count = row[:width], row[width:-2], int(row[-1])
-        found = {}
+        bounds = {}
         for a, low, high in zip(question.aggregates, sides[::2], sides[1::2], strict=True):
             if a.kind.help is None:
-                found[a] = Bounds(int(low), int(high), int(low))
+                bounds[a] = Bounds(int(low), int(high), int(low))
                 continue
             whole = declared.columns[str(a.sensitive)].type == "integer"
             total = expected.get(str(a.sensitive), {}).get(key)
-            found[a] = a.kind.help.bounds(low, high, count, total, whole)
-        rows[key] = found
+            bounds[a] = a.kind.help.bounds(low, high, count, total, whole)
+        rows[key] = bounds
     return rows
 
 
 def expected_sums(
-    connection: duckdb.DuckDBPyConnection, question: Question, known: Relations
+    connection: duckdb.DuckDBPyConnection, question: Question, tables: Relations
 ) -> dict[str, dict[Key, Fraction]]:
-    """Per sensitive column and group columns the expected sum: hits times the group's mean."""
+    """Return the expected sums by sensitive column and group columns: hits times group means."""
     estimates: dict[str, dict[Key, Fraction]] = {}
     for name in columns_of_sums(question):
         expected: dict[Key, Fraction] = defaultdict(Fraction)
-        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, known)):
+        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, tables)):
             expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
         estimates[name] = expected
     return estimates
 
 
 def columns_of_sums(question: Question) -> list[str]:
-    """The sensitive columns whose sums tell what is expected of an aggregate."""
+    """Return the sensitive columns whose expected sums give an aggregate's estimate."""
     helped = ((a.sensitive, a.kind.help) for a in question.aggregates)
-    return list(dict.fromkeys(str(name) for name, of in helped if of is not None and of.expected))
+    return list(
+        dict.fromkeys(
+            str(name)
+            for name, help_bounds in helped
+            if help_bounds is not None and help_bounds.expected
+        )
+    )
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """How many rows count in a cell: at least, at most, and as expected, if that is asked for."""
+    """The number of rows that count in a cell: least, most, and expected (None: no estimates)."""
 
     least: int
     most: int
@@ -87,7 +93,7 @@ class CountedRows:
 def bounds_from_values(
     aggregate: Aggregate, rows: CountedRows, values: CountedValues | None
 ) -> Bounds:
-    """The bounds of an aggregate over the values of its column; None where none may count."""
+    """Return the bounds of an aggregate over the values of its column; None if none counts."""
     fewest = aggregate.kind.fewest
     if aggregate.kind.counts_rows:
         return Bounds(rows.least, rows.most, rows.expected)

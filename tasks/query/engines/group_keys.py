@@ -1,7 +1,7 @@
 """The values by which labelled rows are grouped: those that published labels name, and the rest.
 
-A row of the answer is of each value that some label of few values admits. Where other labels may
-hide a value that none of these names, one more row is of all such values together.
+The answer has a row for each value that a label with few values admits. If other labels may hide a
+value that none of these names, one more row is for all such values together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.labels import Admitted, Between
 from sfumato.tasks.query.behind_labels.decide import columns_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import is_listed, values_of_label
@@ -28,12 +28,12 @@ _CELLS = 2_000  # of a GROUP BY over recoded columns
 
 @dataclass(frozen=True)
 class GroupKey:
-    """A labelled column, or what is calculated of some, that rows are grouped by.
+    """A labelled column, or a calculation on some, that rows are grouped by.
 
     Attributes:
         name: of the column.
         node: an expression over published columns.
-        values: that its labels name; None for null, and `REST` for all others.
+        values: that its labels name, with None for null and `REST` for all others.
     """
 
     name: str
@@ -41,13 +41,13 @@ class GroupKey:
     values: Sequence[Any]
 
     def condition(self, value: Any) -> exp.Expr:
-        """The condition that a row has one of the values."""
+        """Return the condition that a row has one of the values."""
         this = exp.paren(self.node.copy(), copy=False)
         if value is None:
             return exp.Is(this=this, expression=exp.Null())
         if value is not REST:
             return exp.EQ(this=this, expression=literal(value))
-        named = [literal(of) for of in self.values if of is not None and of is not REST]
+        named = [literal(other) for other in self.values if other is not None and other is not REST]
         if not named:
             return exp.Not(this=exp.Is(this=this, expression=exp.Null()))
         return exp.Not(this=exp.In(this=this, expressions=named))
@@ -56,7 +56,7 @@ class GroupKey:
 def group_keys(
     rows: Rows, names: Sequence[str], expressions: Mapping[str, exp.Expr]
 ) -> list[GroupKey]:
-    """The labelled columns among those that rows are grouped by.
+    """Return the labelled columns among those that rows are grouped by.
 
     Raises:
         QueryError: where labels stand for too many values, or there are too many cells.
@@ -79,7 +79,7 @@ def group_keys(
 
 
 def _values_of_labels(rows: Rows, name: str) -> list[Any]:
-    """The values that labels of a column name, null, and the rest if there may be one."""
+    """Return the values that labels of a column name, null, and the rest if there may be one."""
     labels, column = rows.labels[name][0], rows.schema[name]
     listed = [label for label in labels if is_listed(label, column)]
     others = [label for label in labels if not is_listed(label, column)]
@@ -89,11 +89,11 @@ def _values_of_labels(rows: Rows, name: str) -> list[Any]:
 
 
 def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str) -> list[Any]:
-    """List the results of an expression on the values behind labels."""
+    """Return the results of an expression on the values behind labels."""
     names = columns_of(node)
     combined = rows.combinations(names, [node])
     tables = [combined.table]
-    hidden = list(_hidden(rows, names, combined.first[combined.is_open]))
+    hidden = list(_labels_of_rows(rows, names, combined.first[combined.is_open]))
     span = rows.span(names[0]) if len(names) == 1 and any(map(_is_range, hidden)) else None
     if span is not None:
         tables.append(pa.table({names[0]: span}))
@@ -102,7 +102,7 @@ def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str
     type_ = schema[name].arrow_type
     values = [rows.evaluate(table, node.copy()).cast(type_) for table in tables]
     listed = pc.unique(pa.concat_arrays(values)).to_pylist()
-    if any(isinstance(of, float) and not -inf < of < inf for of in listed):
+    if any(isinstance(value, float) and not -inf < value < inf for value in listed):
         raise QueryError(
             "GROUP BY of a calculation that is infinite, or not a number in some row. Divide by "
             "NULLIF(…, 0)"
@@ -111,8 +111,8 @@ def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str
     return _with_rest(listed, null=is_open and schema[name].nulls, rest=is_open)
 
 
-def _hidden(rows: Rows, names: Sequence[str], among: np.ndarray) -> Iterator[Admitted]:
-    """The labels that some rows have."""
+def _labels_of_rows(rows: Rows, names: Sequence[str], among: np.ndarray) -> Iterator[Admitted]:
+    """Yield the labels that some rows have."""
     for name in names:
         if name in rows.labels:
             labels, codes = rows.labels[name]
@@ -124,7 +124,7 @@ def _with_rest(values: Any, *, null: bool, rest: bool) -> list[Any]:
 
 
 def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
-    """Make sure that labels that name no values are stars, or hide characters.
+    """Check that labels that name no values are stars, or hide characters.
 
     Raises:
         QueryError: where one is a range of too many values.

@@ -1,4 +1,4 @@
-"""The values of groups and their exact sums: how many match a condition, and which."""
+"""The values of groups and their exact sums, and the values that match a condition."""
 
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -8,9 +8,9 @@ from math import lcm
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.exact import INT64_MAX, exact
-from sfumato.expectations.sorting import lengths, stable_order, starts
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.exact import INT64_MAX, exact
+from sfumato.expectations.shared.sorting import lengths, stable_order, starts
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
 
 _LONG = Context(prec=60)
@@ -22,7 +22,7 @@ _LONGEST = 1 << 40  # units that can be added up quickly
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Integers, or decimals: `units / 10**digits`, the digits being those of their type."""
+    """Integers, or decimals as `units / 10**digits` with the digits of their type."""
 
     units: np.ndarray
     digits: int
@@ -34,7 +34,7 @@ class Units:
         return largest(self.units)
 
     def number(self, units: int) -> int | Decimal:
-        """The number that this many units make, as SQL has it."""
+        """Return the number that this many units make, as SQL has it."""
         return Decimal(units).scaleb(-self.digits, _LONG) if self.decimal else units
 
 
@@ -63,7 +63,7 @@ def units_of(numbers: pa.Array) -> Units:
 
 
 def sums_by(key: np.ndarray, keys: int, units: np.ndarray) -> np.ndarray:
-    """The sum of the units that each key has (int64, or Python integers).
+    """Return the sum of the units that each key has (int64, or Python integers).
 
     Args:
         key: of each unit (integers from 0).
@@ -83,26 +83,26 @@ def sums_by(key: np.ndarray, keys: int, units: np.ndarray) -> np.ndarray:
 
 
 def product(units: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Units (int64 or Python integers) that many times (int64), exactly."""
+    """Return units (int64 or Python integers) times numbers (int64), exactly."""
     fits = largest(units) * int(times.max(initial=0)) <= INT64_MAX
     return np.asarray((units if fits else units.astype(object)) * times)
 
 
 def largest(units: np.ndarray) -> int:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     return max(-int(units.min()), int(units.max())) if len(units) else 0
 
 
 @dataclass(frozen=True, eq=False)
 class GroupTotals:
-    """Each group's values: how many there are (int64, one per group), and their sum."""
+    """The number of values of each group (int64, one per group), and their sum."""
 
     sizes: np.ndarray
     sums: Units
 
     @cached_property
     def means(self) -> "GroupMeans":
-        """The mean of each group, of one denominator where no number gets too long by it."""
+        """The mean of each group, with one common denominator if no number gets too long by it."""
         sizes = np.flatnonzero(np.bincount(self.sizes))
         denominator = lcm(*sizes.tolist())
         if denominator * max(largest(self.sums.units), 1) <= _LONGEST:
@@ -117,8 +117,8 @@ class GroupTotals:
 class GroupMeans:
     """Fractions, one per group: units by 10**digits, and by a denominator.
 
-    `rank` says which of the denominators each group has (int64, one per group); None where there is
-    one for all.
+    `rank` is the position of each group's denominator (int64, one per group); None if all groups
+    have the same one.
     """
 
     units: np.ndarray
@@ -134,11 +134,11 @@ class MatchingValues:
     Attributes:
         group: of each (int64).
         code: of each (integers).
-        times: how often it occurs (int64), each once in its group; None where each stands as often
-            as it occurs.
-        below: how many values of its group are before it (integers).
-        start: where each group's first one is, and the number of all (int64, groups + 1).
-        number: how many values of each group match (int64, one per group).
+        times: the number of times that it occurs (int64), if it is listed once in its group; None
+            if it is listed as often as it occurs.
+        below: the number of values of its group before it (integers).
+        start: the position of each group's first value, and the number of all (int64, groups + 1).
+        number: the number of values of each group that match (int64, one per group).
     """
 
     group: np.ndarray
@@ -150,7 +150,7 @@ class MatchingValues:
 
 
 class MatchingRows:
-    """Rows of values that match, of a table that has each as often as `times` says (None: once)."""
+    """Matching rows of a table of values; each occurs as often as `times` says (None: once)."""
 
     def __init__(self, table: PublishedColumns, times: np.ndarray | None, rows: np.ndarray) -> None:
         """Take rows by their positions."""
@@ -158,24 +158,24 @@ class MatchingRows:
 
     @property
     def group(self) -> np.ndarray:
-        """The group of each (integers)."""
-        found: np.ndarray = self._table.group[self._rows]
-        return found
+        """The group of each row (integers)."""
+        group: np.ndarray = self._table.group[self._rows]
+        return group
 
     @property
     def times(self) -> np.ndarray | None:
-        """How often each occurs (int64); None where that is once."""
+        """The number of times that each value occurs (int64); None if that is once."""
         return None if self._times is None else self._times[self._rows]
 
     def codes(self, name: str) -> np.ndarray:
-        """The code of each in a column (integers)."""
-        found: np.ndarray = self._table.coded(name).codes[self._rows]
-        return found
+        """Return the code of each row in a column (integers)."""
+        codes: np.ndarray = self._table.coded_column(name).codes[self._rows]
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
 class RowsOfValues:
-    """Rows that have some values of a column, where no other one is asked for."""
+    """Rows that have some values of a column, if no other column is needed."""
 
     name: str
     group: np.ndarray
@@ -183,15 +183,15 @@ class RowsOfValues:
     times: None = None
 
     def codes(self, _name: str) -> np.ndarray:
-        """The code of each in the column (integers)."""
+        """Return the code of each row in the column (integers)."""
         return self.code
 
 
 def totals_of_values(
     table: PublishedColumns, name: str, times: np.ndarray | None, sizes: np.ndarray
 ) -> GroupTotals:
-    """The sums of all values of each group, from the values themselves."""
-    column = table.coded(name)
+    """Return the sums of all values of each group, from the values themselves."""
+    column = table.coded_column(name)
     numbers = exact(column.values, name)
     units = numbers.units[column.codes]
     whole = units if times is None else product(units, times)
@@ -199,7 +199,7 @@ def totals_of_values(
 
 
 def count_matching(rows: MatchingRows | RowsOfValues, groups: int) -> np.ndarray:
-    """How many values of each group are in rows that match (int64, one per group)."""
+    """Return the number of values of each group in rows that match (int64, one per group)."""
     if rows.times is None:
         return np.bincount(rows.group, minlength=groups)
     return sums_by(rows.group, groups, rows.times)
@@ -208,13 +208,13 @@ def count_matching(rows: MatchingRows | RowsOfValues, groups: int) -> np.ndarray
 def matching_values(
     rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
 ) -> MatchingValues:
-    """The values of a column in the rows that match.
+    """Return the values of a column in the rows that match.
 
     Args:
         rows: that match.
         name: of the column.
-        values: how many different ones it has.
-        groups: how many there are.
+        values: the number of different values of the column.
+        groups: the number of groups.
 
     Raises:
         NotDirectError: where there are too many groups with their values.
@@ -225,7 +225,7 @@ def matching_values(
         distinct, times = _each_once(pairs)
     else:
         pairs, bits = _pairs(rows, name, values, groups)
-        distinct, times = _added_up(pairs, times)
+        distinct, times = _add_up(pairs, times)
     group = (distinct >> distinct.dtype.type(bits)).astype(np.int64)
     number = np.bincount(group, minlength=groups)
     start = np.zeros(groups + 1, dtype=np.int64)
@@ -244,7 +244,7 @@ def matching_values(
 def ordered_pairs(
     rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
 ) -> tuple[np.ndarray, int]:
-    """Keys of the group and the code of each row, ascending, and the bits of codes (integers).
+    """Return keys of each row's group and code, ascending, and the bits of codes (integers).
 
     Raises:
         NotDirectError: where there are too many groups with their values.
@@ -268,19 +268,19 @@ def _pairs(
 
 
 def _each_once(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Each pair once, and how often it occurs; or as often as that (None), where few repeat."""
+    """Return each pair once with its number of occurrences; all pairs and None if few repeat."""
     if 2 * np.count_nonzero(ordered[1:] == ordered[:-1]) <= len(ordered):
         return ordered, None
-    at = starts(ordered)
-    return ordered[at], lengths(at, len(ordered))
+    first = starts(ordered)
+    return ordered[first], lengths(first, len(ordered))
 
 
-def _added_up(pairs: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each pair once, ascending, and how often it occurs in all."""
+def _add_up(pairs: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each pair once, ascending, with its number of occurrences in all."""
     if (pairs[1:] >= pairs[:-1]).all():
         ordered = pairs
     else:
         order = stable_order(pairs)
         ordered, times = pairs[order], times[order]
-    at = starts(ordered)
-    return ordered[at], np.add.reduceat(times, at) if len(at) else times
+    first = starts(ordered)
+    return ordered[first], np.add.reduceat(times, first) if len(first) else times

@@ -1,4 +1,4 @@
-"""Values behind labels, to be aggregated: between the ends that a condition leaves."""
+"""Values behind labels, to be aggregated: they lie between the ends that a condition leaves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,20 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.forms.labels import Admitted
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.aggregates.kind import AggregateKind
-from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
+from sfumato.tasks.query.behind_labels.decide import columns_of, parts_by_column
 from sfumato.tasks.query.behind_labels.ends import Ends, EndsOfLabels
 from sfumato.tasks.query.behind_labels.number_line import hull_of
 from sfumato.tasks.query.behind_labels.scales import scale_of
 from sfumato.tasks.query.behind_labels.values_behind_labels import ANY, TRUE
-from sfumato.tasks.query.bounds.bounds import Bounds, within
+from sfumato.tasks.query.bounds.bounds import Bounds, clamp_estimate
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, estimate_of
-from sfumato.tasks.query.engines.attendance import Attendance, Meant
+from sfumato.tasks.query.engines.attendance import Attendance, PossibleRows
 from sfumato.tasks.query.engines.rows_with_labels import Combinations, Rows
 from sfumato.tasks.query.question.calculations import direction
 from sfumato.tasks.query.question.question import Aggregate
@@ -41,11 +41,11 @@ class ValuesOfRows:
 
     Attributes:
         values: ascending, each once.
-        exact: makes exact numbers of them.
-        low: the position of each row's least value (int64), -1 where it has none.
-        high: the position of its greatest.
-        expected: how often each value is expected (float64), by rows (int64) and their chances.
-        attained: whether each row may have both, whatever else is known of it.
+        exact: converts the values to exact numbers.
+        low: the position of each row's least value (int64), -1 if it has no value.
+        high: the position of each row's greatest value.
+        expected: returns the expected number of each value (float64) in rows (int64) with chances.
+        attained: whether each row can have both its least and its greatest value.
     """
 
     values: pa.Array
@@ -55,43 +55,45 @@ class ValuesOfRows:
     expected: Callable[[np.ndarray, np.ndarray], np.ndarray]
     attained: bool = True
 
-    def bounds(self, aggregate: Aggregate, meant: Meant, attendance: Attendance) -> Bounds:
-        """The aggregate over rows: all that must count, and any of the others."""
+    def bounds(self, aggregate: Aggregate, rows: PossibleRows, attendance: Attendance) -> Bounds:
+        """Bound the aggregate over rows: all that must count, and any of the others."""
         kind = aggregate.kind
-        meant = meant.where(self.low[meant.rows] >= 0)
-        least, most = attendance.counts(meant)
+        rows = rows.where(self.low[rows.rows] >= 0)
+        least, most = attendance.counts(rows)
         if most < kind.fewest:
             return Bounds(None, None, None)
         if kind.of_choices is not None:
-            return self._of_choices(kind, meant, attendance)
-        bounds = aggregate.bounds_over(self._counted(meant, attendance))
+            return self._of_choices(kind, rows, attendance)
+        bounds = aggregate.bounds_over(self._count_values(rows, attendance))
         attained = bounds.attained and self.attained
         return replace(bounds, may_be_empty=least < kind.fewest, attained=attained)
 
-    def _of_choices(self, kind: AggregateKind, meant: Meant, attendance: Attendance) -> Bounds:
-        """Bounds with what is expected of how far values are from their mean."""
+    def _of_choices(
+        self, kind: AggregateKind, rows: PossibleRows, attendance: Attendance
+    ) -> Bounds:
+        """Bound and estimate an aggregate of the deviations of values from their mean."""
         if kind.of_choices is None:
             raise TypeError(kind.name)
         numbers = self.exact()
         low, high = (
-            attendance.choices(meant, numbers.units[ends[meant.rows]], numbers.digits)
+            attendance.choices(rows, numbers.units[ends[rows.rows]], numbers.digits)
             for ends in (self.low, self.high)
         )
         bounds = kind.of_choices(replace(low, high=high.high))
-        squares = self._counted(meant, attendance)
+        squares = self._count_values(rows, attendance)
         expected = squares.expected_squares
         if kind.of_squares is None or expected is None:
             return bounds
         if not isinstance(bounds.lower, Fraction) or not isinstance(bounds.upper, Fraction):
             return bounds
         estimate = estimate_of(kind.of_squares(expected, float(squares.expected_rows)))
-        return replace(bounds, estimate=within(estimate, bounds.lower, bounds.upper))
+        return replace(bounds, estimate=clamp_estimate(estimate, bounds.lower, bounds.upper))
 
-    def _counted(self, meant: Meant, attendance: Attendance) -> CountedValues:
-        """The least values, as far as lower bounds go, and the greatest for upper bounds."""
-        size, chance = len(self.values), attendance.chances(meant)
+    def _count_values(self, rows: PossibleRows, attendance: Attendance) -> CountedValues:
+        """Count the least values for lower bounds, and the greatest values for upper bounds."""
+        size, chance = len(self.values), attendance.chances(rows)
         low, high = (
-            attendance.countings(meant, ends[meant.rows], size)[side]
+            attendance.countings(rows, ends[rows.rows], size)[side]
             for side, ends in enumerate((self.low, self.high))
         )
         return CountedValues(
@@ -100,24 +102,24 @@ class ValuesOfRows:
             low=low,
             high=high,
             whole=bool(pa.types.is_integer(self.values.type)),
-            expected=self.expected(meant.rows, chance),
+            expected=self.expected(rows.rows, chance),
             expected_rows=chance.sum(),
         )
 
 
 def known_values(column: Column, exact_of: Callable[[Column], Exact]) -> ValuesOfRows:
-    """The values of a column that is published as it is."""
+    """Return the values of a column that is published unchanged."""
     codes = column.codes
 
-    def expected(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    def expect_values(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
         return np.bincount(codes[rows], chance, len(column.values))
 
-    return ValuesOfRows(column.values, lambda: exact_of(column), codes, codes, expected)
+    return ValuesOfRows(column.values, lambda: exact_of(column), codes, codes, expect_values)
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenValues:
-    """A labelled column, or what is calculated of some, on rows that a condition means.
+    """A labelled column, or a calculation on some, over the rows on which a condition may hold.
 
     Attributes:
         rows: published rows.
@@ -131,13 +133,13 @@ class HiddenValues:
     node: exp.Expr
     condition: exp.Expr | None
 
-    def values(self, meant: Meant, attendance: Attendance, called: str) -> ValuesOfRows:
-        """The ends of each row's values.
+    def values(self, rows: PossibleRows, attendance: Attendance, called: str) -> ValuesOfRows:
+        """Return the ends of each row's values.
 
         Raises:
             QueryError: where one that is meant has none.
         """
-        self._require_ends(meant, attendance, called)
+        self._require_ends(rows, attendance, called)
         return self._values
 
     @cached_property
@@ -146,11 +148,11 @@ class HiddenValues:
 
     @cached_property
     def _parts(self) -> tuple[exp.Expr | None, bool]:
-        """The part of the condition about these columns alone, and whether others are, too."""
+        """The part of the condition about only these columns, and whether others use them."""
         if self.condition is None:
             return None, False
         inner = self.condition.unnest()
-        parts = by_column(inner) if isinstance(inner, exp.And) else [inner]
+        parts = parts_by_column(inner) if isinstance(inner, exp.And) else [inner]
         own = [
             part for part in parts if columns_of(part) and set(columns_of(part)) <= set(self._names)
         ]
@@ -165,7 +167,7 @@ class HiddenValues:
 
     @cached_property
     def _listed_values(self) -> tuple[pa.Array, np.ndarray]:
-        """The values that are tried and left, and of which combination each is."""
+        """The listed values that the condition allows, and the combination of each."""
         table, combination, own = (
             self._combinations.table,
             self._combinations.combination,
@@ -173,25 +175,25 @@ class HiddenValues:
         )
         if own is not None:
             outcome = self.rows.decide(table, own.copy())
-            kept = (outcome == TRUE) | (outcome == ANY)
-            table, combination = table.filter(pa.array(kept)), combination[kept]
+            is_possible = (outcome == TRUE) | (outcome == ANY)
+            table, combination = table.filter(pa.array(is_possible)), combination[is_possible]
         values = self._evaluate(table)
-        there = ~as_numpy(values.is_null().cast(pa.uint8())).astype(bool)
-        return values.filter(pa.array(there)), combination[there]
+        has_value = ~as_numpy(values.is_null().cast(pa.uint8())).astype(bool)
+        return values.filter(pa.array(has_value)), combination[has_value]
 
     def _evaluate(self, table: pa.Table) -> pa.Array:
         try:
             values = self.rows.evaluate(table, self.node.copy())
-            found = values.cast(self.rows.schema[self.name].arrow_type)
+            result = values.cast(self.rows.schema[self.name].arrow_type)
         except (QueryError, pa.ArrowInvalid):
             raise QueryError(_UNDEFINED) from None
-        if pa.types.is_floating(found.type) and pc.all(pc.is_finite(found)).as_py() is False:
+        if pa.types.is_floating(result.type) and pc.all(pc.is_finite(result)).as_py() is False:
             raise QueryError(_UNDEFINED)
-        return found
+        return result
 
     @cached_property
     def _ends(self) -> EndsOfLabels | None:
-        """The ends of labels of one column; None where an expression is not monotone in one."""
+        """The ends of labels of one column; None if the expression is not monotone in it."""
         if len(self._names) != 1 or not direction(self.node):
             return None
         (name,) = self._names
@@ -200,7 +202,7 @@ class HiddenValues:
 
     @cached_property
     def _wide(self) -> tuple[list[int], list[Ends], list[int]]:
-        """The combinations that are not listed and have ends; these; those that have none."""
+        """The unlisted combinations that have ends, their ends, and those without ends."""
         places, limits, without = [], [], []
         for place in np.flatnonzero(self._combinations.is_open).tolist():
             label = self._label(place)
@@ -216,14 +218,14 @@ class HiddenValues:
         return places, limits, without
 
     def _label(self, combination: int) -> Admitted | None:
-        """The one label of a combination."""
+        """Return the label of a combination; None if there are several columns."""
         if len(self._names) != 1:
             return None
         labels, codes = self.rows.labels[self._names[0]]
         return labels[int(codes[self._combinations.first[combination]])]
 
     def _limits(self) -> tuple[pa.Array, pa.Array]:
-        """What the expression comes to at the ends, the least first."""
+        """Return the results of the expression at the ends, the least first."""
         ends = self._wide[1]
         if not ends:
             nothing = pa.nulls(0, self.rows.schema[self.name].arrow_type)
@@ -231,7 +233,7 @@ class HiddenValues:
         (name,) = self._names
         type_ = self.rows.schema[name].arrow_type
         low, high = (
-            self._evaluate(pa.table({name: pa.array([of[side] for of in ends], type_)}))
+            self._evaluate(pa.table({name: pa.array([pair[side] for pair in ends], type_)}))
             for side in (0, 1)
         )
         return (low, high) if direction(self.node) > 0 else (high, low)
@@ -244,44 +246,46 @@ class HiddenValues:
         unique = pc.unique(pool)
         unique = unique.take(pc.sort_indices(unique))
         rank = as_numpy(pc.index_in(pool, value_set=unique)).astype(np.int64)
-        of = np.concatenate([combination, wide, wide])
+        combinations = np.concatenate([combination, wide, wide])
         number = self._combinations.number
         low, high = np.full(number, len(unique)), np.full(number, -1)
-        np.minimum.at(low, of, rank)
-        np.maximum.at(high, of, rank)
+        np.minimum.at(low, combinations, rank)
+        np.maximum.at(high, combinations, rank)
         low[high < 0] = -1
-        times = np.bincount(of, minlength=number)
+        times = np.bincount(combinations, minlength=number)
         of_row = self._combinations.of_row
 
-        def expected(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        def expect_values(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
             by_combination = np.bincount(of_row[rows], chance, number)
-            return np.bincount(rank, by_combination[of] / times[of], len(unique))
+            return np.bincount(
+                rank, by_combination[combinations] / times[combinations], len(unique)
+            )
 
         return ValuesOfRows(
             unique,
             lambda: exact(unique, self.name),
             low[of_row],
             high[of_row],
-            expected,
+            expect_values,
             attained=not self._parts[1],
         )
 
-    def _require_ends(self, meant: Meant, attendance: Attendance, called: str) -> None:
-        """Make sure that every row that is meant has ends.
+    def _require_ends(self, rows: PossibleRows, attendance: Attendance, called: str) -> None:
+        """Check that every row that may count has ends.
 
         Raises:
             QueryError: where one has not.
         """
         without = np.zeros(self._combinations.number, dtype=bool)
         without[self._wide[2]] = True
-        hiding = without[self._combinations.of_row[meant.rows]]
+        hiding = without[self._combinations.of_row[rows.rows]]
         if hiding.any():
-            number = attendance.counts(meant.where(hiding))[1]
+            number = attendance.counts(rows.where(hiding))[1]
             raise QueryError(self._refusal(number, called))
 
     def _refusal(self, number: int, called: str) -> str:
         """Return the refusal of an aggregate without bounds, with what to ask instead."""
-        hidden = ", ".join(_written(name) for name in self._names if name in self.rows.labels)
+        hidden = ", ".join(_column_text(name) for name in self._names if name in self.rows.labels)
         rows = f"{number:,} {'row hides' if number == 1 else 'rows hide'} {hidden}"
         if self._ends is None:
             return (
@@ -294,11 +298,11 @@ class HiddenValues:
 
     @property
     def _text(self) -> str:
-        """What is aggregated, in SQL."""
-        return self.node.copy().transform(_unquoted).sql("duckdb")
+        """The aggregated expression in SQL."""
+        return self.node.copy().transform(_unquote).sql("duckdb")
 
     def _known_ends(self) -> tuple[str, str] | None:
-        """The least and the greatest number that labels of the column tell."""
+        """Return the least and the greatest number that labels of the column state."""
         (name, *more) = self._names
         scale = scale_of(self.rows.schema[name])
         if more or scale is None:
@@ -310,13 +314,13 @@ class HiddenValues:
         return low, high
 
 
-def _written(name: str) -> str:
-    """A column's name as a query writes it."""
-    return _unquoted(exp.column(name)).sql("duckdb")
+def _column_text(name: str) -> str:
+    """Return a column's name as a query writes it."""
+    return _unquote(exp.column(name)).sql("duckdb")
 
 
-def _unquoted(node: exp.Expr) -> exp.Expr:
-    """A column without quotes, where its name needs none."""
+def _unquote(node: exp.Expr) -> exp.Expr:
+    """Return a column without quotes if its name needs none."""
     if not isinstance(node, exp.Column):
         return node
     return exp.column(node.name, quoted=not (node.name.isidentifier() and node.name.islower()))

@@ -1,6 +1,6 @@
-"""Answers of releases in parts: one part is in memory at a time, and groups' shares are joined.
+"""Answers of releases in parts: one part is in memory at a time, and the parts' answers are joined.
 
-No group has rows of two parts, so that sums over groups are sums over parts.
+No group has rows in two parts, so sums over groups are sums over parts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.exact import exact
+from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.cells import SelectedRows
@@ -37,42 +37,42 @@ from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
 _LONG = Context(prec=60)
-_Found = dict[Key, dict[Aggregate, Bounds]]
+_Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 @dataclass
 class _CountedCell:
-    """What counts in a cell: rows, and by column the values of each part."""
+    """The rows that count in a cell, and by column the values that count in each part."""
 
     rows: CountedRows | None = None
     values: dict[str, list[CountedValues]] = field(default_factory=dict)
 
 
 class CountedInParts:
-    """The bounds of aggregates over the rows that are meant, in all parts that were added."""
+    """The bounds of aggregates over the qualifying rows of all parts that were added."""
 
     def __init__(self, aggregates: Sequence[Aggregate], *, estimates: bool) -> None:
-        """Know of no part yet."""
+        """Start without parts."""
         self._aggregates, self._estimates = aggregates, estimates
         self._cells: dict[Key, _CountedCell] = {}
 
     def add(self, rows: SelectedRows, counted: CountedBounds) -> None:
-        """Join what the groups of a part contribute.
+        """Add the contribution of a part's groups.
 
         Raises:
             NotDirectError: where there are too many values and cells.
         """
         names = [str(a.sensitive) for a in self._aggregates if not a.kind.counts_rows]
-        for place, (key, of) in enumerate(zip(rows.keys, counted.rows, strict=True)):
+        for place, (key, cell_rows) in enumerate(zip(rows.keys, counted.rows, strict=True)):
             cell = self._cells.setdefault(key, _CountedCell())
-            cell.rows = _sum(cell.rows, of)
-            for name in dict.fromkeys(names) if of.most else ():
-                found = counted.values(name, place)
-                if found is not None:
-                    cell.values.setdefault(name, []).append(found)
+            cell.rows = _sum(cell.rows, cell_rows)
+            for name in dict.fromkeys(names) if cell_rows.most else ():
+                values = counted.values(name, place)
+                if values is not None:
+                    cell.values.setdefault(name, []).append(values)
 
-    def found(self, *, grouped: bool) -> dict[Key, dict[Aggregate, Bounds]]:
-        """The bounds of each aggregate by the values of the group columns."""
+    def answers(self, *, grouped: bool) -> dict[Key, dict[Aggregate, Bounds]]:
+        """Return the bounds of each aggregate by the values of the group columns."""
         return {
             key: {a: self._bounds(a, cell) for a in self._aggregates}
             for key, cell in self._cells.items()
@@ -85,22 +85,22 @@ class CountedInParts:
         return bounds_from_values(aggregate, rows, joined_values(parts) if parts else None)
 
 
-def _sum(one: CountedRows | None, other: CountedRows) -> CountedRows:
-    if one is None:
-        return other
-    none = one.expected is None or other.expected is None
-    expected = None if none else Fraction(one.expected or 0) + Fraction(other.expected or 0)
-    return CountedRows(one.least + other.least, one.most + other.most, expected)
+def _sum(first: CountedRows | None, second: CountedRows) -> CountedRows:
+    if first is None:
+        return second
+    none = first.expected is None or second.expected is None
+    expected = None if none else Fraction(first.expected or 0) + Fraction(second.expected or 0)
+    return CountedRows(first.least + second.least, first.most + second.most, expected)
 
 
 def joined_values(parts: Sequence[CountedValues]) -> CountedValues:
-    """The values of several parts, each once, and how many of their copies count in all."""
+    """Join the values of several parts, each once, with the copies that count in all of them."""
     if len(parts) == 1:
         return parts[0]
-    shown = [_array(part) for part in parts]
-    every = pc.unique(pa.concat_arrays(shown))
+    arrays = [_array(part) for part in parts]
+    every = pc.unique(pa.concat_arrays(arrays))
     every = every.take(pc.sort_indices(every))
-    places = [as_numpy(pc.index_in(of, value_set=every)) for of in shown]
+    places = [as_numpy(pc.index_in(array, value_set=every)) for array in arrays]
 
     def total(numbers: Sequence[np.ndarray]) -> np.ndarray:
         summed = np.zeros(len(every), dtype=numbers[0].dtype)
@@ -109,7 +109,10 @@ def joined_values(parts: Sequence[CountedValues]) -> CountedValues:
         return summed
 
     low, high = (
-        Counting(total([of.sure for of in sides]), total([of.maybe for of in sides]))
+        Counting(
+            total([counting.sure for counting in sides]),
+            total([counting.maybe for counting in sides]),
+        )
         for sides in ([p.low for p in parts], [p.high for p in parts])
     )
     chances = [part.expected for part in parts if part.expected is not None]
@@ -132,22 +135,22 @@ def _array(part: CountedValues) -> pa.Array:
 
 @dataclass
 class _HelpedCell:
-    """What is known of a cell: its rows, and of each aggregate both sides and what is expected."""
+    """The rows of a cell, and for each aggregate both bounds and the expected sum."""
 
     rows: int = 0
     sides: dict[Aggregate, tuple[Any, Any, Fraction | None]] = field(default_factory=dict)
 
 
 class HelpedInParts:
-    """The bounds of aggregates over the rows of all parts that were added."""
+    """The bounds of aggregates over the rows of all parts that were added, from help tables."""
 
     def __init__(self, aggregates: Sequence[Aggregate]) -> None:
-        """Know of no part yet."""
+        """Start without parts."""
         self._aggregates = aggregates
         self._cells: dict[Key, _HelpedCell] = {}
 
     def add(self, rows: SelectedRows, helped: BoundsFromHelp) -> None:
-        """Join what the groups of a part contribute.
+        """Add the contribution of a part's groups.
 
         Raises:
             NotDirectError: where no help table holds it.
@@ -164,10 +167,10 @@ class HelpedInParts:
                 if number:
                     _join(cell, aggregate, (low, high, expected))
 
-    def found(
+    def answers(
         self, is_whole: Callable[[str], bool], *, grouped: bool
     ) -> dict[Key, dict[Aggregate, Bounds]]:
-        """The bounds of each aggregate by the values of the group columns."""
+        """Return the bounds of each aggregate by the values of the group columns."""
         return {
             key: {a: _bounds(a, cell, is_whole) for a in self._aggregates}
             for key, cell in self._cells.items()
@@ -176,32 +179,36 @@ class HelpedInParts:
 
 
 def _join(cell: _HelpedCell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | None]) -> None:
-    of = aggregate.kind.help
-    if of is None:
+    help_bounds = aggregate.kind.help
+    if help_bounds is None:
         raise NotDirectError
     before = cell.sides.get(aggregate)
     if before is None:
         cell.sides[aggregate] = more
         return
     low, high = (
-        _JOINED[column.function](one, other)
-        for column, one, other in zip((of.lower, of.upper), before, more, strict=False)
+        _JOINED[column.function](first, second)
+        for column, first, second in zip(
+            (help_bounds.lower, help_bounds.upper), before, more, strict=False
+        )
     )
     expected = None if before[2] is None or more[2] is None else before[2] + more[2]
     cell.sides[aggregate] = low, high, expected
 
 
 def _bounds(aggregate: Aggregate, cell: _HelpedCell, is_whole: Callable[[str], bool]) -> Bounds:
-    of = aggregate.kind.help
-    if of is None or aggregate not in cell.sides:
+    help_bounds = aggregate.kind.help
+    if help_bounds is None or aggregate not in cell.sides:
         rows = cell.rows if aggregate.kind.counts_rows else None
         return Bounds(rows, rows, rows)
     low, high, expected = cell.sides[aggregate]
-    return of.bounds(low, high, cell.rows, expected, whole=is_whole(str(aggregate.sensitive)))
+    return help_bounds.bounds(
+        low, high, cell.rows, expected, whole=is_whole(str(aggregate.sensitive))
+    )
 
 
-def _add_ends(one: Any, other: Any) -> Any:
-    return _LONG.add(one, other) if isinstance(one, Decimal) else one + other
+def _add_ends(first: Any, second: Any) -> Any:
+    return _LONG.add(first, second) if isinstance(first, Decimal) else first + second
 
 
 _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
@@ -209,28 +216,28 @@ _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
     exp.Min: min,
     exp.Max: max,
 }
-"""How a side of two parts is that of both, by what combines it over groups."""
+"""Combine a bound of two parts, by the function that combines it over groups."""
 
 
 class JoinedQuestion(Protocol):
-    """A question to which parts contribute."""
+    """A question whose answer is joined from the answers of parts."""
 
     def add(self, tables: ReleaseTables) -> None:
-        """Join what a part contributes.
+        """Add the contribution of a part.
 
         Raises:
-            NotDirectError: where it does not tell.
+            NotDirectError: if only SQL can answer.
         """
         ...
 
-    def found(self) -> _Found:
-        """The bounds of each aggregate by the values of the group columns."""
+    def answers(self) -> _Answers:
+        """Return the bounds of each aggregate by the values of the group columns."""
         ...
 
 
 @dataclass
 class HelpedQuestion:
-    """One without a condition on sensitive values."""
+    """A question without a condition on sensitive values."""
 
     conditions: ValueConditions
     question: Question
@@ -239,7 +246,7 @@ class HelpedQuestion:
     joined: HelpedInParts = field(init=False)
 
     def __post_init__(self) -> None:
-        """Know of no part yet."""
+        """Start without parts."""
         self.joined = HelpedInParts(self.question.aggregates)
 
     def add(self, tables: ReleaseTables) -> None:
@@ -247,14 +254,14 @@ class HelpedQuestion:
         rows = rows_selected(tables, self.conditions, self.question)
         self.joined.add(rows, BoundsFromHelp(tables, rows, estimates=self.estimates))
 
-    def found(self) -> _Found:
+    def answers(self) -> _Answers:
         """See `JoinedQuestion`."""
-        return self.joined.found(self.is_whole, grouped=bool(self.question.group_by))
+        return self.joined.answers(self.is_whole, grouped=bool(self.question.group_by))
 
 
 @dataclass
 class CountedQuestion:
-    """One with a condition on sensitive values."""
+    """A question with a condition on sensitive values."""
 
     conditions: ValueConditions
     question: Question
@@ -262,7 +269,7 @@ class CountedQuestion:
     joined: CountedInParts = field(init=False)
 
     def __post_init__(self) -> None:
-        """Know of no part yet."""
+        """Start without parts."""
         self.joined = CountedInParts(self.question.aggregates, estimates=self.estimates)
 
     def add(self, tables: ReleaseTables) -> None:
@@ -273,16 +280,16 @@ class CountedQuestion:
         )
         self.joined.add(rows, of_part)
 
-    def found(self) -> _Found:
+    def answers(self) -> _Answers:
         """See `JoinedQuestion`."""
-        return self.joined.found(grouped=bool(self.question.group_by))
+        return self.joined.answers(grouped=bool(self.question.group_by))
 
 
 @contextmanager
 def open_rows(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator[Engine]:
-    """An engine that answers questions on the published tables and help tables."""
+    """Open an engine that answers questions on the published tables and help tables."""
     parts = _parts(tables)
     if not parts:
         with open_direct(tables, declared, estimator) as engine:
@@ -293,50 +300,52 @@ def open_rows(
 
 
 def _parts(tables: Files) -> tuple[Files, ...]:
-    """The tables of each part, none where they are not in parts."""
-    cut = {name: of for name, of in tables.items() if isinstance(of, TableInParts)}
+    """Return the tables of each part; empty if the tables are not in parts."""
+    cut = {name: table for name, table in tables.items() if isinstance(table, TableInParts)}
     number = len(next(iter(cut.values())).files) if cut else 0
-    return tuple({name: of.files[n] for name, of in cut.items()} for n in range(number))
+    return tuple({name: table.files[n] for name, table in cut.items()} for n in range(number))
 
 
 @dataclass(frozen=True)
 class EngineInParts(RowsEngine):
-    """The tables of each part, of which one is read at a time; SQL sees all of them."""
+    """The tables of each part, which are read one part at a time; SQL sees all parts."""
 
     parts: tuple[Files, ...]
     conditions: ValueConditions
 
-    def _helped(self, question: Question, estimates: bool) -> _Found:
-        """The bounds without a condition on sensitive values."""
+    def _bounds_by_help(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds if no condition is on sensitive values."""
         joined = HelpedQuestion(self.conditions, question, estimates, self._is_whole)
         try:
-            return self._joined(joined)
+            return self._join(joined)
         except NotDirectError:
-            return super()._helped(question, estimates)
+            return super()._bounds_by_help(question, estimates)
 
-    def _counted(self, question: Question, estimates: bool) -> _Found:
-        """The bounds where a condition is on sensitive values."""
+    def _bounds_by_values(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds if a condition is on sensitive values."""
         try:
-            return self._joined(CountedQuestion(self.conditions, question, estimates))
+            return self._join(CountedQuestion(self.conditions, question, estimates))
         except NotDirectError:
-            return super()._counted(question, estimates)
+            return super()._bounds_by_values(question, estimates)
 
-    def ask_each(self, questions: Sequence[Question], estimates: bool) -> list[_Found]:
-        """The bounds that several questions ask for: each part is read once for all of them.
+    def ask_each(self, questions: Sequence[Question], estimates: bool) -> list[_Answers]:
+        """Return the bounds for several questions; each part is read once for all of them.
 
         Raises:
             QueryError: where one cannot be evaluated.
         """
         joined = [self._joining(question, estimates) for question in questions]
         for tables in self._each():
-            joined = [_added(one, tables) for one in joined]
+            joined = [_add_part(question_in_parts, tables) for question_in_parts in joined]
         return [
-            self.ask(question, estimates) if one is None else one.found()
-            for question, one in zip(questions, joined, strict=True)
+            self.ask(question, estimates)
+            if question_in_parts is None
+            else question_in_parts.answers()
+            for question, question_in_parts in zip(questions, joined, strict=True)
         ]
 
     def _joining(self, question: Question, estimates: bool) -> JoinedQuestion | None:
-        """What joins the parts' answers to a question, where one thing does."""
+        """Return the object that joins the parts' answers; None if only SQL can answer."""
         kinds = [aggregate.kind for aggregate in question.aggregates]
         if any(kind.of_choices is not None for kind in kinds):
             return None
@@ -346,10 +355,10 @@ class EngineInParts(RowsEngine):
             return None
         return HelpedQuestion(self.conditions, question, estimates, self._is_whole)
 
-    def _joined(self, question: JoinedQuestion) -> _Found:
+    def _join(self, question: JoinedQuestion) -> _Answers:
         for tables in self._each():
             question.add(tables)
-        return question.found()
+        return question.answers()
 
     def _each(self) -> Iterator[ReleaseTables]:
         for tables in self.parts:
@@ -359,8 +368,8 @@ class EngineInParts(RowsEngine):
         return self.declared.columns[name].type == "integer"
 
 
-def _added(joined: JoinedQuestion | None, tables: ReleaseTables) -> JoinedQuestion | None:
-    """The same with another part; None where that gives no answer, but SQL does."""
+def _add_part(joined: JoinedQuestion | None, tables: ReleaseTables) -> JoinedQuestion | None:
+    """Add another part to a question; return None if its answer needs SQL."""
     try:
         if joined is not None:
             joined.add(tables)
@@ -370,21 +379,25 @@ def _added(joined: JoinedQuestion | None, tables: ReleaseTables) -> JoinedQuesti
 
 
 def ask_each(
-    asking: Engine, questions: Sequence[Question], *, estimates: bool
+    engine: Engine, questions: Sequence[Question], *, estimates: bool
 ) -> Iterator[Mapping[Key, Mapping[Aggregate, Bounds]]]:
-    """What an engine finds of each question, with estimates where these are asked for.
+    """Yield the engine's answer to each question, with estimates if they are asked for.
 
     Raises:
         QueryError: where one cannot be evaluated.
     """
-    found = (
-        asking.ask_each(questions, estimates)
-        if isinstance(asking, EngineInParts)
-        else (asking.ask(question, estimates) for question in questions)
+    answers = (
+        engine.ask_each(questions, estimates)
+        if isinstance(engine, EngineInParts)
+        else (engine.ask(question, estimates) for question in questions)
     )
-    for one in found:
-        yield {key: _estimated(bounds, estimates) for key, bounds in one.items()}
+    for answer in answers:
+        yield {key: _with_estimates(bounds, estimates) for key, bounds in answer.items()}
 
 
-def _estimated(bounds: Mapping[Aggregate, Bounds], estimates: bool) -> Mapping[Aggregate, Bounds]:
-    return {of: with_estimate(one) if estimates else one for of, one in bounds.items()}
+def _with_estimates(
+    bounds: Mapping[Aggregate, Bounds], estimates: bool
+) -> Mapping[Aggregate, Bounds]:
+    return {
+        aggregate: with_estimate(ends) if estimates else ends for aggregate, ends in bounds.items()
+    }

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sfumato.expectations.arrow import as_array, as_codes, as_indices, as_numpy
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.shared.arrow import as_array, as_codes, as_indices, as_numpy
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.schema.files import regular
@@ -19,31 +19,31 @@ from sfumato.tasks.sql.parted import TableInParts
 
 _SAMPLE = 1 << 16
 _NEGATIVE_ZERO = -(2**63)  # as the bits of a float
-_SPARSE = 4  # a range of integers is looked up where it has at most so many for each row
+_SPARSE = 4  # a range of integers is tabulated if it has at most so many integers per row
 
 
 class NotDirectError(Exception):
-    """A question that codes and group ids do not answer: SQL does."""
+    """A question that codes and group ids cannot answer; SQL answers it."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodedValues:
-    """Codes (unsigned, as narrow as may be, one per row) into values.
+    """Codes (unsigned, as narrow as possible, one per row) into values.
 
-    `values` ascend, each stands once; a null is the last one.
+    `values` ascend, each once; a null is the last one.
     """
 
     codes: np.ndarray
     values: pa.Array
 
-    def among(self, wanted: np.ndarray) -> np.ndarray:
-        """The rows whose value is wanted (both bool, by code and by row)."""
-        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0))
+    def rows_with(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the rows whose value is chosen (both bool, by code and by row)."""
+        edges = np.flatnonzero(np.diff(chosen.view(np.int8), prepend=0, append=0))
         if len(edges) > 2:
-            found: np.ndarray = wanted[self.codes]
-            return found
+            rows: np.ndarray = chosen[self.codes]
+            return rows
         first, end = (int(edge) for edge in edges) if len(edges) else (0, 0)
-        if end - first == len(wanted):
+        if end - first == len(chosen):
             return np.ones(len(self.codes), dtype=bool)
         narrow = self.codes.dtype.type
         within: np.ndarray = (self.codes - narrow(first)) < narrow(end - first)  # wraps below
@@ -54,7 +54,7 @@ class GroupsByValue:
     """The groups of rows, by the codes of their values."""
 
     def __init__(self, column: CodedValues, group: np.ndarray, groups: int) -> None:
-        """Sort them by code, and then by group (integers, one per row)."""
+        """Sort the groups by code, and then by group (integers, one per row)."""
         bits = max(groups - 1, 0).bit_length()
         codes = np.arange(len(column.values) + 1)
         kind = np.int32 if len(codes) << bits <= np.iinfo(np.int32).max else np.int64
@@ -66,10 +66,10 @@ class GroupsByValue:
         key &= kind((1 << bits) - 1)
         self._group = key
 
-    def among(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The groups and codes of the rows whose value is wanted (bool, by code)."""
-        codes = np.flatnonzero(wanted)
-        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    def groups_with(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the groups and codes of the rows whose value is chosen (bool, by code)."""
+        codes = np.flatnonzero(chosen)
+        edges = np.flatnonzero(np.diff(chosen.view(np.int8), prepend=0, append=0)).reshape(-1, 2)
         runs = [self._group[self._start[first] : self._start[end]] for first, end in edges]
         code = np.repeat(codes, np.diff(self._start)[codes])
         return runs[0] if len(runs) == 1 else np.concatenate([self._group[:0], *runs]), code
@@ -83,7 +83,7 @@ def coded_values(column: pa.ChunkedArray) -> CodedValues:
             numbers, which SQL takes for equal.
     """
     if (pa.types.is_integer(column.type) or pa.types.is_date32(column.type)) and len(column):
-        ranked = _ranked(column)
+        ranked = _code_integers(column)
         if ranked is not None:
             return ranked
     _require_repeated(column)
@@ -94,8 +94,8 @@ def coded_values(column: pa.ChunkedArray) -> CodedValues:
     return _in_order(array)
 
 
-def _ranked(column: pa.ChunkedArray) -> CodedValues | None:
-    """The codes of integers without nulls that lie close together; None of others."""
+def _code_integers(column: pa.ChunkedArray) -> CodedValues | None:
+    """Return the codes of integers without nulls that lie close together; else None."""
     if column.null_count:
         return None
     numbers = column.combine_chunks()
@@ -146,23 +146,23 @@ def _require_plain(values: pa.Array) -> None:
 
 
 def _narrow(values: int) -> np.dtype:
-    """The narrowest type of so many codes, and of how many they are."""
+    """Return the narrowest type that can store so many codes, and their number."""
     return np.dtype(
-        next(of for of in (np.uint8, np.uint16, np.uint32) if values <= np.iinfo(of).max)
+        next(type_ for type_ in (np.uint8, np.uint16, np.uint32) if values <= np.iinfo(type_).max)
     )
 
 
 class PublishedColumns:
-    """The columns of a table, or of several below each other, each read at most once."""
+    """The columns of a table, or of several tables stacked, each read at most once."""
 
     def __init__(self, *sources: Source) -> None:
-        """Read nothing yet."""
+        """Take the sources; columns are read when they are needed."""
         self._sources = sources
         self._coded: dict[str, CodedValues] = {}
         self._by_value: dict[str, GroupsByValue | None] = {}
 
     def read(self, name: str) -> pa.ChunkedArray:
-        """A column as it is published; texts as dictionaries, where these are stored.
+        """Return a column as it is published; texts are dictionaries if they are stored so.
 
         Raises:
             PromiseError: where a table lacks it, which no release's does.
@@ -177,7 +177,7 @@ class PublishedColumns:
             raise PromiseError(f"{place}: has no column {name!r}") from None
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of integers.
+        """Return a column of integers.
 
         Raises:
             NotDirectError: where it is another one, or some are missing.
@@ -187,8 +187,8 @@ class PublishedColumns:
             raise NotDirectError
         return as_numpy(column.combine_chunks())
 
-    def coded(self, name: str) -> CodedValues:
-        """A column as codes.
+    def coded_column(self, name: str) -> CodedValues:
+        """Return a column as codes.
 
         Raises:
             NotDirectError: where it cannot be.
@@ -198,7 +198,9 @@ class PublishedColumns:
         return self._coded[name]
 
     def by_value(self, name: str) -> GroupsByValue | None:
-        """The groups of rows by a column's values; None at first, as once is not worth sorting.
+        """Return the groups of rows by a column's values; None at the first call.
+
+        Sorting pays off only from the second call.
 
         Raises:
             NotDirectError: where the column cannot be coded, or groups are not numbered so.
@@ -206,7 +208,7 @@ class PublishedColumns:
         if name not in self._by_value:
             self._by_value[name] = None
         elif self._by_value[name] is None:
-            self._by_value[name] = GroupsByValue(self.coded(name), self.group, self.groups)
+            self._by_value[name] = GroupsByValue(self.coded_column(name), self.group, self.groups)
         return self._by_value[name]
 
     @cached_property
@@ -223,7 +225,7 @@ class PublishedColumns:
 
     @cached_property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(self.group.max(initial=-1)) + 1
 
 
@@ -238,6 +240,6 @@ def _column(source: Source, name: str) -> pa.ChunkedArray:
 
 
 def _one_type(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Columns below each other; dictionaries, where all of them are."""
+    """Stack columns; they stay dictionaries if all of them are."""
     type_ = next((p.type for p in parts if not pa.types.is_dictionary(p.type)), parts[0].type)
     return pa.chunked_array([c for p in parts for c in p.cast(type_).chunks], type_)

@@ -1,7 +1,7 @@
 """The published tables of a release that shows exact rows, and its help tables, by columns.
 
-It takes half a second to load. So it is for those who ask again and again: from when what was
-counted without it took about as long.
+A compiled loop counts faster, but takes half a second to load. So it is loaded only in sessions of
+many questions, once counting without it has taken about as long.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_indices
+from sfumato.expectations.shared.arrow import as_indices
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.forms.vacancies import VACANT
@@ -33,7 +33,7 @@ class HelpRows:
     """A help table in which groups 0, 1, … have 1, 2, … hits."""
 
     def __init__(self, table: PublishedColumns) -> None:
-        """Read nothing yet."""
+        """Take the table; columns are read when they are needed."""
         self._table = table
         self._units: dict[str, Units] = {}
 
@@ -68,7 +68,7 @@ class HelpRows:
         return Units(sums.units[self.start[1:] - 1], sums.digits)
 
     def places(self, hits: Hits) -> np.ndarray:
-        """The row for so many hits of a group (int64).
+        """Return the row for each group and number of hits (int64).
 
         Raises:
             NotDirectError: where there is none.
@@ -81,8 +81,8 @@ class HelpRows:
             raise NotDirectError
         return np.asarray(places - 1)
 
-    def combined(self, column: HelpColumn, places: np.ndarray, hits: Hits) -> list[Any]:
-        """A column's bounds in some places, combined by cell; None where a cell has no least one.
+    def combine(self, column: HelpColumn, places: np.ndarray, hits: Hits) -> list[Any]:
+        """Combine a column's bounds at some places by cell; None for a cell without an extreme.
 
         Raises:
             NotDirectError: where SQL combines them otherwise.
@@ -90,103 +90,107 @@ class HelpRows:
         if column.function is exp.Sum:
             numbers = self.units(column.name)
             sums = hits.sums(numbers.units[places], numbers.largest)
-            return [numbers.number(of) for of in sums.tolist()]
+            return [numbers.number(units) for units in sums.tolist()]
         if column.function not in _EXTREMES:
             raise NotDirectError
-        coded = self._table.coded(column.name)
+        coded = self._table.coded_column(column.name)
         return _extremes(coded.values, coded.codes[places], hits, _EXTREMES[column.function])
 
     def units(self, name: str) -> Units:
-        """A column of numbers."""
+        """Return a column of numbers."""
         if name not in self._units:
             self._units[name] = units_of(self._table.read(name).combine_chunks())
         return self._units[name]
 
 
 def _extremes(values: pa.Array, codes: np.ndarray, hits: Hits, extreme: np.ufunc) -> list[Any]:
-    """The value with the extreme code in each cell; None in one without codes."""
+    """Return the value with the extreme code in each cell; None for a cell without codes."""
     none = len(values) if extreme is np.minimum else -1
-    found = hits.reduced(extreme, codes.astype(np.int32), none)
-    shown: list[Any] = values.take(as_indices(np.where(found == none, -1, found))).to_pylist()
-    return shown
+    extremes = hits.reduce_by_cell(extreme, codes.astype(np.int32), none)
+    cells: list[Any] = values.take(as_indices(np.where(extremes == none, -1, extremes))).to_pylist()
+    return cells
 
 
-class LoopWhenWorth:
-    """The loop, for who asked enough."""
+class DeferredLoop:
+    """The compiled loop, which is loaded once enough was counted without it.
+
+    Loading it takes about as long as counting `_WORTH_LOADING` groups and values without it.
+    """
 
     def __init__(self) -> None:
-        """Nothing was counted yet."""
+        """Start with nothing counted."""
         self._counted = 0
 
-    def after(self, number: int) -> Loop | None:
-        """The loop to count one more question with; None while it is not worth loading."""
+    def loop_after(self, number: int) -> Loop | None:
+        """Return the loop to count `number` more values with; None if it is not worth loading."""
         self._counted += number
-        return _compiled() if self._counted > _WORTH_LOADING else None
+        return _compile() if self._counted > _WORTH_LOADING else None
 
 
 def count_groups(
     pairs: Any, bits: Any, hits: Any, sizes: Any, counts: Any, expected: Any, rows: Any
 ) -> None:
-    """Add up what each group counts: its values stand together and ascend.
+    """Count each group's values, which follow each other and ascend.
 
     Args:
         pairs: keys of groups and, in the last `bits`, codes, ascending (integers).
-        bits: of codes.
+        bits: the number of bits of a code.
         hits: of each group (int64).
-        sizes: how many values each group has (int64).
-        counts: of each code: surely and in all, from below and from above (int64, 4 x codes).
-        expected: of each code (float64).
-        rows: how many are meant at least, at most, and as expected (float64).
+        sizes: the number of values of each group (int64).
+        counts: the result for each code: the copies that count surely and in all, from below and
+            from above (int64, 4 x codes).
+        expected: the result for each code: the expected number of copies that count (float64).
+        rows: the result: the number of rows at least, at most, and as expected (float64).
     """
-    mask, at = (1 << bits) - 1, 0
-    while at < len(pairs):
-        group, end = pairs[at] >> bits, at + 1
+    mask, start = (1 << bits) - 1, 0
+    while start < len(pairs):
+        group, end = pairs[start] >> bits, start + 1
         while end < len(pairs) and pairs[end] >> bits == group:
             end += 1
-        matched, selected, size = end - at, hits[group], sizes[group]
+        matched, selected, size = end - start, hits[group], sizes[group]
         if selected > 0:
             sure, most = max(selected + matched - size, 0), min(selected, matched)
             rows[0] += sure
             rows[1] += most
             rows[2] += selected * matched / size
-            for place in range(at, end):
-                code, below, above = pairs[place] & mask, place - at, end - 1 - place
+            for place in range(start, end):
+                code, below, above = pairs[place] & mask, place - start, end - 1 - place
                 counts[0, code] += below < sure
                 counts[1, code] += below < most
                 counts[2, code] += above < sure
                 counts[3, code] += above < most
                 expected[code] += selected / size
-        at = end
+        start = end
 
 
 @cache
-def _compiled() -> Loop:
+def _compile() -> Loop:
     return compile_loop(count_groups)
 
 
 class ReleaseTables:
-    """Every table by what it is for; columns are read once, when a question needs them."""
+    """The tables of a release by their purpose; columns are read once, when needed."""
 
-    def __init__(self, tables: Files, declared: Declared, known: Relations) -> None:
-        """Read nothing yet."""
-        self._tables, self._declared, self._known = tables, declared, known
-        self.rows = PublishedColumns(tables[known.rows])
-        self._values: dict[str, PublishedColumns] = {known.rows: self.rows}
+    def __init__(self, tables: Files, declared: Declared, table_names: Relations) -> None:
+        """Take the tables; columns are read when they are needed."""
+        self._tables, self._declared, self._known = tables, declared, table_names
+        self.rows = PublishedColumns(tables[table_names.rows])
+        self._values: dict[str, PublishedColumns] = {table_names.rows: self.rows}
         self._helping: dict[str, HelpRows] = {}
         self._totals: dict[str, GroupTotals] = {}
         self._times: dict[tuple[str, ...], np.ndarray] = {}
-        self.loop = LoopWhenWorth()
+        self.loop = DeferredLoop()
 
     def is_whole(self, name: str) -> bool:
-        """Whether a column's values are integers."""
+        """Decide whether a column's values are integers."""
         return self._declared.columns[name].type == "integer"
 
     def bundle(self, name: str) -> tuple[str, ...]:
-        """The sensitive columns that keep their association with one, itself included."""
-        return next(of for of in self._known.tables if name in of)
+        """Return the sensitive columns that are published together with a column, and itself."""
+        return next(columns for columns in self._known.tables if name in columns)
 
     def values(self, bundle: tuple[str, ...]) -> PublishedColumns:
-        """The values of groups, of people and of nobody."""
+        """Return the values of groups, including those that belong to no person."""
         name = self._known.tables[bundle]
         if name not in self._values:
             parts = [self._known.rows, VACANT] if name == GROUP_VALUES else [name]
@@ -194,22 +198,22 @@ class ReleaseTables:
         return self._values[name]
 
     def times(self, bundle: tuple[str, ...]) -> np.ndarray | None:
-        """How often each of them occurs (int64, one per row); None where that is once."""
-        if not self._known.counted:
+        """Return the number of times that each value occurs (int64, one per row); None for once."""
+        if not self._known.has_counts:
             return None
         if bundle not in self._times:
             self._times[bundle] = self.values(bundle).numbers("count")
         return self._times[bundle]
 
     def helping(self, name: str) -> HelpRows:
-        """The help table of a sensitive column."""
+        """Return the help table of a sensitive column."""
         if name not in self._helping:
             self._helping[name] = HelpRows(PublishedColumns(self._tables[help_name(name)]))
         return self._helping[name]
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many values each group has (int64, one per group).
+        """The number of values of each group (int64, one per group).
 
         Raises:
             NotDirectError: where groups are not numbered 0, 1, ….
@@ -222,7 +226,7 @@ class ReleaseTables:
         return np.asarray(lineage.numbers(ROWS) + lineage.numbers(VACANT_ROWS))
 
     def totals(self, name: str) -> GroupTotals:
-        """How many values of a column each group has, and their sum."""
+        """Return the number of each group's values of a column, and their sum."""
         if name not in self._totals:
             self._totals[name] = self._read_totals(name)
         return self._totals[name]

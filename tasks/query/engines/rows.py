@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from sfumato.expectations.exact import exact_numbers
+from sfumato.expectations.shared.exact import exact_numbers
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.bounds.spread import NO_CHOICES, Choices, choices_of
@@ -31,7 +31,7 @@ from sfumato.tasks.sql.session import fetch
 from sfumato.tasks.terms.terms import Declared
 
 _Rows = list[tuple[Any, ...]]
-_Found = dict[Key, dict[Aggregate, Bounds]]
+_Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class RowsEngine:
     connection: duckdb.DuckDBPyConnection
     declared: Declared
 
-    def ask(self, question: Question, estimates: bool = True) -> _Found:
-        """The bounds of each aggregate by the values of the group columns.
+    def ask(self, question: Question, estimates: bool = True) -> _Answers:
+        """Return the bounds of each aggregate by the values of the group columns.
 
         Raises:
             QueryError: where the query cannot be evaluated.
@@ -50,39 +50,39 @@ class RowsEngine:
         chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
         others = [a for a in question.aggregates if a not in chosen]
         if question.matching:
-            found = self._counted(question.with_aggregates(others), estimates)
+            answers = self._bounds_by_values(question.with_aggregates(others), estimates)
         else:
-            found = self._helped_and_counted(question, others, estimates)
+            answers = self._helped_and_counted(question, others, estimates)
         for aggregate in chosen:
             choices = self._choices(question, str(aggregate.sensitive))
-            for key, bounds in found.items():
+            for key, bounds in answers.items():
                 bounds[aggregate] = aggregate.bounds_of(choices.get(key, NO_CHOICES))
-        return found
+        return answers
 
     def _helped_and_counted(
         self, question: Question, aggregates: Sequence[Aggregate], estimates: bool
-    ) -> _Found:
-        """The bounds from help tables, and of values where these do not have them."""
+    ) -> _Answers:
+        """Return the bounds from help tables, or from values if these lack them."""
         helped = [a for a in aggregates if a.kind.counts_rows or a.kind.help is not None]
-        found = self._helped(question.with_aggregates(helped), estimates)
+        answers = self._bounds_by_help(question.with_aggregates(helped), estimates)
         rest = [a for a in aggregates if a not in helped]
         if rest:
-            counted = self._counted(question.with_aggregates(rest), estimates)
-            for key, bounds in found.items():
+            counted = self._bounds_by_values(question.with_aggregates(rest), estimates)
+            for key, bounds in answers.items():
                 bounds.update(counted[key])
-        return found
+        return answers
 
-    def _helped(self, question: Question, estimates: bool) -> _Found:
-        known = self._relations
-        expected = expected_sums(self.connection, question, known) if estimates else {}
-        return bounds_from_help(self.connection, self.declared, question, expected, known.rows)
+    def _bounds_by_help(self, question: Question, estimates: bool) -> _Answers:
+        tables = self._relations
+        expected = expected_sums(self.connection, question, tables) if estimates else {}
+        return bounds_from_help(self.connection, self.declared, question, expected, tables.rows)
 
     @property
     def _relations(self) -> Relations:
         return relations(self.declared)
 
-    def _counted(self, question: Question, estimates: bool) -> _Found:
-        """The bounds where a condition is on sensitive values."""
+    def _bounds_by_values(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds from the values that may count."""
         conditions = SensitiveConditions(question, self._relations)
         width = len(question.group_by)
         rows: dict[Key, CountedRows] = {}
@@ -91,7 +91,10 @@ class RowsEngine:
             if int(high) or not width:
                 estimate = Fraction(float(expected)) if estimates else None
                 rows[row[:width]] = CountedRows(int(low), int(high), estimate)
-        values = {name: self._values(conditions, name, estimates) for name in conditions.aggregated}
+        values = {
+            name: self._values(conditions, name, estimates)
+            for name in conditions.aggregated_columns
+        }
         return {
             key: {a: self._bound(a, values, key, counted) for a in question.aggregates}
             for key, counted in rows.items()
@@ -100,15 +103,15 @@ class RowsEngine:
     def _values(
         self, conditions: SensitiveConditions, name: str, estimates: bool
     ) -> dict[Key, _Rows]:
-        """The values that count from below or above; with estimates those between, too."""
+        """Return the values that count from below or above; with estimates also those between."""
         width = len(conditions.question.group_by)
-        found = defaultdict(list)
+        rows_by_key = defaultdict(list)
         for row in fetch(self.connection, conditions.of_values(name)):
             if any(row[width + 1 : None if estimates else -1]):
-                found[row[:width]].append(row[width:])
+                rows_by_key[row[:width]].append(row[width:])
         return {
             key: sorted(rows, key=lambda row: row[0])
-            for key, rows in found.items()
+            for key, rows in rows_by_key.items()
             if any(any(row[1:-1]) for row in rows)
         }
 
@@ -127,7 +130,7 @@ class RowsEngine:
         return bounds_from_values(aggregate, counted, _counted_values(rows, whole, estimates))
 
     def _choices(self, question: Question, name: str) -> dict[Key, Choices]:
-        """The choices of each cell's rows among the values of a column in each group."""
+        """Return the choices of each cell's rows among the values of a column in each group."""
         width = len(question.group_by)
         query = SensitiveConditions(question, self._relations).choices(name)
         rows = fetch(self.connection, query)
@@ -148,7 +151,7 @@ class RowsEngine:
         }
 
     def starts(self, name: str) -> list[Any]:
-        """The published values of an ordered column, ascending, without NaN."""
+        """Return the published values of an ordered column, ascending, without NaN."""
         column = exp.column(name, quoted=True)
         query = exp.select(column).distinct().from_(self._relations.rows).order_by(column.copy())
         values = (value for (value,) in fetch(self.connection, query))
@@ -156,9 +159,9 @@ class RowsEngine:
 
 
 def _counted_values(rows: _Rows, whole: bool, estimates: bool) -> CountedValues:
-    """Values, and how many of their copies count surely and possibly, from below and above."""
+    """Return values with the copies that count surely and possibly, from below and above."""
     values, *counts, expected = zip(*rows, strict=True)
-    low_sure, low_maybe, high_sure, high_maybe = (np.array(of, np.int64) for of in counts)
+    low_sure, low_maybe, high_sure, high_maybe = (np.array(numbers, np.int64) for numbers in counts)
     chances = np.array(expected, np.float64)
     return CountedValues(
         values,

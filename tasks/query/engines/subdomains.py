@@ -1,8 +1,9 @@
-"""Bounds on releases that show subdomains in the place of sensitive values.
+"""Bounds on releases that show subdomains instead of sensitive values.
 
-Without a condition on sensitive values DuckDB runs the rewritten queries that analysts are given,
-with the help table. With one it counts the rows that each group has in each cell, and Python finds
-the extremes. What is expected of a subdomain is what the published target says of its values.
+Without a condition on sensitive values DuckDB runs the same rewritten queries that analysts get,
+with the help table. With a condition it counts the rows that each group has in each cell, and
+Python computes the extremes. Estimates weight the values of a subdomain as the published target
+does.
 """
 
 from collections.abc import Iterator
@@ -16,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_integers, as_truths
-from sfumato.expectations.exact import Exact, exact, is_number
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.arrow import as_integers, as_truths
+from sfumato.expectations.shared.exact import Exact, exact, is_number
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.targets import locate
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.subdomains import Cells, Expected, Held, Selected
+from sfumato.tasks.query.bounds.subdomains import Cells, Expected, GroupSubdomains, Selected
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.group_bounds import bounds_from_help, columns_of_sums
 from sfumato.tasks.query.engines.rows import RowsEngine
@@ -34,14 +35,14 @@ from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.sql.session import fetch, fetch_table, session
 from sfumato.tasks.terms.terms import Declared
 
-_Found = dict[Key, dict[Aggregate, Bounds]]
+_Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 @contextmanager
 def open_subdomains(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
 ) -> Iterator["SubdomainsEngine"]:
-    """An engine that answers questions on the published tables and help tables.
+    """Open an engine that answers questions on the published tables and help tables.
 
     Raises:
         PromiseError: where the targets are no hierarchies over one domain.
@@ -58,8 +59,8 @@ def open_subdomains(
 class SubdomainsEngine:
     """A session that sees the published tables, and the subdomains of all targets.
 
-    `numbers` are the values of the domain, exactly and as `floats`, where sums of them mean
-    something.
+    `numbers` are the values of the domain as exact numbers, and `floats` the same as floats, if the
+    values are numbers.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -69,107 +70,125 @@ class SubdomainsEngine:
     numbers: Exact | None
     floats: np.ndarray
 
-    def ask(self, question: Question, estimates: bool = True) -> _Found:
-        """The bounds of each aggregate by the values of the group columns.
+    def ask(self, question: Question, estimates: bool = True) -> _Answers:
+        """Return the bounds of each aggregate by the values of the group columns.
 
         Raises:
             QueryError: where the query cannot be evaluated.
         """
         rows = relations(self.declared).rows
         if question.matching:
-            return self._counted(question, SubdomainQueries(question, rows), estimates)
+            return self._bounds_by_values(question, SubdomainQueries(question, rows), estimates)
         chosen = [a for a in question.aggregates if not (a.kind.counts_rows or a.kind.help)]
         rest = question.with_aggregates(a for a in question.aggregates if a not in chosen)
-        found = self._helped(rest, rows, estimates)
+        answers = self._bounds_by_help(rest, rows, estimates)
         if chosen:
             others = question.with_aggregates(chosen)
-            cells = self._counted(others, SubdomainQueries(others, rows), estimates=False)
-            for key, bounds in found.items():
+            cells = self._bounds_by_values(others, SubdomainQueries(others, rows), estimates=False)
+            for key, bounds in answers.items():
                 bounds.update(cells[key])
-        return found
+        return answers
 
-    def _helped(self, question: Question, rows: str, estimates: bool) -> _Found:
-        """The bounds without a condition on sensitive values."""
+    def _bounds_by_help(self, question: Question, rows: str, estimates: bool) -> _Answers:
+        """Return the bounds if no condition is on sensitive values."""
         expected: dict[str, dict[Key, Fraction]] = {}
         if estimates and columns_of_sums(question):
-            asking = SubdomainQueries(question, rows)
-            keys = self._keys(asking)
-            sums = self._sums(*self.selected(asking, len(keys)), self.floats)
+            queries = SubdomainQueries(question, rows)
+            keys = self._keys(queries)
+            sums = self._sums(*self.select(queries, len(keys)), self.floats)
             expected[self.name] = dict(zip(keys, map(Fraction, sums.tolist()), strict=True))
         return bounds_from_help(self.connection, self.declared, question, expected, rows)
 
     def starts(self, name: str) -> list[Any]:
-        """The published values of an ordered column, ascending, without NaN."""
+        """Return the published values of an ordered column, ascending, without NaN."""
         return RowsEngine(self.connection, self.declared).starts(name)
 
-    def _counted(self, question: Question, asking: SubdomainQueries, estimates: bool) -> _Found:
-        """The bounds by what each cell may count of its groups."""
-        keys, wanted = self._keys(asking), self._wanted(asking)
-        selected, shown = self.selected(asking, len(keys))
+    def _bounds_by_values(
+        self, question: Question, queries: SubdomainQueries, estimates: bool
+    ) -> _Answers:
+        """Return the bounds from the rows of each group that may count in each cell."""
+        keys, chosen = self._keys(queries), self._chosen_values(queries)
+        selected, subdomains = self.select(queries, len(keys))
         expected = None
         if estimates:
-            rows, sums = (self._sums(selected, shown, wanted * of) for of in (1.0, self.floats))
+            rows, sums = (
+                self._sums(selected, subdomains, chosen * factor) for factor in (1.0, self.floats)
+            )
             expected = Expected(rows, sums)
-        held = self._held(shown, wanted)
-        cells = Cells(held, selected, self.nodes.values, self.numbers, expected)
-        found = {a: cells.bounds(a.kind) for a in question.aggregates}
+        group_subdomains = self._narrow(subdomains, chosen)
+        cells = Cells(group_subdomains, selected, self.nodes.values, self.numbers, expected)
+        by_aggregate = {a: cells.bounds(a.kind) for a in question.aggregates}
         return {
-            key: {a: bounds[cell] for a, bounds in found.items()}
+            key: {a: bounds[cell] for a, bounds in by_aggregate.items()}
             for cell, key in enumerate(keys)
             if cells.most[cell] or not question.group_by
         }
 
-    def _keys(self, asking: SubdomainQueries) -> list[Key]:
-        """The values of the group columns of each cell; without group columns there is one."""
-        if not asking.question.group_by:
+    def _keys(self, queries: SubdomainQueries) -> list[Key]:
+        """Return the values of the group columns of each cell; one cell without group columns."""
+        if not queries.question.group_by:
             return [()]
-        cells = sorted(fetch(self.connection, asking.keys()), key=lambda row: row[0])
+        cells = sorted(fetch(self.connection, queries.keys()), key=lambda row: row[0])
         return [tuple(key) for _, *key in cells]
 
-    def _wanted(self, asking: SubdomainQueries) -> np.ndarray:
-        """On which values of the sensitive column its condition holds, by their ranks (bool)."""
-        if not asking.question.matching:
+    def _chosen_values(self, queries: SubdomainQueries) -> np.ndarray:
+        """Return the sensitive values on which the condition holds (bool, by rank)."""
+        if not queries.question.matching:
             return np.ones(len(self.nodes.values), dtype=bool)
-        found, values = fetch_table(self.connection, asking.wanted(self.name)), self.nodes.values
-        meant = found[self.name].cast(values.type).combine_chunks()
-        return as_truths(pc.is_in(values, meant))
+        rows, values = (
+            fetch_table(self.connection, queries.matching_values(self.name)),
+            self.nodes.values,
+        )
+        chosen = rows[self.name].cast(values.type).combine_chunks()
+        return as_truths(pc.is_in(values, chosen))
 
-    def selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "ShownSubdomains"]:
-        """The rows that each cell selects of each group, and the subdomains these groups show."""
-        cell, of, hits = _arrays(fetch_table(self.connection, asking.hits()))
-        shown, told = fetch_table(self.connection, asking.shown()), self.nodes.told
-        group, times, target = _arrays(shown.select(["group_id", "count", "target"]))
-        ends = (shown[end].cast(told.domain.values.type) for end in ("lower", "upper"))
-        node = locate(told, target, *ends)
-        known, group = np.unique(group, return_inverse=True)
-        order = stable_order(of)
-        places = np.searchsorted(known, of[order])
+    def select(self, queries: SubdomainQueries, cells: int) -> tuple[Selected, "ShownSubdomains"]:
+        """Return the rows that each cell selects of each group, and these groups' subdomains."""
+        cell, hit_group, hits = _arrays(fetch_table(self.connection, queries.hits()))
+        table, nodes = fetch_table(self.connection, queries.subdomains()), self.nodes.subdomains
+        group, times, target = _arrays(table.select(["group_id", "count", "target"]))
+        ends = (table[end].cast(nodes.domain.values.type) for end in ("lower", "upper"))
+        node = locate(nodes, target, *ends)
+        groups, group = np.unique(group, return_inverse=True)
+        order = stable_order(hit_group)
+        places = np.searchsorted(groups, hit_group[order])
         selected = Selected(cell[order] - 1, places, hits[order], cells)
-        return selected, ShownSubdomains(group, node, times, len(known))
+        return selected, ShownSubdomains(group, node, times, len(groups))
 
-    def _held(self, shown: "ShownSubdomains", wanted: np.ndarray) -> Held:
-        """The subdomains with wanted values, narrowed down to these."""
+    def _narrow(self, subdomains: "ShownSubdomains", chosen: np.ndarray) -> GroupSubdomains:
+        """Return the subdomains with chosen values, restricted to these values."""
         nodes = self.nodes
-        least, greatest = nodes.extremes(wanted)
-        number = nodes.number(wanted)
-        inside = (number == nodes.told.last - nodes.told.first + 1).astype(np.int64)
-        some = number[shown.node] > 0
-        low, high, whole = (part[shown.node[some]] for part in (least, greatest, inside))
-        units = self.numbers.units if self.numbers else np.arange(len(wanted))
-        return Held(shown.group[some], low, high, whole, shown.times[some], shown.sizes, units)
+        least, greatest = nodes.extremes(chosen)
+        number = nodes.number(chosen)
+        inside = (number == nodes.subdomains.last - nodes.subdomains.first + 1).astype(np.int64)
+        some = number[subdomains.node] > 0
+        low, high, whole = (part[subdomains.node[some]] for part in (least, greatest, inside))
+        units = self.numbers.units if self.numbers else np.arange(len(chosen))
+        return GroupSubdomains(
+            subdomains.group[some],
+            low,
+            high,
+            whole,
+            subdomains.times[some],
+            subdomains.sizes,
+            units,
+        )
 
     def _sums(
-        self, selected: Selected, shown: "ShownSubdomains", numbers: np.ndarray
+        self, selected: Selected, subdomains: "ShownSubdomains", numbers: np.ndarray
     ) -> np.ndarray:
-        """The sum that is expected over each cell's rows of a number by the ranks of values."""
-        of_node = self.nodes.expected(numbers)[shown.node]
-        means = np.bincount(shown.group, of_node * shown.times, shown.groups) / shown.sizes
+        """Return the expected sum over each cell's rows of a number (by the rank of the value)."""
+        of_node = self.nodes.means(numbers)[subdomains.node]
+        means = (
+            np.bincount(subdomains.group, of_node * subdomains.times, subdomains.groups)
+            / subdomains.sizes
+        )
         return selected.sums(selected.hits * means[selected.group])
 
 
 @dataclass(frozen=True, eq=False)
 class ShownSubdomains:
-    """Copies of nodes that groups show, parallel; `groups` is how many there are."""
+    """Copies of nodes that groups show, parallel; `groups` is the number of groups."""
 
     group: np.ndarray
     node: np.ndarray

@@ -1,8 +1,8 @@
-"""The help table of a quasi-identifier that stands by itself: its values in each group, how often.
+"""The help table of a quasi-identifier that is published by itself: expected counts by group.
 
-Nobody sees how often a value occurs in a group, but it can be estimated from how often groups admit
-it (see `expectations.measures.readings`). Published beside the data, so that a database can
-estimate.
+The number of a group's rows that have a value is not published, but it can be estimated from the
+groups that admit the value (see `expectations.measures.readings`). The estimates are published
+beside the data, so that a database can use them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.ambiguous import expected_occurrences, table_of
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
@@ -24,7 +24,7 @@ from sfumato.tasks.terms.terms import Terms
 
 
 def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
-    """The help table of each quasi-identifier by its name, from the published tables alone.
+    """Return the help table of each quasi-identifier by its name, from published tables only.
 
     Raises:
         PromiseError: where the counts are none.

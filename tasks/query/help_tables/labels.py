@@ -1,14 +1,14 @@
-"""Label tables: what each published label admits, so that databases can decide conditions on it.
+"""Label tables: the values that published labels admit, so that databases decide conditions.
 
-A function of the labels and of the published hierarchies alone. `label_<column>` has a row for
-each value that a label admits, with the `value`; of ordered types without a listed hierarchy one
-row for each label, with the least and the greatest value, `low` and `high`. Where a code has a
-prefix alone, as in `130**`, `kept` of its `length` characters are told. A row with neither value
-nor limits nor length is of a label that can be anything. `admits_null` says whether a null may be
-behind the label; a null in the place of a label is one, and stands in no table.
+They depend only on the labels and on the published hierarchies. `label_<column>` has a row for each
+`value` that a label admits. For ordered types without a listed hierarchy it has one row per label,
+with the least and the greatest value, `low` and `high`. If a label shows only a prefix, as in
+`130**`, the row says that the first `kept` of `length` characters are shown. A row without value,
+limits and length belongs to a label that can be anything. `admits_null` says whether a null may be
+behind the label; a null instead of a label is a null, and is in no table.
 
-`value_<column>` has every `value` that some label of the column admits, once. Where a label stands
-for any number of values, it says so in their place, and no query for values is answered.
+`value_<column>` has every `value` that some label of the column admits, once. If a label stands for
+any number of values, the table says so instead, and no query for values is answered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Terms
 
 Kind = Literal["values", "ranges", "prefixes"]
-"""How a label table tells what labels admit."""
+"""The kinds of label tables, by the way in which they list the values that labels admit."""
 
-_Known = Sequence[tuple[str, Admitted]]
+_Pairs = Sequence[tuple[str, Admitted]]
 _UNTOLD = "a label stands for any number of values"
 
 
 def label_name(column: str) -> str:
-    """The name of a column's label table.
+    """Return the name of a column's label table.
 
     >>> label_name("marital-status"), value_name("marital-status")
     ('label_marital_status', 'value_marital_status')
@@ -46,12 +46,12 @@ def label_name(column: str) -> str:
 
 
 def value_name(column: str) -> str:
-    """The name of the table of all values that the labels of a column admit."""
+    """Return the name of the table of all values that the labels of a column admit."""
     return f"value_{safe_name(column)}"
 
 
 def kind_of_labels(declared: Terms, name: str) -> Kind:
-    """How the label table of a quasi-identifier tells what its labels admit."""
+    """Return the kind of label table of a quasi-identifier: it lists values, ranges or prefixes."""
     column = declared.columns[name]
     hierarchy = column.hierarchy if declared.form.shows_hierarchies else None
     if isinstance(hierarchy, Prefixes):
@@ -61,52 +61,52 @@ def kind_of_labels(declared: Terms, name: str) -> Kind:
 
 
 def names_of_label_tables(declared: Terms) -> list[str]:
-    """The names of the tables of all quasi-identifiers."""
+    """Return the names of the label tables and value tables of all quasi-identifiers."""
     names = declared.named("quasi-identifier")
-    return [of(name) for name in names for of in (label_name, value_name)]
+    return [name_of_table(name) for name in names for name_of_table in (label_name, value_name)]
 
 
 def label_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
-    """The label tables of every quasi-identifier by their names.
+    """Return the label tables and value tables of every quasi-identifier by their names.
 
     Raises:
         PromiseError: naming the column that has a label without meaning.
     """
-    found = {}
+    built = {}
     for name in declared.named("quasi-identifier"):
         column = declared.columns[name]
         read = reader_for(form_of(declared))(name, column)
         texts = sorted(text for text in labels_of(tables[TABLE], name)[0] if text is not None)
-        known = [(text, read(text)) for text in texts]
+        pairs = [(text, read(text)) for text in texts]
         kind = kind_of_labels(declared, name)
-        found[label_name(name)] = _label_table(known, kind, column)
-        found[value_name(name)] = _value_table(known, column)
-    return found
+        built[label_name(name)] = _label_table(pairs, kind, column)
+        built[value_name(name)] = _value_table(pairs, column)
+    return built
 
 
-def _label_table(known: _Known, kind: Kind, column: DeclaredColumn) -> pa.Table:
-    told: Mapping[str, pa.DataType] = {
+def _label_table(pairs: _Pairs, kind: Kind, column: DeclaredColumn) -> pa.Table:
+    types: Mapping[str, pa.DataType] = {
         "values": {"value": column.arrow_type},
         "ranges": {"low": column.arrow_type, "high": column.arrow_type},
         "prefixes": {"value": column.arrow_type, "kept": pa.int64(), "length": pa.int64()},
     }[kind]
     rows = [
-        (text, *told, admitted.null)
-        for text, admitted in known
-        for told in _TOLD[kind](admitted, column)
+        (text, *cells, admitted.null)
+        for text, admitted in pairs
+        for cells in _CELLS_OF_KIND[kind](admitted, column)
     ]
     fields = [
         pa.field("label", pa.string(), nullable=False),
-        *(pa.field(name, type_) for name, type_ in told.items()),
+        *(pa.field(name, type_) for name, type_ in types.items()),
         pa.field("admits_null", pa.bool_(), nullable=False),
     ]
     columns = list(zip(*rows, strict=True)) or [()] * len(fields)
-    arrays = [pa.array(of, field.type) for of, field in zip(columns, fields, strict=True)]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
     return pa.table(arrays, schema=pa.schema(fields))
 
 
 def _by_values(admitted: Admitted, column: DeclaredColumn) -> Iterator[tuple[Any, ...]]:
-    """Each value, or none where any may be meant."""
+    """Yield one row per value; a single row with null if any value is possible."""
     if is_listed(admitted, column):
         yield from ((value,) for value in _known_values(admitted, column))
     else:
@@ -124,47 +124,47 @@ def _by_prefixes(admitted: Admitted, column: DeclaredColumn) -> Iterator[tuple[A
     if isinstance(admitted, Prefixed):
         yield None, len(admitted.kept), admitted.length
     else:
-        yield from ((*told, None, None) for told in _by_values(admitted, column))
+        yield from ((*cells, None, None) for cells in _by_values(admitted, column))
 
 
-_TOLD = {"values": _by_values, "ranges": _by_ranges, "prefixes": _by_prefixes}
+_CELLS_OF_KIND = {"values": _by_values, "ranges": _by_ranges, "prefixes": _by_prefixes}
 
 
-def _value_table(known: _Known, column: DeclaredColumn) -> pa.Table:
-    values = _values(known, column)
+def _value_table(pairs: _Pairs, column: DeclaredColumn) -> pa.Table:
+    values = _admitted_values(pairs, column)
     if values is None:
         return pa.table({"untold": [_UNTOLD]})
     field = pa.field("value", column.arrow_type, nullable=False)
     return pa.table([pa.array(values, field.type)], schema=pa.schema([field]))
 
 
-def _values(known: _Known, column: DeclaredColumn) -> list[Any] | None:
-    """Every value that a label admits, None where there are too many, or no end of them."""
-    labels = [admitted for _, admitted in known]
+def _admitted_values(pairs: _Pairs, column: DeclaredColumn) -> list[Any] | None:
+    """Return every value that a label admits, ascending; None if too many, or unlimited."""
+    labels = [admitted for _, admitted in pairs]
     if not all(is_listed(admitted, column) for admitted in labels):
         return None
     limited = [admitted for admitted in labels if isinstance(admitted, Between)]
     single = [admitted for admitted in labels if not isinstance(admitted, Between)]
-    found = {value for admitted in single for value in _known_values(admitted, column)}
+    values = {value for admitted in single for value in _known_values(admitted, column)}
     scale = scale_of(column)
     if scale is not None:
         spans = _spans(limited, scale)
         if sum(last - first + 1 for first, last in spans) > MOST:
             return None
-        found |= {scale.value(n) for first, last in spans for n in range(first, last + 1)}
-    return sorted(found)
+        values |= {scale.value(n) for first, last in spans for n in range(first, last + 1)}
+    return sorted(values)
 
 
 def _spans(labels: Sequence[Between], scale: Scale) -> list[tuple[int, int]]:
-    """The numbers behind intervals, from the first to the last of those that overlap."""
-    found: list[tuple[int, int]] = []
+    """Return the numbers behind intervals as spans; intervals that overlap become one span."""
+    spans: list[tuple[int, int]] = []
     for label in sorted(labels, key=lambda label: scale.whole(label.low)):
         first, last = scale.whole(label.low), scale.whole(label.high)
-        if found and first <= found[-1][1]:
-            start, end = found.pop()
+        if spans and first <= spans[-1][1]:
+            start, end = spans.pop()
             first, last = start, max(end, last)
-        found.append((first, last))
-    return found
+        spans.append((first, last))
+    return spans
 
 
 def _known_values(admitted: Admitted, column: DeclaredColumn) -> Iterator[Any]:

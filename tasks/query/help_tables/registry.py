@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.query.help_tables.way import HelpTables
 from sfumato.tasks.terms.terms import Terms
 
@@ -20,7 +20,7 @@ HELP_TABLES: Mapping[str, HelpTables] = Entries(
 
 
 def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
-    """Every help table of a release by its name, from the published tables alone.
+    """Build every help table of a release by its name, from the published tables only.
 
     Raises:
         InputError: where values are missing, or a sum is too long.
@@ -29,6 +29,6 @@ def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
 
 
 def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
-    """The names of the help tables, where questions are of some sensitive columns or of all."""
-    asked = declared.named("sensitive") if sensitive is None else sensitive
-    return list(HELP_TABLES[declared.form.shows].names(declared, asked))
+    """Return the names of the help tables for questions on some sensitive columns, or on all."""
+    columns = declared.named("sensitive") if sensitive is None else sensitive
+    return list(HELP_TABLES[declared.form.shows].names(declared, columns))

@@ -1,9 +1,10 @@
-"""The help table: for every group and number of hits the bounds of each aggregate.
+"""The help table: the bounds of each aggregate for every group and number of hits.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
 If a query selects `hits` rows of a group whose sensitive values are shuffled, any `hits` of its
-values may be the selected ones: their sum lies between those of the smallest and of the largest.
-Where subdomains stand for the values, it lies between those of their least and greatest ones.
+values may be the selected ones. Their sum lies between the sums of the smallest and of the largest
+values. If subdomains are shown instead of values, it lies between the sums of their least and
+greatest values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_array, as_integers
-from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_number
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.exact import INT64_MAX, Exact, exact, is_number
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.lineage import LINEAGE, rows_of
 from sfumato.tasks.microdata.table import encode
@@ -24,12 +25,12 @@ from sfumato.tasks.terms.terms import Terms
 
 _GROUP_ID, _COUNT = "group_id", "count"
 _WORD = 2**64 - 1
-_DIGITS = 38  # what a SQL DECIMAL holds
+_DIGITS = 38  # the most that a SQL DECIMAL can have
 
 
 @dataclass(frozen=True, eq=False)
-class _Sorted:
-    """Rows in the order of group and value, and where each row's group starts and ends."""
+class _SortedRows:
+    """Rows in the order of group and value, with the start and end of each row's group."""
 
     group: np.ndarray
     codes: np.ndarray
@@ -43,14 +44,14 @@ class _Sorted:
         return hits
 
     @property
-    def mirrored(self) -> np.ndarray:
-        """At a group's h-th smallest value, the position of its h-th largest (int64)."""
+    def mirror_positions(self) -> np.ndarray:
+        """The position of a group's h-th largest value, at its h-th smallest value (int64)."""
         mirrored: np.ndarray = self.start + self.end - 1 - np.arange(len(self.codes))
         return mirrored
 
 
 def help_name(sensitive: str) -> str:
-    """The name of a sensitive column's help table, safe for SQL and for files.
+    """Return the name of a sensitive column's help table, safe for SQL and for files.
 
     >>> help_name("capital-loss")
     'help_capital_loss'
@@ -68,28 +69,31 @@ def expected_name(name: str) -> str:
 
 
 def helped_columns(declared: Terms) -> list[str]:
-    """The sensitive columns that have a help table: which rows have no value, none can tell."""
+    """Return the sensitive columns that have a help table: those without missing values."""
     return [name for name in declared.named("sensitive") if not declared.columns[name].nulls]
 
 
 def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dict[str, pa.Table]:
-    """The help table of each sensitive column by its name, from the published tables alone.
+    """Build the help table of each sensitive column by its name, from the published tables only.
 
     Args:
-        tables: those of a permuted release, or of a split one, whose values stand there once with
-            their `count`.
+        tables: the tables of a permuted release, or of a split release, which has each value once
+            with its `count`.
         sensitive: names of columns, each in one of the tables.
 
     Raises:
         InputError: see `help_table`.
     """
-    return {help_name(name): help_table(_values(tables, name), name) for name in sensitive}
+    return {
+        help_name(name): help_table(_values_of_groups(tables, name), name) for name in sensitive
+    }
 
 
 def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
-    """The help table of every sensitive column by its name.
+    """Build the help table of every sensitive column by its name.
 
-    Where people have left, any of the group's values may be those of its rows, which are fewer.
+    If people have left, a group has more values than rows, and any of its values may belong to its
+    rows.
 
     Raises:
         InputError: see `help_table`.
@@ -104,26 +108,26 @@ def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str,
 
 
 def with_possible_hits(bounds: pa.Table, rows: np.ndarray) -> pa.Table:
-    """The bounds of no more hits than a group has rows (int64, one per group)."""
+    """Keep the bounds of at most as many hits as a group has rows (int64, one per group)."""
     possible = as_integers(bounds["hits"]) <= rows[as_integers(bounds[_GROUP_ID])]
     return bounds.take(_places(np.flatnonzero(possible)))
 
 
-def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
-    """The groups' values of a column, one row for each that a person has."""
+def _values_of_groups(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
+    """Return a column with one row for each value that a group has."""
     table = next(table for table in tables.values() if name in table.column_names)
-    shown = table.select([_GROUP_ID, name])
+    values = table.select([_GROUP_ID, name])
     if _COUNT not in table.column_names:
-        return shown
+        return values
     times = as_integers(table[_COUNT])
-    return shown.take(_places(np.repeat(np.arange(table.num_rows), times)))
+    return values.take(_places(np.repeat(np.arange(table.num_rows), times)))
 
 
 def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
-    """The bounds per `group_id` and `hits`, from a table with a row for each value of a group.
+    """Compute the bounds per `group_id` and `hits`, from one row for each value of a group.
 
-    Columns `l_sum`, `u_sum` (numbers alone; BIGINT, or DECIMAL where that is too narrow or values
-    have decimals), `l_min`, `u_min`, `l_max`, `u_max` (of the column's own type).
+    Columns are `l_sum`, `u_sum` (only for numbers; BIGINT, or DECIMAL if that is too narrow or
+    values have decimals), `l_min`, `u_min`, `l_max`, `u_max` (of the column's own type).
 
     Raises:
         InputError: where a value is missing, groups are not numbered from 0, or a sum is too long.
@@ -140,7 +144,7 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
 def bounds_of_hits(
     group: np.ndarray, least: np.ndarray, greatest: np.ndarray, values: pa.Array, name: str
 ) -> pa.Table:
-    """The bounds per `group_id` and `hits` from the values that may be those of a group's rows.
+    """Compute the bounds per `group_id` and `hits` from the values that a group's rows may have.
 
     Args:
         group: of each row (int64, one per row).
@@ -152,8 +156,8 @@ def bounds_of_hits(
     Raises:
         InputError: where a sum is too long.
     """
-    low = _sorted(group, least, len(values))
-    high = low if greatest is least else _sorted(group, greatest, len(values))
+    low = _sort_rows(group, least, len(values))
+    high = low if greatest is least else _sort_rows(group, greatest, len(values))
     columns = {_GROUP_ID: _places(low.group), "hits": _places(low.hits)}
     if is_number(values.type):
         whole = pa.types.is_integer(values.type)
@@ -161,30 +165,30 @@ def bounds_of_hits(
     return pa.table(columns | _extremes(values, low, high))
 
 
-def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
-    """Both codes are below the number of rows, so that their key fits."""
+def _sort_rows(group: np.ndarray, codes: np.ndarray, values: int) -> _SortedRows:
+    """Sort rows by group and code; both are below the number of rows, so that their key fits."""
     ordered, by_value = np.divmod(np.sort(group * np.int64(max(values, 1)) + codes), max(values, 1))
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     ends = np.append(starts[1:], len(ordered))[: len(starts)]
     sizes = ends - starts
-    return _Sorted(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
+    return _SortedRows(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
 
 
-def _extremes(values: pa.Array, low: _Sorted, high: _Sorted) -> dict[str, pa.Array]:
-    """The least and the greatest minimum and maximum of `hits` values of each group."""
+def _extremes(values: pa.Array, low: _SortedRows, high: _SortedRows) -> dict[str, pa.Array]:
+    """Return the least and the greatest minimum and maximum of `hits` values of each group."""
     codes = {
         "l_min": low.codes[low.start],
-        "u_min": high.codes[high.mirrored],
+        "u_min": high.codes[high.mirror_positions],
         "l_max": low.codes,
         "u_max": high.codes[high.end - 1],
     }
-    return {name: values.take(_places(of)) for name, of in codes.items()}
+    return {name: values.take(_places(column_codes)) for name, column_codes in codes.items()}
 
 
 def _sums(
-    numbers: Exact, least: _Sorted, greatest: _Sorted, whole: bool, name: str
+    numbers: Exact, least: _SortedRows, greatest: _SortedRows, whole: bool, name: str
 ) -> dict[str, pa.Array]:
-    """The sums of the `hits` smallest and of the `hits` largest values of each group."""
+    """Return the sums of the `hits` smallest and of the `hits` largest values of each group."""
     low, high = _partial_sums(numbers.units, least, greatest)
     largest = max(_largest(low), _largest(high))
     if largest >= 10**_DIGITS:
@@ -195,36 +199,36 @@ def _sums(
 
 
 def _partial_sums(
-    units: np.ndarray, least: _Sorted, greatest: _Sorted
+    units: np.ndarray, least: _SortedRows, greatest: _SortedRows
 ) -> tuple[np.ndarray, np.ndarray]:
-    """In int64 where no group can overflow it: running totals may wrap, differences do not."""
+    """Add up each group's values, in int64 if no group overflows: only differences count."""
     widest = int((least.end - least.start).max(initial=0))
     fits = units.dtype == np.int64 and _largest(units) * widest <= INT64_MAX
     below = above = _running(units.astype(np.int64 if fits else object), least)
     if greatest is not least:
         above = _running(units.astype(np.int64 if fits else object), greatest)
     low = below[np.arange(len(least.codes)) + 1] - below[least.start]
-    high = above[greatest.end] - above[greatest.mirrored]
+    high = above[greatest.end] - above[greatest.mirror_positions]
     return low, high
 
 
-def _running(units: np.ndarray, rows: _Sorted) -> np.ndarray:
-    """The sums of the values before each row, and of all."""
+def _running(units: np.ndarray, rows: _SortedRows) -> np.ndarray:
+    """Return the sum of the values before each row, and of all values."""
     return np.append(0, np.cumsum(units[rows.codes]))
 
 
 def _places(numbers: np.ndarray) -> pa.Array:
-    """Whole numbers as an array of Arrow's (int64)."""
+    """Return whole numbers as an Arrow array (int64)."""
     return as_array(numbers.astype(np.int64), pa.int64())
 
 
 def _largest(units: np.ndarray) -> int:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     return max(-int(units.min()), int(units.max())) if len(units) else 0
 
 
 def _decimals(units: np.ndarray, digits: int) -> pa.Array:
-    """Integers as DECIMAL(38, digits): pairs of 64-bit words, the lower one first."""
+    """Return integers as DECIMAL(38, digits): pairs of 64-bit words, the lower one first."""
     words = np.empty((len(units), 2), dtype=np.uint64)
     if units.dtype == np.int64:
         words[:, 0], words[:, 1] = units.view(np.uint64), (units >> 63).view(np.uint64)

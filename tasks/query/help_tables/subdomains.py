@@ -1,8 +1,8 @@
-"""The help table of a release that shows subdomains in the place of sensitive values.
+"""The help table of a release that shows subdomains instead of sensitive values.
 
-It has a row for each number of `hits` among the rows of a group, as that of shuffled values has,
-and the same columns. With fakes, and where people have left, a group has more subdomains than
-rows, of which any may be the selected ones.
+It has a row for each number of `hits` among the rows of a group, and the same columns as the help
+table of shuffled values. With fakes, or if people have left, a group has more subdomains than rows,
+and any of them may be the selected ones.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
@@ -26,61 +26,63 @@ from sfumato.tasks.terms.terms import Terms
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Every subdomain of every target, as `told`, and the domain in the order of its values.
+    """Every subdomain of every target, and the domain in the order of its values.
 
     `values` ascend: they have the ranks 0, 1, …; `order` has the rank of each value in the order
     of the domain, in which subdomains are runs.
     """
 
-    told: Told
+    subdomains: Told
     values: pa.Array
     order: np.ndarray
 
-    def extremes(self, wanted: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The ranks of the least and of the greatest value of each subdomain (int64, one per node).
+    def extremes(self, chosen: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ranks of the least and greatest value of each subdomain (int64).
 
-        Of the `wanted` values alone where they are given (bool, by rank); the ranks of a subdomain
-        without any are the number of values and -1.
+        Only `chosen` values count if they are given (bool, by rank); a subdomain without any has
+        the ranks `len(values)` and -1.
         """
-        shown = np.ones(len(self.order), bool) if wanted is None else wanted[self.order]
-        ends = np.stack([self.told.first, self.told.last + 1], axis=1).ravel()
-        least = np.append(np.where(shown, self.order, len(shown)), 0)
-        greatest = np.append(np.where(shown, self.order, -1), 0)
+        is_chosen = np.ones(len(self.order), bool) if chosen is None else chosen[self.order]
+        ends = np.stack([self.subdomains.first, self.subdomains.last + 1], axis=1).ravel()
+        least = np.append(np.where(is_chosen, self.order, len(is_chosen)), 0)
+        greatest = np.append(np.where(is_chosen, self.order, -1), 0)
         return np.minimum.reduceat(least, ends)[::2], np.maximum.reduceat(greatest, ends)[::2]
 
-    def number(self, wanted: np.ndarray) -> np.ndarray:
-        """The number of `wanted` values (bool, by rank) in each subdomain (int64, one per node)."""
-        before = np.append(0, np.cumsum(wanted[self.order]))
-        found: np.ndarray = before[self.told.last + 1] - before[self.told.first]
-        return found
+    def number(self, chosen: np.ndarray) -> np.ndarray:
+        """Count the `chosen` values (bool, by rank) in each subdomain (int64, one per node)."""
+        before = np.append(0, np.cumsum(chosen[self.order]))
+        counts: np.ndarray = before[self.subdomains.last + 1] - before[self.subdomains.first]
+        return counts
 
-    def expected(self, numbers: np.ndarray) -> np.ndarray:
-        """The mean of `numbers` (by rank) in each subdomain (float64, one per node).
+    def means(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the expected mean of `numbers` (by rank) in each subdomain (float64).
 
-        Values are as likely as the target says; those below a node of weight 0 are equally likely.
+        Values are weighted as in the target; those below a node of weight 0 are equally likely.
         """
-        told = self.told
-        leaves = numbers[self.order][told.first]
-        found = np.where(told.first == told.last, leaves, 0.0)
+        subdomains = self.subdomains
+        leaves = numbers[self.order][subdomains.first]
+        means = np.where(subdomains.first == subdomains.last, leaves, 0.0)
         for level in range(int(self._depth.max(initial=0)), 0, -1):
             nodes = np.flatnonzero(self._depth == level)
             above = self._parent[nodes]
-            parts = np.bincount(above, minlength=len(found))
-            heavy = np.bincount(above, self._weight[nodes], len(found))
+            parts = np.bincount(above, minlength=len(means))
+            heavy = np.bincount(above, self._weight[nodes], len(means))
             share = np.where(heavy[above] > 0, self._weight[nodes], 1.0)
             share /= np.where(heavy > 0, heavy, parts)[above]
-            found += np.bincount(above, found[nodes] * share, len(found))
-        return found
+            means += np.bincount(above, means[nodes] * share, len(means))
+        return means
 
     @cached_property
     def _weight(self) -> np.ndarray:
-        return np.concatenate([of.weight.astype(np.float64) for of in self.told.targets])
+        return np.concatenate(
+            [target.weight.astype(np.float64) for target in self.subdomains.targets]
+        )
 
     @cached_property
     def _parent(self) -> np.ndarray:
-        """The row of the subdomain above each, -1 for a root."""
-        parent = np.concatenate([of.parent for of in self.told.targets])
-        starts = np.arange(len(parent)) - self.told.node
+        """The row of the subdomain above each subdomain, -1 for a root."""
+        parent = np.concatenate([target.parent for target in self.subdomains.targets])
+        starts = np.arange(len(parent)) - self.subdomains.node
         return np.where(parent < 0, -1, parent + starts)
 
     @cached_property
@@ -92,18 +94,18 @@ class Nodes:
 
 
 def read_nodes(targets: pa.Table, name: str, column: DeclaredColumn) -> Nodes:
-    """The subdomains of a sensitive column, from the table of its targets.
+    """Read the subdomains of a sensitive column from the table of its targets.
 
     Raises:
         PromiseError: where its rows are no hierarchies over one domain, each with all its values.
     """
-    told = read(targets, name, column)
-    known = encode(name, "sensitive", told.domain.values)
-    return Nodes(told, known.values, known.codes.astype(np.int64))
+    subdomains = read(targets, name, column)
+    encoded = encode(name, "sensitive", subdomains.domain.values)
+    return Nodes(subdomains, encoded.values, encoded.codes.astype(np.int64))
 
 
 def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
-    """The help table of the sensitive column by its name, from the published tables alone.
+    """Build the help table of the sensitive column by its name, from the published tables only.
 
     Raises:
         InputError: where a sum is too long.
@@ -113,11 +115,11 @@ def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dic
     column = declared.columns[name]
     nodes = read_nodes(tables[TARGETS], name, column)
     seen = groups(tables, {name: column}, [], [name])
-    shown = seen.subdomains[name]
-    roots = np.flatnonzero(nodes.told.node == 0)
-    row = np.repeat(roots[shown.target[shown.group]] + shown.node, shown.count)
+    subdomains = seen.subdomains[name]
+    roots = np.flatnonzero(nodes.subdomains.node == 0)
+    row = np.repeat(roots[subdomains.target[subdomains.group]] + subdomains.node, subdomains.count)
     least, greatest = (ranks[row] for ranks in nodes.extremes())
-    copies = np.repeat(shown.group, shown.count)
+    copies = np.repeat(subdomains.group, subdomains.count)
     bounds = bounds_of_hits(copies, least, greatest, nodes.values, name)
     return {help_name(name): with_possible_hits(bounds, seen.sizes)}
 

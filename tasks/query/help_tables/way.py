@@ -1,4 +1,4 @@
-"""The help tables of a way of showing; `tasks.query.help_tables.registry` has all."""
+"""The help tables of a way of showing; `tasks.query.help_tables.registry` lists all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from sfumato.tasks.terms.terms import Terms
 
 @dataclass(frozen=True)
 class HelpTables:
-    """The help tables of a way of showing.
+    """The names and the builder of the help tables of a way of showing.
 
     Attributes:
-        names: those that questions on the given sensitive columns need.
-        build: makes all of them by their names, from the published tables alone.
+        names: returns the help tables that questions on some sensitive columns need.
+        build: builds all of them by their names, from the published tables only.
     """
 
     names: Callable[[Terms, Sequence[str]], Sequence[str]]

@@ -1,1 +1,1 @@
-"""Inquiries: several questions that bounds answer, and what is calculated of their answers."""
+"""Inquiries: several questions that are answered with bounds, and calculations on their answers."""

@@ -1,4 +1,4 @@
-"""Columns put beside published ones: calculated of them, or from an analyst's own tables."""
+"""Columns added to published ones: calculated from them, or joined from an analyst's own tables."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.labels import Admitted, ListedValues
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import labels_of, read_labels
@@ -25,33 +25,33 @@ _PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
 
 
 def require_joinable(
-    tables: Files, declared: Declared, joins: Sequence[JoinedTable], by: Sequence[str]
+    tables: Files, declared: Declared, joins: Sequence[JoinedTable], group_columns: Sequence[str]
 ) -> None:
-    """Refuse joins by what rows do not show: labels of several values, and columns apart.
+    """Refuse joins by labels of several values, or by columns that are published apart.
 
     Args:
         tables: that are published.
         declared: the terms of the release.
-        joins: what the microdata is joined with.
-        by: the group columns of the query.
+        joins: the tables that the microdata is joined with.
+        group_columns: the group columns of the query.
 
     Raises:
         QueryError: with the reason, and what to do.
         InputError: where a file is missing.
     """
     if WAYS[declared.form.shows].without_rows:
-        _require_one_column(joins, by)
+        _require_one_column(joins, group_columns)
     else:
         _require_exact_keys(tables, declared, joins)
 
 
-def _require_one_column(joins: Sequence[JoinedTable], by: Sequence[str]) -> None:
+def _require_one_column(joins: Sequence[JoinedTable], group_columns: Sequence[str]) -> None:
     apart = "this release publishes each column by itself"
     for joined in joins:
         if len(joined.keys) > 1:
             names = " and ".join(map(quote_name, joined.keys))
             raise QueryError(f"JOIN by {names}: {apart}. Join by one column")
-        if set(by) & set(joined.columns):
+        if set(group_columns) & set(joined.columns):
             raise QueryError(
                 f"GROUP BY of a column of your own table: {apart}. Group by "
                 f"{quote_name(joined.keys[0])}, or ask for each value with WHERE"
@@ -59,7 +59,7 @@ def _require_one_column(joins: Sequence[JoinedTable], by: Sequence[str]) -> None
 
 
 def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[JoinedTable]) -> None:
-    """Refuse a join by a column whose labels stand for several values: no text matches those."""
+    """Refuse a join by a column whose labels stand for several values: no text matches these."""
     names = {name for joined in joins for name in joined.keys}
     columns = {name: column for name, column in declared.columns.items() if name in names}
     if not declared.recoded:
@@ -81,22 +81,22 @@ def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[Joine
 
 
 def _is_one_value(label: Admitted, text: str | None) -> bool:
-    """Decide whether a label is a value by itself, written as it is, or null alone."""
+    """Decide whether a label is a single value written as it is, or only null."""
     if not isinstance(label, ListedValues) or len(label.values) + label.null != 1:
         return False
     return all(value == text for value in label.values if isinstance(value, str))
 
 
 def add_joined(tables: Files, joins: Iterable[JoinedTable]) -> dict[str, Source]:
-    """The published tables, and beside the columns of each key those of the joined table.
+    """Add the columns of joined tables to the published tables that have their keys.
 
     Raises:
         InputError: where a file is missing.
     """
-    found = dict(tables)
+    added = dict(tables)
     for joined in joins:
-        found = {name: _with_joined(source, joined) for name, source in found.items()}
-    return found
+        added = {name: _with_joined(source, joined) for name, source in added.items()}
+    return added
 
 
 def _with_joined(source: Source, joined: JoinedTable) -> Source:
@@ -106,22 +106,22 @@ def _with_joined(source: Source, joined: JoinedTable) -> Source:
     place = pa.array(range(table.num_rows), pa.int64())
     all_ = pa.array([True] * joined.table.num_rows, pa.bool_())
     marked = joined.table.append_column(joined.matched, all_)
-    with session({_PUBLISHED: _keyed(table, joined, place), _OWN: marked}) as connection:
-        found = fetch_table(connection, _lookup(joined))
+    with session({_PUBLISHED: _with_places(table, joined, place), _OWN: marked}) as connection:
+        looked_up = fetch_table(connection, _lookup(joined))
     for name in joined.columns:
-        column = found[name]
-        known = column.fill_null(False) if name == joined.matched else column
-        table = table.append_column(name, known)
+        column = looked_up[name]
+        filled = column.fill_null(False) if name == joined.matched else column
+        table = table.append_column(name, filled)
     return table
 
 
-def _keyed(table: pa.Table, joined: JoinedTable, place: pa.Array) -> pa.Table:
+def _with_places(table: pa.Table, joined: JoinedTable, place: pa.Array) -> pa.Table:
     return table.select(list(joined.keys)).append_column(_PLACE, place)
 
 
 def _lookup(joined: JoinedTable) -> exp.Select:
-    """The query of the joined table's columns for each published row, in order."""
-    shown = [exp.column(name, table=_OWN, quoted=True) for name in joined.columns]
+    """Return the query for the joined table's columns of each published row, in order."""
+    columns = [exp.column(name, table=_OWN, quoted=True) for name in joined.columns]
     same = [
         exp.EQ(
             this=exp.column(name, table=_PUBLISHED, quoted=True),
@@ -129,12 +129,12 @@ def _lookup(joined: JoinedTable) -> exp.Select:
         )
         for name in joined.keys
     ]
-    query = exp.select(*shown).from_(_PUBLISHED).join(_OWN, on=exp.and_(*same), join_type="left")
+    query = exp.select(*columns).from_(_PUBLISHED).join(_OWN, on=exp.and_(*same), join_type="left")
     return query.order_by(exp.column(_PLACE, table=_PUBLISHED, quoted=True))
 
 
-def in_one(tables: Files) -> dict[str, Source]:
-    """The same tables, each of them whole where it is in parts."""
+def whole_tables(tables: Files) -> dict[str, Source]:
+    """Return the tables, each of them whole if it is in parts."""
     return {
         name: read_table(source) if isinstance(source, TableInParts) else source
         for name, source in tables.items()
@@ -142,35 +142,41 @@ def in_one(tables: Files) -> dict[str, Source]:
 
 
 def add_calculated(tables: Files, calculated: Iterable[Calculated]) -> dict[str, Source]:
-    """The published tables, and each column beside those that it is calculated of.
+    """Add each calculated column to the published tables that have its operands.
 
-    What is calculated of labels is left to whoever knows what these stand for.
+    Calculations on labels are left to the engine that knows the values behind them.
 
     Raises:
         QueryError: where something cannot be calculated.
         InputError: where a file is missing.
     """
-    wanted = [one for one in calculated if not one.labelled]
+    unlabelled = [calculation for calculation in calculated if not calculation.labelled]
     return (
-        {name: _extended(table, wanted) for name, table in tables.items()} if wanted else {**tables}
+        {name: _add_columns(table, unlabelled) for name, table in tables.items()}
+        if unlabelled
+        else {**tables}
     )
 
 
-def _extended(source: Source, calculated: list[Calculated]) -> Source:
+def _add_columns(source: Source, calculated: list[Calculated]) -> Source:
     table = read_table(source)
-    own = [one for one in calculated if set(one.of) <= set(table.column_names)]
+    own = [
+        calculation
+        for calculation in calculated
+        if set(calculation.sources) <= set(table.column_names)
+    ]
     if not own:
         return source
-    needed = list(dict.fromkeys(name for one in own for name in one.of))
-    found = _calculated(table.select(needed), own)
-    for one, column in zip(own, found.columns, strict=True):
-        table = table.append_column(one.name, _cast(column, one))
+    needed = list(dict.fromkeys(name for calculation in own for name in calculation.sources))
+    columns = _calculate(table.select(needed), own)
+    for calculation, column in zip(own, columns.columns, strict=True):
+        table = table.append_column(calculation.name, _cast(column, calculation))
     return table
 
 
-def _calculated(table: pa.Table, wanted: list[Calculated]) -> pa.Table:
+def _calculate(table: pa.Table, calculations: list[Calculated]) -> pa.Table:
     try:
-        return calculate(table, [one.expression for one in wanted])
+        return calculate(table, [calculation.expression for calculation in calculations])
     except QueryError as error:
         raise QueryError(
             f"{error}: what is calculated is undefined in some row, or beyond its type "
@@ -178,14 +184,14 @@ def _calculated(table: pa.Table, wanted: list[Calculated]) -> pa.Table:
         ) from None
 
 
-def _cast(column: pa.ChunkedArray, one: Calculated) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, calculation: Calculated) -> pa.ChunkedArray:
     try:
-        found = column.cast(one.columns[one.name].arrow_type)
+        values = column.cast(calculation.columns[calculation.name].arrow_type)
     except pa.ArrowInvalid:
         raise QueryError("a calculation that comes to numbers beyond 64 bits") from None
-    if one.type == "float" and pc.all(pc.is_finite(found)).as_py() is False:
+    if calculation.type == "float" and pc.all(pc.is_finite(values)).as_py() is False:
         raise QueryError(
             "a calculation that is infinite, or no number, in some row: NULLIF(…, 0) as a divisor "
             "is null where it would be 0"
         )
-    return found
+    return values

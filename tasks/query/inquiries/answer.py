@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.query.bounds.bounds import Bounds, Json, json_nearest
 from sfumato.tasks.query.question.rest import REST
 
 
@@ -49,22 +49,22 @@ DOUBTS = ("may_be_empty", "unbounded")
 """What of bounds has a column of its own in a table, where it is true of any."""
 
 
-def by_name(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The columns of an answer as a flat table, by their names.
+def flat_columns(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the columns of an answer as a flat table, by their names.
 
     Raises:
         QueryError: where two have the same name, as `x_lower` may be a bound and an alias.
     """
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, column in columns:
-        if name in found:
+        if name in flat:
             raise QueryError(f"two columns of the table would be called {name!r}: write another AS")
-        found[name] = column
-    return found
+        flat[name] = column
+    return flat
 
 
 def document(answer: Answer) -> dict[str, Any]:
-    """The answer as JSON; bounds that are no integers are floats rounded outward."""
+    """Return the answer as JSON; bounds that are not integers are floats rounded outward."""
     coded = sorted(answer.coded.items())
     return {
         "form": answer.form,
@@ -86,4 +86,4 @@ def _json(value: Any) -> Json | dict[str, Json]:
         return {"rest": True}
     if isinstance(value, Bounds):
         return value.document()
-    return str(value) if isinstance(value, Decimal) else nearest(value)
+    return str(value) if isinstance(value, Decimal) else json_nearest(value)

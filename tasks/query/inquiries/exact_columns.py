@@ -1,12 +1,14 @@
-"""Aggregates of columns that are published as they are, beside bounds of sensitive ones.
+"""Aggregates of columns that are published unchanged, beside bounds of sensitive columns.
 
-Where no condition is on sensitive values, the rows that are meant are known, and the answer is
-exact. Where one is, of each group's rows with the other conditions any may be those that match, so
-many as its values allow: as of sensitive values, only the rows' own values are chosen among.
+If no condition is on sensitive values, the rows that count are known, and the answer is exact.
+Otherwise any of each group's rows that satisfy the other conditions may match, as many as the
+group's values allow. These rows are chosen as those of sensitive values are, but only among the
+rows' own values.
 
-A value counts where some row that is meant has it: surely where at least one does in every world,
-possibly where one does in some. In each world no more values occur than rows are there. Where it is
-known which values occur the number is exact; else it is bounded, and neither end need be attained.
+COUNT(DISTINCT …) counts a value if some row that counts has it: surely if one has it in every
+world, possibly if one has it in some world. In each world there are at most as many values as rows.
+If it is known which values occur, the number is exact; otherwise it has bounds, and neither end
+need be attained.
 """
 
 import math
@@ -21,9 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_integers, as_numpy
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.exact import exact
+from sfumato.expectations.shared.arrow import as_integers, as_numpy
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.bounds.arithmetic import number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
@@ -45,7 +47,7 @@ from sfumato.tasks.query.sql.trees import (
 from sfumato.tasks.sql.session import fetch_table
 from sfumato.tasks.terms.terms import Declared
 
-Found = dict[Key, dict[Aggregate, Bounds]]
+Answers = dict[Key, dict[Aggregate, Bounds]]
 _NUMBERS = ("group_id", "times", "least", "most")
 _NONE = Bounds(0, 0, 0)
 
@@ -55,14 +57,14 @@ def exact_bounds(
     declared: Declared,
     question: Question,
     aggregates: Sequence[Aggregate],
-) -> Found:
-    """The bounds of aggregates of columns that are published as they are.
+) -> Answers:
+    """Return the bounds of aggregates of columns that are published unchanged.
 
     Args:
         connection: sees the published tables.
         declared: of the release.
-        question: which rows are meant, and how they are grouped.
-        aggregates: whose column is published as it is.
+        question: selects and groups the rows.
+        aggregates: of columns that are published unchanged.
 
     Raises:
         QueryError: where the query cannot be evaluated, or a condition is on values that stand as
@@ -74,20 +76,25 @@ def exact_bounds(
             "columns that are published as they are have no aggregates where a condition is on "
             "values that stand as ranges"
         )
-    found: Found = {}
+    answers: Answers = {}
     for name in dict.fromkeys(str(aggregate.sensitive) for aggregate in aggregates):
-        asked = [one for one in aggregates if one.sensitive == name]
+        same_column = [aggregate for aggregate in aggregates if aggregate.sensitive == name]
         for key, rows in _rows_by_cell(connection, declared, question, name).items():
-            cell = found.setdefault(key, {})
-            cell.update({one: _BOUNDS.get(one.kind.name, _of_kind)(one, rows) for one in asked})
-    return found
+            cell = answers.setdefault(key, {})
+            cell.update(
+                {
+                    aggregate: _BOUNDS.get(aggregate.kind.name, _of_kind)(aggregate, rows)
+                    for aggregate in same_column
+                }
+            )
+    return answers
 
 
 class _RowsOfCell:
     """The values of a column in the rows of one cell, by group; parallel int64 arrays.
 
-    `code` is the place of the value among all, `times` how many of the group's rows have it, and
-    `least` and `most` how many of the group's rows count.
+    `code` is the position of the value among all values, `times` the number of the group's rows
+    that have it, and `least` and `most` bound the number of the group's rows that count.
     """
 
     def __init__(self, values: pa.Array, parts: Mapping[str, np.ndarray]) -> None:
@@ -97,19 +104,19 @@ class _RowsOfCell:
         )
 
     def limits(self) -> tuple[int, int]:
-        """How many rows count, at least and at most."""
+        """Return the least and the greatest number of rows that count."""
         _, first = np.unique(self.group, return_index=True)
         return int(self.least[first].sum()), int(self.most[first].sum())
 
     @property
     def all_count(self) -> bool:
-        """True where every row surely counts."""
+        """True if every row surely counts."""
         _, inverse = np.unique(self.group, return_inverse=True)
         sizes = np.bincount(inverse, self.times)
         return bool((sizes[inverse] == self.least).all())
 
-    def counted(self) -> CountedValues:
-        """How many copies of each value count, surely and possibly, from below and from above."""
+    def count_values(self) -> CountedValues:
+        """Count the copies of each value, surely and possibly, from below and from above."""
         from_below, from_above = (self._counting(ascending=up) for up in (True, False))
         expected = from_below.sure.astype(np.float64) if self.all_count else None
         return CountedValues(
@@ -123,7 +130,7 @@ class _RowsOfCell:
         )
 
     def _counting(self, *, ascending: bool) -> Counting:
-        """Each group's first copies surely count, and those after them may, in one order."""
+        """Return the copies in one order: each group's first ones surely count, later ones may."""
         order = np.lexsort((self.code if ascending else -self.code, self.group))
         group, times = self.group[order], self.times[order]
         before = np.cumsum(times) - times
@@ -132,11 +139,14 @@ class _RowsOfCell:
         sure = np.clip(self.least[order] - before, 0, times)
         all_ = np.clip(self.most[order] - before, 0, times)
         return Counting(
-            *(_summed(self.code[order], of, len(self.values)) for of in (sure, all_ - sure))
+            *(
+                _sum_by_code(self.code[order], copies, len(self.values))
+                for copies in (sure, all_ - sure)
+            )
         )
 
 
-def _summed(code: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
+def _sum_by_code(code: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, code, counts)
     return total
@@ -152,12 +162,12 @@ def _of_kind(aggregate: Aggregate, rows: _RowsOfCell) -> Bounds:
         counts = np.stack([rows.times, rows.least, rows.most], axis=1)
         choices = choices_of(rows.group, numbers.units[rows.code], counts, numbers.digits)
         return aggregate.bounds_of(choices)
-    bounds = aggregate.bounds_over(rows.counted())
+    bounds = aggregate.bounds_over(rows.count_values())
     return Bounds(bounds.lower, bounds.upper, bounds.estimate, may_be_empty=least < fewest)
 
 
 def _of_distinct(_: Aggregate, rows: _RowsOfCell) -> Bounds:
-    """How many different values there are, bounded where it is open which rows count."""
+    """Return the number of different values, which has bounds if it is open which rows count."""
     number = len(np.unique(rows.code[rows.most > 0]))
     if rows.all_count:
         return Bounds(number, number, Fraction(number))
@@ -171,7 +181,7 @@ _BOUNDS: Mapping[str, Callable[[Aggregate, _RowsOfCell], Bounds]] = {"count": _o
 def _rows_by_cell(
     connection: duckdb.DuckDBPyConnection, declared: Declared, question: Question, name: str
 ) -> dict[Key, _RowsOfCell]:
-    """The rows of each cell that are meant, by the values of a column in each group."""
+    """Return the rows of each cell that may count, by the values of a column in each group."""
     table = fetch_table(connection, _histogram(declared, question, name))
     width = len(question.group_by)
     value = table["v"].combine_chunks()
@@ -184,20 +194,23 @@ def _rows_by_cell(
     for place, key in enumerate(keys or [()] * table.num_rows):
         places.setdefault(key, []).append(place)
     return {
-        key: _RowsOfCell(values, {end: part[at] for end, part in parts.items()})
-        for key, at in places.items()
+        key: _RowsOfCell(values, {end: part[positions] for end, part in parts.items()})
+        for key, positions in places.items()
     }
 
 
 def _histogram(declared: Declared, question: Question, name: str) -> exp.Select:
-    """The query of group columns, group, value, how many rows have it, and how many rows count."""
-    known, matched = relations(declared), bool(question.matching)
-    by = [published_column(key) for key in question.group_by]
-    keys = [alias(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
+    """Return the query for group columns, group, value, its rows, and the rows that count."""
+    tables, matched = relations(declared), bool(question.matching)
+    group_columns = [published_column(key) for key in question.group_by]
+    keys = [
+        alias(column.copy(), key)
+        for column, key in zip(group_columns, key_names(question), strict=True)
+    ]
     value, group = alias(published_column(name), "v"), own(GROUP_ID)
-    shown = [*keys, group if matched else tree("0 AS group_id"), value, tree("COUNT(*) AS times")]
-    grouped = [*by, *([group.copy()] if matched else []), published_column(name)]
-    counted = select(shown, known.rows, where=[question.condition], by=grouped)
+    fields = [*keys, group if matched else tree("0 AS group_id"), value, tree("COUNT(*) AS times")]
+    grouped = [*group_columns, *([group.copy()] if matched else []), published_column(name)]
+    counted = select(fields, tables.rows, where=[question.condition], group_by=grouped)
     names = key_names(question)
     columns = [*(own(key, "h") for key in names), *trees("h.group_id", "h.v", "h.times")]
     source = exp.table_("histogram", alias="h")
@@ -211,7 +224,7 @@ def _histogram(declared: Declared, question: Question, name: str) -> exp.Select:
     same = [tree("h.group_id = r.group_id")]
     same += [exp.NullSafeEQ(this=own(key, "h"), expression=own(key, "r")) for key in names]
     join(query, exp.table_("ranges", alias="r"), exp.and_(*same, copy=False))
-    ranges = SensitiveConditions(question, known).ranges()
+    ranges = SensitiveConditions(question, tables).ranges()
     return with_parts([("histogram", counted), ("ranges", ranges)], query)
 
 
@@ -222,13 +235,13 @@ def count_different(
     *,
     never_null: bool,
 ) -> dict[Key, Bounds]:
-    """The bounds of COUNT(DISTINCT …) by cell.
+    """Return the bounds of COUNT(DISTINCT …) by cell.
 
     Args:
-        holders: for each value, by cell, how many rows have it.
-        rows: by cell, how many there are.
-        others: by cell, how many have another value than these, each perhaps its own.
-        never_null: whether each of them has a value.
+        holders: for each value, by cell, the number of rows that have it.
+        rows: by cell, the number of rows.
+        others: by cell, the number of rows with another value, which may all be different.
+        never_null: whether every row has a value.
 
     >>> holders = [{(): Bounds(1, 2)}, {(): Bounds(0, 2)}]
     >>> found = count_different(holders, {(): Bounds(3, 3)}, {}, never_null=True)
@@ -244,10 +257,10 @@ def count_different(
     for key, count in others.items():
         sure[key] += number(count.lower) >= 1
         possible[key] += math.floor(number(count.upper))
-    found = {}
+    answers = {}
     for key in possible:
-        of = rows.get(key, _NONE)
-        lower = max(sure[key], int(never_null and number(of.lower) >= 1))
-        upper = min(possible[key], math.floor(number(of.upper)))
-        found[key] = with_estimate(Bounds(lower, upper, attained=lower == upper))
-    return found
+        cell_rows = rows.get(key, _NONE)
+        lower = max(sure[key], int(never_null and number(cell_rows.lower) >= 1))
+        upper = min(possible[key], math.floor(number(cell_rows.upper)))
+        answers[key] = with_estimate(Bounds(lower, upper, attained=lower == upper))
+    return answers

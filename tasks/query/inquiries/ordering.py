@@ -1,7 +1,8 @@
 """ORDER BY and LIMIT on rows whose numbers have bounds, and answers one after another.
 
-What has bounds is ordered by its estimate, or by the middle of the bounds, and that is said. LIMIT
-keeps rows only where no other order of them, and no row that may not be there, would keep others.
+Numbers with bounds are ordered by their estimate, or by the middle of the bounds, and the answer
+says so. LIMIT keeps rows only if every possible order, with or without the uncertain rows, keeps
+the same ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.arithmetic import number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import Answer
@@ -37,28 +38,28 @@ class AnsweredRow:
 
     @property
     def rest(self) -> bool:
-        """True where it is of all values that no published label names, of some column."""
+        """True if the row stands for all values of some column that no published label names."""
         return REST in self.key
 
 
 @dataclass(frozen=True)
 class OrderedRows:
-    """Rows in the order that was asked for; `by_estimate` where that is not known exactly."""
+    """Rows in the requested order; `by_estimate` is true if that order is not known exactly."""
 
     rows: tuple[AnsweredRow, ...]
     by_estimate: bool
 
 
 def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
-    """The rows in order, as many as are wanted.
+    """Return the rows in order, up to the limit.
 
     Raises:
         QueryError: where it is not certain which rows are wanted.
     """
     ordered = sorted(rows, key=lambda row: _place(row.key))
-    for by in reversed(inquiry.order):
-        ordered = _sorted(ordered, by)
-    by_estimate = any(_is_open(row, by) for by in inquiry.order for row in rows)
+    for order_key in reversed(inquiry.order):
+        ordered = _sort_rows(ordered, order_key)
+    by_estimate = any(_is_open(row, order_key) for order_key in inquiry.order for row in rows)
     first, last = inquiry.offset, len(ordered)
     if inquiry.limit is not None:
         last = min(last, first + inquiry.limit)
@@ -68,36 +69,40 @@ def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
 
 
 def _place(key: Key) -> list[tuple[int, Any]]:
-    """Ascending, then what is no number, then the rest, then nulls."""
+    """Return a sort key: ascending values, then NaN, then the rest, then nulls."""
     ranks: dict[Any, tuple[int, Any]] = {None: (3, 0), REST: (2, 0)}
     return [ranks[v] if v is None or v is REST else (1, 0) if v != v else (0, v) for v in key]
 
 
-def _sorted(rows: list[AnsweredRow], by: OrderKey) -> list[AnsweredRow]:
-    """The rows by one key, in their order where it is the same; nulls where they are wanted."""
-    found = in_order([_value(row, by) for row in rows], by.descending, by.nulls_first)
-    return [rows[place] for place in found]
+def _sort_rows(rows: list[AnsweredRow], order_key: OrderKey) -> list[AnsweredRow]:
+    """Sort the rows by one key; equal rows stay in order, and nulls come where the key says."""
+    places = ordered_places(
+        [_value(row, order_key) for row in rows], order_key.descending, order_key.nulls_first
+    )
+    return [rows[place] for place in places]
 
 
-def in_order(values: Sequence[Any], descending: bool, nulls_first: bool) -> list[int]:
-    """The places of values in their order, or of what is expected of bounds.
+def ordered_places(values: Sequence[Any], descending: bool, nulls_first: bool) -> list[int]:
+    """Return the places of values in their order; bounds are ordered by their estimates.
 
-    The rest, of which no value is known, is behind all others in either order, and beside nulls.
+    The rest, whose values are unknown, comes behind all others in either order, and beside nulls.
     """
-    known = [guess_of(value) for value in values]
-    nulls = [place for place, value in enumerate(known) if value is None]
-    rest = [place for place, value in enumerate(known) if value is REST]
-    others = [n for n, value in enumerate(known) if value is not None and value is not REST]
-    others.sort(key=lambda place: (known[place] != known[place], known[place]), reverse=descending)
+    guesses = [guess_of(value) for value in values]
+    nulls = [place for place, value in enumerate(guesses) if value is None]
+    rest = [place for place, value in enumerate(guesses) if value is REST]
+    others = [n for n, value in enumerate(guesses) if value is not None and value is not REST]
+    others.sort(
+        key=lambda place: (guesses[place] != guesses[place], guesses[place]), reverse=descending
+    )
     return [*nulls, *others, *rest] if nulls_first else [*others, *rest, *nulls]
 
 
-def _value(row: AnsweredRow, by: OrderKey) -> Any:
-    return row.key[by.by] if isinstance(by.by, int) else row.bounds[by.by]
+def _value(row: AnsweredRow, order_key: OrderKey) -> Any:
+    return row.key[order_key.by] if isinstance(order_key.by, int) else row.bounds[order_key.by]
 
 
 def guess_of(bounds: Any) -> Any:
-    """What is expected of a value: where it has bounds, the estimate, or their middle."""
+    """Return the best guess of a value: for bounds, the estimate or their middle."""
     if not isinstance(bounds, Bounds):
         return bounds
     if bounds.lower is None or bounds.lower == bounds.upper:
@@ -109,21 +114,21 @@ def guess_of(bounds: Any) -> Any:
     return (number(bounds.lower) + number(bounds.upper)) / 2
 
 
-def _is_open(row: AnsweredRow, by: OrderKey) -> bool:
-    if isinstance(by.by, int):
+def _is_open(row: AnsweredRow, order_key: OrderKey) -> bool:
+    if isinstance(order_key.by, int):
         return False
-    return is_open(row.bounds[by.by])
+    return is_open(row.bounds[order_key.by])
 
 
 def is_open(value: Any) -> bool:
-    """Whether a value has bounds that do not tell it."""
+    """Decide whether a value has bounds that leave it open."""
     if not isinstance(value, Bounds):
         return False
     return value.lower != value.upper or value.may_be_empty or value.unbounded
 
 
 def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, last: int) -> None:
-    """Make sure that the rows that are wanted are the same whatever is within the bounds.
+    """Check that the rows within LIMIT are the same for all values within the bounds.
 
     Raises:
         QueryError: where they are not.
@@ -151,68 +156,74 @@ def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, l
 def _surely_before(
     order: Sequence[OrderKey], before: Sequence[AnsweredRow], after: Sequence[AnsweredRow]
 ) -> bool:
-    """Decide whether all of some rows come before all of others, in any case."""
+    """Decide whether all of some rows surely come before all of others."""
     rows = (*before, *after)
     if not before or not after:
         return True
     rest = any(row.rest for row in rows)
-    if not rest and not any(_is_open(row, by) for by in order for row in rows):
+    if not rest and not any(_is_open(row, order_key) for order_key in order for row in rows):
         return True
     if not order or (rest and not _is_most_first(order[0], before)):
         return False
-    by = order[0]
-    if isinstance(by.by, int) or any(_may_be_null(row.bounds[by.by]) for row in rows):
+    order_key = order[0]
+    if isinstance(order_key.by, int) or any(_may_be_null(row.bounds[order_key.by]) for row in rows):
         return False
-    first, last = (after, before) if by.descending else (before, after)
-    ends: list[Any] = [row.bounds[by.by].upper for row in first]
-    starts: list[Any] = [row.bounds[by.by].lower for row in last]
+    first, last = (after, before) if order_key.descending else (before, after)
+    ends: list[Any] = [row.bounds[order_key.by].upper for row in first]
+    starts: list[Any] = [row.bounds[order_key.by].lower for row in last]
     return bool(max(ends) < min(starts))
 
 
-def _is_most_first(by: OrderKey, before: Sequence[AnsweredRow]) -> bool:
-    """Decide whether rows of many come first, so that a part of the rest comes behind all of it.
+def _is_most_first(order_key: OrderKey, before: Sequence[AnsweredRow]) -> bool:
+    """Decide whether groups of many rows come first, so that the rest's parts come behind.
 
-    The rest may be of several values, each with a row in the answer; none has more rows than all.
+    The rest may be several values, each with a row in the answer; none has more rows than the rest.
     """
-    counts = getattr(by.by, "counts_all_rows", False)
-    return bool(by.descending and counts and not any(row.rest for row in before))
+    counts = getattr(order_key.by, "counts_all_rows", False)
+    return bool(order_key.descending and counts and not any(row.rest for row in before))
 
 
 def _may_be_null(bounds: Bounds) -> bool:
     return bounds.lower is None or bounds.may_be_empty
 
 
-def one_after_another(answers: Sequence[Answer], order: Sequence[KeyOrder]) -> Answer:
-    """The rows of all answers of one release, under the names of the first.
+def join_answers(answers: Sequence[Answer], order: Sequence[KeyOrder]) -> Answer:
+    """Return the rows of all answers of one release, under the column names of the first.
 
     Args:
-        answers: each with as many columns.
-        order: how rows are ordered; as they come, where nothing is said.
+        answers: all with the same number of columns.
+        order: the keys that order the rows; empty to keep them as they come.
 
     Raises:
         QueryError: where a column is of different kinds in them.
     """
     columns = answers[0].columns
-    rows = [dict(zip(columns, row.values(), strict=True)) for one in answers for row in one.rows]
-    certain = [sure for one in answers for sure in one.certain]
-    rest = [other for one in answers for other in one.rest]
+    rows = [
+        dict(zip(columns, row.values(), strict=True)) for answer in answers for row in answer.rows
+    ]
+    certain = [sure for answer in answers for sure in answer.certain]
+    rest = [other for answer in answers for other in answer.rest]
     for name in columns:
         _require_one_kind(name, [row[name] for row in rows])
     places = list(range(len(rows)))
-    for by in reversed(order):
-        found = in_order([rows[at][by.name] for at in places], by.descending, by.nulls_first)
-        places = [places[at] for at in found]
+    for order_key in reversed(order):
+        ranks = ordered_places(
+            [rows[place][order_key.name] for place in places],
+            order_key.descending,
+            order_key.nulls_first,
+        )
+        places = [places[place] for place in ranks]
     return replace(
         answers[0],
-        rows=tuple(rows[at] for at in places),
-        certain=tuple(certain[at] for at in places),
-        rest=tuple(rest[at] for at in places),
-        by_estimate=any(is_open(row[by.name]) for by in order for row in rows),
+        rows=tuple(rows[place] for place in places),
+        certain=tuple(certain[place] for place in places),
+        rest=tuple(rest[place] for place in places),
+        by_estimate=any(is_open(row[order_key.name]) for order_key in order for row in rows),
     )
 
 
 def _require_one_kind(name: str, column: Sequence[Any]) -> None:
-    """Make sure that all values of a column can stand below each other."""
+    """Check that all values of a column can be listed in one column."""
     kinds = {_kind(value) for value in column if value is not None and value is not REST}
     if len(kinds) > 1:
         raise QueryError(

@@ -1,9 +1,9 @@
-"""Sums of products of a column that is published as it is and of a sensitive one, as of weights.
+"""Sums of products of an unchanged column and a sensitive one, for example of weights.
 
-Of a group's rows any may have any of its values. By the rearrangement inequality a sum of products
-is greatest where the greatest numbers meet the greatest values, and least where they meet the least
-ones: of fewer rows than values those with positive numbers take the values from one end, and the
-others from the other end. Groups add up. Exact, in integers.
+Any of a group's rows may have any of its values. By the rearrangement inequality a sum of products
+is greatest if the greatest numbers are multiplied by the greatest values, and least if they are
+multiplied by the least. If there are fewer rows than values, rows with positive numbers take values
+from one end, and the others from the other end. Sums of groups add up. Exact, in integers.
 
 Source: Hardy, Littlewood, Pólya, Inequalities (1934), section 10.2.
 """
@@ -15,10 +15,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers, as_numpy
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.exact import Exact, exact
-from sfumato.tasks.query.bounds.bounds import Bounds, within
+from sfumato.expectations.shared.arrow import as_integers, as_numpy
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.exact import Exact, exact
+from sfumato.tasks.query.bounds.bounds import Bounds, clamp_estimate
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, Relations, relations
 from sfumato.tasks.query.sql.sensitive_conditions import count_of, group_parts
@@ -33,7 +33,7 @@ from sfumato.tasks.query.sql.trees import (
 from sfumato.tasks.sql.session import fetch_table
 from sfumato.tasks.terms.terms import Declared
 
-Found = dict[Key, dict[Aggregate, Bounds]]
+Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 def products(
@@ -41,13 +41,13 @@ def products(
     declared: Declared,
     question: Question,
     aggregates: Sequence[Aggregate],
-) -> Found:
-    """The bounds of sums of products by the values of the group columns.
+) -> Answers:
+    """Return the bounds of sums of products by the values of the group columns.
 
     Args:
         connection: sees the published tables.
         declared: of the release.
-        question: which rows are meant, and how they are grouped.
+        question: selects and groups the rows.
         aggregates: each of a sensitive column, with the column that it is multiplied by.
 
     Raises:
@@ -57,20 +57,20 @@ def products(
         raise QueryError(
             "a product with a sensitive column is summed where no condition is on sensitive values"
         )
-    known = relations(declared)
-    found: Found = {}
+    tables = relations(declared)
+    answers: Answers = {}
     for aggregate in aggregates:
-        values = _values(connection, known, str(aggregate.sensitive))
-        for key, rows in _rows(connection, known, question, str(aggregate.weight)):
-            found.setdefault(key, {})[aggregate] = values.bounds(*rows)
-    return found
+        values = _values(connection, tables, str(aggregate.sensitive))
+        for key, rows in _rows(connection, tables, question, str(aggregate.weight)):
+            answers.setdefault(key, {})[aggregate] = values.bounds(*rows)
+    return answers
 
 
 class _GroupValues:
     """The values of each group, descending; groups are 0, 1, … in the order of their numbers.
 
-    `units` are all of them (Python integers), group by group, and `starts` where each begins.
-    Values that are missing add nothing, as zeros do; `missing` says how many a group has.
+    `units` are all values (Python integers), group by group, and `starts` the position of each
+    group's first. Missing values are zeros, which add nothing; `missing` counts them by group.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class _GroupValues:
         self._digits = numbers.digits
 
     def bounds(self, group: np.ndarray, numbers: Exact) -> Bounds:
-        """The bounds of the sum over rows, each of a group (int64), with a number each."""
+        """Bound the sum of products over rows, each with a group (int64) and a number."""
         order = np.lexsort((-numbers.units, group))
         place = np.searchsorted(self._groups, group[order])
         hits = np.bincount(place, minlength=len(self._groups))
@@ -99,16 +99,16 @@ class _GroupValues:
         low = -self._greatest(place, units, -1)
         totals = np.add.reduceat(self._units, self._starts)
         expected = sum(
-            Fraction(int(unit) * int(totals[at]), int(self._sizes[at]))
-            for unit, at in zip(units, place, strict=True)
+            Fraction(int(unit) * int(totals[position]), int(self._sizes[position]))
+            for unit, position in zip(units, place, strict=True)
         )
         ends = Fraction(low, scale), Fraction(high, scale)
-        guess = within(Fraction(expected, scale), *ends)
+        guess = clamp_estimate(Fraction(expected, scale), *ends)
         low_end, high_end = map(_whole, ends)
         return Bounds(low_end, high_end, guess, maybe_none, attained=not maybe_none)
 
     def _greatest(self, place: np.ndarray, units: np.ndarray, sign: int) -> int:
-        """The greatest sum of products, of the values (sign 1) or of their opposites (-1)."""
+        """Return the greatest sum of products with the values (sign 1) or their negatives (-1)."""
         _, starts, hits = np.unique(place, return_index=True, return_counts=True)
         rank = np.arange(len(place)) - np.repeat(starts, hits)
         size, number = self._sizes[place], np.repeat(hits, hits)
@@ -121,14 +121,14 @@ def _whole(number: Fraction) -> int | Fraction:
     return int(number) if number == int(number) else number
 
 
-def _values(connection: duckdb.DuckDBPyConnection, known: Relations, name: str) -> _GroupValues:
-    """The values of a sensitive column in each group."""
-    table = next(of for columns, of in known.tables.items() if name in columns)
-    shown = [own(GROUP_ID), alias(published_column(name), "v"), alias(count_of(known), "times")]
-    query = select(shown, table, by=[own(GROUP_ID), published_column(name)])
-    found = fetch_table(connection, with_parts(group_parts(known), query))
-    group, times = (as_integers(found[of]) for of in (GROUP_ID, "times"))
-    values = found["v"].combine_chunks()
+def _values(connection: duckdb.DuckDBPyConnection, tables: Relations, name: str) -> _GroupValues:
+    """Return the values of a sensitive column in each group."""
+    table = next(table_name for columns, table_name in tables.tables.items() if name in columns)
+    fields = [own(GROUP_ID), alias(published_column(name), "v"), alias(count_of(tables), "times")]
+    query = select(fields, table, group_by=[own(GROUP_ID), published_column(name)])
+    rows = fetch_table(connection, with_parts(group_parts(tables), query))
+    group, times = (as_integers(rows[column]) for column in (GROUP_ID, "times"))
+    values = rows["v"].combine_chunks()
     is_null = as_numpy(values.is_null().cast(pa.uint8())).astype(bool)
     numbers = exact(values.drop_null(), name)
     units = np.zeros(len(values), numbers.units.dtype)
@@ -137,20 +137,20 @@ def _values(connection: duckdb.DuckDBPyConnection, known: Relations, name: str) 
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, known: Relations, question: Question, name: str
+    connection: duckdb.DuckDBPyConnection, tables: Relations, question: Question, name: str
 ) -> Iterator[tuple[Key, tuple[np.ndarray, Exact]]]:
-    """By cell the groups of the rows that are meant, and their numbers."""
+    """Yield for each cell the groups of the rows that count, and their numbers."""
     keys = zip(question.group_by, key_names(question), strict=True)
-    shown = [alias(published_column(of), key) for of, key in keys]
-    columns = [*shown, own(GROUP_ID), alias(published_column(name), "x")]
-    table = fetch_table(connection, select(columns, known.rows, where=[question.condition]))
+    group_columns = [alias(published_column(column), key) for column, key in keys]
+    columns = [*group_columns, own(GROUP_ID), alias(published_column(name), "x")]
+    table = fetch_table(connection, select(columns, tables.rows, where=[question.condition]))
     width = len(question.group_by)
     cells: dict[Key, list[int]] = {}
-    told = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
-    for place, key in enumerate(told or [()] * table.num_rows):
+    cell_keys = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
+    for place, key in enumerate(cell_keys or [()] * table.num_rows):
         cells.setdefault(key, []).append(place)
     group = as_integers(table[GROUP_ID])
     numbers = exact(table["x"].combine_chunks(), name) if table.num_rows else Exact(group, 0)
     for key, places in cells.items():
-        at = np.array(places)
-        yield key, (group[at], Exact(numbers.units[at], numbers.digits))
+        positions = np.array(places)
+        yield key, (group[positions], Exact(numbers.units[positions], numbers.digits))

@@ -1,4 +1,4 @@
-"""The last net below every answer: bounds that cannot be right are a fault, and never given out."""
+"""The last check of every answer: impossible bounds are a fault, and are never returned."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.formulas import Existing, Formula, Plain, Pooled
@@ -15,47 +15,48 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.terms import Declared
 
 Limits = tuple[Any, Any]
-"""The least and the greatest that something may come to; None where nothing is known."""
+"""The least and the greatest possible value; None if it is unknown."""
 
 _WITHIN_VALUES = frozenset({"avg", "min", "max", "percentile_cont", "percentile_disc"})
-_LOST = Fraction(1, 10**9)  # what sums of floats may lose, relative to the ends
+_LOST = Fraction(1, 10**9)  # the rounding error of sums of floats, relative to the ends
 _NO_LIMITS: Limits = (None, None)
 
 
 @runtime_checkable
 class LimitedFormula(Protocol):
-    """A formula that comes to nothing outside of some limits, as a proportion does."""
+    """A formula whose values have limits, as a proportion has."""
 
     @property
     def limits(self) -> Limits:
-        """The least and the greatest that it may come to."""
+        """The least and the greatest value of the formula."""
         ...
 
 
 class Tripwires:
-    """Limits of every formula of an inquiry."""
+    """The limits of every formula of an inquiry."""
 
     def __init__(self, inquiry: Inquiry, declared: Declared, values: PublishedValues) -> None:
         """Look up the limits of every formula.
 
         Args:
-            inquiry: of which rows are answered.
+            inquiry: the inquiry that is answered.
             declared: the terms of the release, without calculated columns.
             values: that the release publishes.
         """
         labels = {m.formula: m.label for m in inquiry.shown if isinstance(m, Measure)}
         self._limited = [
-            (_construct(one, labels.get(one)), _limits(one, declared, values))
-            for one in inquiry.formulas
+            (_construct(formula, labels.get(formula)), _limits(formula, declared, values))
+            for formula in inquiry.formulas
         ]
 
-    def require(self, found: Iterable[Bounds]) -> None:
-        """Hold the bounds of every formula, in order, to its limits.
+    def require(self, answers: Iterable[Bounds]) -> None:
+        """Check the bounds of every formula, in order, against its limits.
 
         Raises:
-            Fault: naming what was asked, where bounds are outside of them, or upside down.
+            Fault: naming the formula, if bounds are outside its limits, or a lower bound is above
+                its upper bound.
         """
-        for (construct, limits), bounds in zip(self._limited, found, strict=True):
+        for (construct, limits), bounds in zip(self._limited, answers, strict=True):
             lower, upper = _comparable(bounds.lower), _comparable(bounds.upper)
             if lower is None or upper is None:
                 continue
@@ -87,7 +88,7 @@ def _limits(formula: Formula, declared: Declared, values: PublishedValues) -> Li
 
 
 def _ends(name: str, declared: Declared, values: PublishedValues) -> Limits:
-    """The least and the greatest value of a published column, with what floats may lose."""
+    """Return the least and the greatest value of a published column, widened for rounded floats."""
     column = values.column(name)  # None of one that is calculated, or a reader's own
     ends = None if column is None else column.ends
     if ends is None:
@@ -102,25 +103,25 @@ def _ends(name: str, declared: Declared, values: PublishedValues) -> Limits:
 
 
 def _aggregate(formula: Formula) -> Aggregate | None:
-    """The aggregate that a formula is, over whatever rows; None of a calculation."""
+    """Return the aggregate that a formula is, over any rows; None for a calculation."""
     if isinstance(formula, Existing):
         return _aggregate(formula.value)
     if isinstance(formula, Pooled):
         return formula.values[0].aggregate
-    return formula.of.aggregate if isinstance(formula, Plain) else None
+    return formula.operand.aggregate if isinstance(formula, Plain) else None
 
 
 def _construct(formula: Formula, label: str | None) -> str:
-    """A formula as a reader knows it."""
+    """Return a formula as a reader knows it."""
     aggregate = _aggregate(formula)
     if aggregate is None or not (aggregate.sensitive or "*").isprintable():
         return label or "a calculation in HAVING or ORDER BY"
     distinct = "DISTINCT " if aggregate.distinct else ""
-    return f"{aggregate.kind.called}({distinct}{aggregate.sensitive or '*'})"
+    return f"{aggregate.kind.sql_name}({distinct}{aggregate.sensitive or '*'})"
 
 
 def _comparable(value: Any) -> Any:
-    """A value to be compared exactly: floats and decimals as the decimal numbers they print."""
+    """Return a value that compares exactly: floats as the decimal numbers they print as."""
     if isinstance(value, Decimal):
         return Fraction(value)
     if isinstance(value, float):
@@ -128,11 +129,11 @@ def _comparable(value: Any) -> Any:
     return value
 
 
-def _is_above(left: Any, right: Any) -> bool:
-    """Whether a value is above another; nothing is where one is not known, or of another kind."""
-    if left is None or right is None or _kind(left) is not _kind(right):
+def _is_above(first: Any, second: Any) -> bool:
+    """Decide whether a value is above another; False if one is unknown, or of another kind."""
+    if first is None or second is None or _kind(first) is not _kind(second):
         return False
-    return bool(left > right)
+    return bool(first > second)
 
 
 def _kind(value: Any) -> type:

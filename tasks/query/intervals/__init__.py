@@ -1,6 +1,6 @@
-"""Likely ranges beside bounds: an estimate, and an interval that 95 % of queries like it meet.
+"""Likely ranges beside bounds: an estimate, and an interval that contains 95 % of such answers.
 
-Holds the laws of what a release leaves open, the shapes of queries whose intervals a publisher
-calibrates, and one module for each way of showing. Keep out whatever is guaranteed: bounds stand in
+The modules contain the laws of what a release leaves open, the shapes of queries with calibrated
+intervals, and one module for each way of showing a person. Guaranteed bounds belong to
 `query.bounds`, and nothing here may narrow them.
 """

@@ -1,4 +1,4 @@
-"""An engine whose bounds have an estimate and an interval beside them, where that is calibrated."""
+"""An engine that adds an estimate and an interval to its bounds where they are calibrated."""
 
 import math
 from collections.abc import Mapping
@@ -29,20 +29,20 @@ from sfumato.tasks.terms.terms import Declared
 
 
 class EngineWithIntervals:
-    """An engine, and what is likely of its answers."""
+    """An engine whose answers contain likely values."""
 
     def __init__(self, engine: Engine, declared: Declared) -> None:
-        """Find nothing out yet: bounds may be asked for alone."""
+        """Compute nothing yet, since a caller may ask for bounds without estimates."""
         self._engine, self._declared = engine, declared
         self._stated = declared.intervals or CalibratedIntervals(families=())
 
     def ask(
         self, question: Question, estimates: bool = True
     ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
-        """The bounds of each aggregate, and where estimates are wanted what is likely of it."""
+        """Return the bounds of each aggregate, with estimates and intervals if these are wanted."""
         if not estimates:
             return self._engine.ask(question, estimates)
-        found = self._engine.ask(_with_rows(question), estimates)
+        answers = self._engine.ask(_with_rows(question), estimates)
         laws = self._laws(question)
         factors = {a: self._factor(question, a) for a in question.aggregates}
         return {
@@ -52,11 +52,11 @@ class EngineWithIntervals:
                 )
                 for a, factor in factors.items()
             }
-            for key, row in found.items()
+            for key, row in answers.items()
         }
 
     def starts(self, name: str) -> list[Any]:
-        """The values of an ordered column that are published of it, or its labels' least ones."""
+        """Return the published values of an ordered column, or the least values of its labels."""
         return self._engine.starts(name)
 
     @cached_property
@@ -76,16 +76,16 @@ class EngineWithIntervals:
 
 
 def _with_rows(question: Question) -> Question:
-    """The question, with the number of rows that are meant."""
+    """Return the question with the number of matching rows added."""
     if ROWS in question.aggregates:
         return question
     return replace(question, shown=(*question.shown, ROWS))
 
 
 def _are_few(rows: Bounds | None) -> bool:
-    """True where surely fewer rows are meant than an interval is given of.
+    """Decide whether surely fewer rows match than an interval needs.
 
-    A condition on a sensitive value may mean one person among many rows that are selected.
+    A condition on a sensitive value may match one person among many selected rows.
     """
     most = None if rows is None else as_fraction(rows.upper)
     return most is not None and most < LEAST_ROWS
@@ -94,13 +94,13 @@ def _are_few(rows: Bounds | None) -> bool:
 def with_likely(
     bounds: Bounds, law: AnswerLaw | None, factor: float | None, *, few: bool = False
 ) -> Bounds:
-    """Bounds with an estimate, and with an interval or the reason why there is none.
+    """Return the bounds with an estimate, and with an interval or the reason why there is none.
 
     Args:
         bounds: of an answer.
-        law: of the same answer, where one is known.
-        factor: that of its family, where it is of one.
-        few: whether surely too few rows are meant.
+        law: of the same answer; None if none is known.
+        factor: of the answer's family; None if it belongs to no calibrated family.
+        few: whether surely too few rows match.
     """
     if bounds.lower is None or bounds.upper is None:
         return replace(bounds, likely=Likely(None, NOTHING))
@@ -108,30 +108,30 @@ def with_likely(
         return replace(bounds, likely=Likely(None, EXACT))
     if law is None:
         return replace(bounds, likely=Likely(None, OUTSIDE))
-    estimate = _within(_value(law.estimate), bounds)
+    estimate = _clamp(_value(law.estimate), bounds)
     few = few or law.size.is_small
     if few or factor is None:
-        kept = estimate if bounds.estimate is None else bounds.estimate
+        plain_estimate = estimate if bounds.estimate is None else bounds.estimate
         reason = SMALL if few else OUTSIDE
-        return replace(bounds, estimate=kept, likely=Likely(None, reason))
+        return replace(bounds, estimate=plain_estimate, likely=Likely(None, reason))
     return replace(bounds, estimate=estimate, likely=Likely(interval_of(bounds, law, factor)))
 
 
 def interval_of(bounds: Bounds, law: AnswerLaw, factor: float) -> tuple[Value, Value]:
-    """The interval within the bounds, with the possible values alone."""
+    """Return the interval within the bounds; its ends are possible values."""
     low, high = (_value(end) for end in law.interval(factor))
     if isinstance(bounds.lower, int) and isinstance(low, Fraction) and isinstance(high, Fraction):
         low, high = math.floor(low), math.ceil(high)
-    return _within(low, bounds), _within(high, bounds)
+    return _clamp(low, bounds), _clamp(high, bounds)
 
 
 def _value(value: Any) -> Value:
     return Fraction(value) if isinstance(value, float) else value
 
 
-def _within(value: Value, bounds: Bounds) -> Value:
-    """The value, or the bound that it is beyond."""
-    number, lower, upper = (as_fraction(of) for of in (value, bounds.lower, bounds.upper))
+def _clamp(value: Value, bounds: Bounds) -> Value:
+    """Return the value, or the nearest bound if the value lies outside of the bounds."""
+    number, lower, upper = (as_fraction(end) for end in (value, bounds.lower, bounds.upper))
     if number is None or lower is None or upper is None:
         return value
     if number < lower:

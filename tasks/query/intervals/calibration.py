@@ -1,8 +1,8 @@
-"""Calibration of intervals on the original, before a release is sealed: all here is private.
+"""Calibration of intervals on the original, before a release is sealed; everything here is private.
 
-Rows are selected by one column, or by two or three. Of a column that has an order a range of its
-values is drawn, of another one some of its values; often it is a single one, as in a GROUP BY. A
-sensitive value is drawn as often as it occurs.
+Rows are selected by one column, or by two or three. For a column with an order a range of its
+values is drawn, and for another one some of its values; often it is a single value, as in a GROUP
+BY. A sensitive value is drawn as often as it occurs.
 
 Source: Vovk, Gammerman, Shafer, Algorithmic learning in a random world; Lei, G'Sell, Rinaldo,
 Tibshirani, Wasserman, Distribution-free predictive inference for regression (split conformal).
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
@@ -47,22 +47,22 @@ from sfumato.tasks.terms.terms import Declared
 _WHOLE = float(2**64)
 _ALONE = 0.25  # how often a single value is drawn of a column
 FamilyKey = tuple[str, str]
-"""The name of a family, and the sensitive column that it is about; "" for none."""
+"""The name of a family, and the sensitive column that it is about ("" if there is none)."""
 QUERIES = 2_000
-"""So many queries of each family are calibrated on, where there are so many."""
+"""The number of queries on which each family is calibrated, if so many can be drawn."""
 _TRIES = 3  # times as many queries are drawn at most: some are too small, or exact
 FEWEST = 1_000
-"""On fewer queries nothing is calibrated."""
+"""The least number of queries on which a family is calibrated."""
 _NULL = np.zeros(1, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """What may be selected by.
+    """The values by which queries may select.
 
     Attributes:
         schema: of the published columns.
-        values: of each column, ascending where they have an order.
+        values: of each column, ascending if they have an order.
         times: how often each value of a sensitive column occurs (int64).
     """
 
@@ -71,7 +71,7 @@ class Domains:
     times: Mapping[str, np.ndarray]
 
     def names(self, *roles: str) -> list[str]:
-        """The columns of some roles by which rows can be told apart."""
+        """Return the columns of some roles with more than one value."""
         return [
             name
             for name, values in self.values.items()
@@ -80,21 +80,25 @@ class Domains:
 
 
 def draw_selections(
-    domains: Domains, *, several: bool, of: str | None, randomness: Randomness
+    domains: Domains, *, several: bool, sensitive: str | None, randomness: Randomness
 ) -> list[Selection]:
-    """What a random query selects.
+    """Draw the selections of a random query.
 
     Args:
-        domains: what may be selected by.
-        several: whether by two or three columns.
-        of: the sensitive column of which a value is selected, too.
-        randomness: what is drawn from.
+        domains: the values by which it may select.
+        several: whether it selects by two or three columns.
+        sensitive: the sensitive column of which it also selects a value; None if there is none.
+        randomness: the source of random numbers.
     """
     names = domains.names("quasi-identifier")
-    number = 2 + below(MOST_COLUMNS - 1, randomness) if several else 1
+    number = 2 + draw_below(MOST_COLUMNS - 1, randomness) if several else 1
     order = np.argsort(randomness(len(names)), kind="stable")[:number]
-    found = [_select(domains, names[at], several, randomness) for at in order]
-    return found if of is None else [*found, _select_sensitive(domains, of, randomness)]
+    selections = [_select(domains, names[position], several, randomness) for position in order]
+    return (
+        selections
+        if sensitive is None
+        else [*selections, _select_sensitive(domains, sensitive, randomness)]
+    )
 
 
 def _select(domains: Domains, name: str, several: bool, randomness: Randomness) -> Selection:
@@ -105,27 +109,29 @@ def _select(domains: Domains, name: str, several: bool, randomness: Randomness) 
     if domains.schema[name].type in ORDERED:
         return _range(name, values, number, randomness)
     number = min(number, len(values) - 1)
-    drawn = np.sort(np.argsort(randomness(len(values)), kind="stable")[:number])
-    return Selection(name, values=tuple(values[at] for at in drawn))
+    positions = np.sort(np.argsort(randomness(len(values)), kind="stable")[:number])
+    return Selection(name, values=tuple(values[position] for position in positions))
 
 
 def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Selection:
-    """A value, or a range that begins with one and has at most half of the values.
+    """Draw a value, or a range that begins with one and has at most half of the values.
 
-    Where some are missing it is often all of them.
+    If the column has nulls, the selection often contains all values.
     """
     if domains.schema[name].nulls and _share(randomness) < _ALONE:
         return Selection(name)
     values, before = domains.values[name], np.cumsum(domains.times[name])
-    at = int(np.searchsorted(before, below(int(before[-1]), randomness), side="right"))
+    position = int(np.searchsorted(before, draw_below(int(before[-1]), randomness), side="right"))
     if domains.schema[name].type not in ORDERED:
-        return Selection(name, values=(values[at],))
+        return Selection(name, values=(values[position],))
     number = int(np.ceil(_share(randomness) * len(values) / 2))
-    return Selection(name, low=values[at], high=values[min(at + number, len(values)) - 1])
+    return Selection(
+        name, low=values[position], high=values[min(position + number, len(values)) - 1]
+    )
 
 
 def _range(name: str, values: Sequence[Any], number: int, randomness: Randomness) -> Selection:
-    first = below(len(values) - number + 1, randomness)
+    first = draw_below(len(values) - number + 1, randomness)
     return Selection(name, low=values[first], high=values[first + number - 1])
 
 
@@ -133,25 +139,25 @@ def _share(randomness: Randomness) -> float:
     return (float(randomness(1)[0]) + 1) / (_WHOLE + 1)
 
 
-def below(end: int, randomness: Randomness) -> int:
-    """A number below `end`, from 0 on."""
+def draw_below(end: int, randomness: Randomness) -> int:
+    """Draw a number from 0 to below `end`."""
     return int(randomness(1)[0] % end)
 
 
 class TruthOfColumn:
-    """A column of the original, whose nulls are passed over."""
+    """A column of the original, whose nulls are left out."""
 
     def __init__(self, column: Column) -> None:
         """Take the column."""
         self._column = column
 
-    def chosen(self, rows: np.ndarray) -> np.ndarray:
-        """The codes of the values of chosen rows (int32); `rows` is bool, one per row."""
+    def codes_in(self, rows: np.ndarray) -> np.ndarray:
+        """Return the codes of the values of chosen rows (int32); `rows` is bool, one per row."""
         codes: np.ndarray = self._column.codes[rows]
         return codes[codes >= 0]
 
     def answer(self, aggregate: Aggregate, codes: np.ndarray) -> float | None:
-        """The aggregate over values, by their codes; None where there is none."""
+        """Return the aggregate over values, given as codes; None if there is none."""
         kind = aggregate.kind
         if kind.truth is not None:
             truth = kind.truth(self._numbers, codes)
@@ -164,15 +170,15 @@ class TruthOfColumn:
         return self._quantile(aggregate, codes)
 
     def _quantile(self, aggregate: Aggregate, codes: np.ndarray) -> float:
-        """Where it is known which values count, both bounds are the quantile."""
+        """Return the quantile of values with known counts, for which both bounds are the same."""
         times = np.bincount(codes, minlength=len(self._column.values)).astype(np.int64)
-        known = Counting(times, np.zeros_like(times))
+        counting = Counting(times, np.zeros_like(times))
         values = ArrowValues(self._column.values)
         counted = CountedValues(
-            values, lambda: self._numbers, known, known, False, None, len(codes)
+            values, lambda: self._numbers, counting, counting, False, None, len(codes)
         )
-        found = aggregate.bounds_over(counted).lower
-        return float(Fraction(found)) if isinstance(found, int | Fraction) else float("nan")
+        quantile = aggregate.bounds_over(counted).lower
+        return float(Fraction(quantile)) if isinstance(quantile, int | Fraction) else float("nan")
 
     @cached_property
     def _numbers(self) -> Exact:
@@ -186,45 +192,45 @@ class TruthOfColumn:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredQuery:
-    """The law of an answer to a random query, and its truth."""
+    """The law of the answer to a random query, and the true answer."""
 
     law: AnswerLaw
     truth: float
 
     @property
     def score(self) -> float:
-        """The least factor whose interval has the truth."""
+        """The least factor whose interval contains the truth."""
         return self.law.score(self.truth)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Any of some alike aggregates, of a column; of none, rows are counted."""
+class _Target:
+    """Any of some alike aggregates of a column; without a column, a count of rows."""
 
     alike: str
-    of: str | None
+    column: str | None
 
 
-_ROWS = _Asked("count", None)
+_ROWS = _Target("count", None)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Queries that are drawn alike: by several columns or one, and by a sensitive value."""
+    """Queries that are drawn alike: by one or several columns, and perhaps by a sensitive value."""
 
     several: bool
-    of: str | None
-    asked: tuple[_Asked, ...]
+    sensitive: str | None
+    targets: tuple[_Target, ...]
 
 
 class QueriesOnOriginal:
     """Random queries, asked of the published tables and of the original.
 
-    `original` are the represented rows before anonymization.
+    The original contains the rows in the release before anonymization.
     """
 
     def __init__(self, likely: LikelyAnswers, declared: Declared, original: Microdata) -> None:
-        """Find out what queries may select by."""
+        """Find the columns and values by which queries may select."""
         self._likely, self._declared, self._original = likely, declared, original
         sensitive = [name for name in declared.named("sensitive") if self._laws_of(name)]
         names = [*declared.named("quasi-identifier"), *sensitive]
@@ -237,72 +243,74 @@ class QueriesOnOriginal:
         self._truths: dict[str, TruthOfColumn] = {}
 
     def measure(self, number: int, randomness: Randomness) -> dict[FamilyKey, list[MeasuredQuery]]:
-        """So many queries of each family, or fewer where few are large enough and not exact."""
-        found: dict[FamilyKey, list[MeasuredQuery]] = {}
+        """Measure a number of queries of each family, or fewer if few are large and not exact."""
+        measured: dict[FamilyKey, list[MeasuredQuery]] = {}
         for kind in self._kinds():
-            waiting = set(kind.asked)
+            waiting = set(kind.targets)
             for _ in range(number * _TRIES):
                 if not waiting:
                     break
-                for asked, family, query in self._ask(kind, waiting, randomness):
-                    queries = found.setdefault(family, [])
+                for target, family, query in self._ask(kind, waiting, randomness):
+                    queries = measured.setdefault(family, [])
                     queries.append(query)
                     if len(queries) == number:
-                        waiting.remove(asked)
-        return found
+                        waiting.remove(target)
+        return measured
 
     def _kinds(self) -> Iterator[_Kind]:
         laws, columns = self._likely.laws, len(self._domains.names("quasi-identifier"))
         names = self._domains.names("sensitive")
         whole = [name for name in names if not self._declared.columns[name].nulls]
-        together = (*((_ROWS,) if "rows" in laws else ()), *self._aggregates(whole))
+        together = (*((_ROWS,) if "rows" in laws else ()), *self._targets(whole))
         for several in [False, True][: min(columns, 2)]:
             if together:
                 yield _Kind(several, None, together)
             for name in names:
                 yield _Kind(several, name, (_ROWS,))
-                alone = () if name in whole else tuple(self._aggregates([name]))
-                if alone:  # each passes over its own nulls
-                    yield _Kind(several, None, alone)
+                single = () if name in whole else tuple(self._targets([name]))
+                if single:  # each passes over its own nulls
+                    yield _Kind(several, None, single)
 
-    def _aggregates(self, names: Sequence[str]) -> Iterator[_Asked]:
+    def _targets(self, names: Sequence[str]) -> Iterator[_Target]:
         for name in names:
             type_, laws = self._declared.columns[name].type, self._laws_of(name)
-            for alike in (of for of in ALIKE if of in laws):
+            for alike in (candidate for candidate in ALIKE if candidate in laws):
                 kinds = [AGGREGATES[function] for function in ALIKE[alike].functions]
                 takes = all(type_ in kind.takes and not kind.counts_rows for kind in kinds)
                 if takes and type_ not in ("string", "boolean"):
-                    yield _Asked(alike, name)
+                    yield _Target(alike, name)
 
     def _laws_of(self, name: str) -> frozenset[str]:
-        """The families of a sensitive column of which there are laws."""
+        """Return the families of a sensitive column that have laws."""
         nullable = self._declared.columns[name].nulls
         return self._likely.laws_over_nulls if nullable else self._likely.laws
 
     def _ask(
-        self, kind: _Kind, waiting: set[_Asked], randomness: Randomness
-    ) -> Iterator[tuple[_Asked, FamilyKey, MeasuredQuery]]:
-        """A random query, asked of all aggregates that wait for more."""
-        drawn = draw_selections(
-            self._domains, several=kind.several, of=kind.of, randomness=randomness
+        self, kind: _Kind, waiting: set[_Target], randomness: Randomness
+    ) -> Iterator[tuple[_Target, FamilyKey, MeasuredQuery]]:
+        """Ask a random query of all aggregates that need more queries."""
+        selections = draw_selections(
+            self._domains, several=kind.several, sensitive=kind.sensitive, randomness=randomness
         )
-        chosen = self._chosen(drawn[:-1] if kind.of else drawn)
-        if chosen.sum() < LEAST_ROWS:  # most are told by this, and it is cheap
+        chosen = self._selected_rows(selections[:-1] if kind.sensitive else selections)
+        if chosen.sum() < LEAST_ROWS:  # excludes most small queries, cheaply
             return
-        condition = exp.and_(*(selection.condition for selection in drawn), copy=False)
+        condition = exp.and_(*(selection.condition for selection in selections), copy=False)
         aggregates = {
-            ALIKE[one.alike].draw(one.of, partial(below, randomness=randomness)): one
-            for one in kind.asked
-            if one in waiting
+            ALIKE[target.alike].draw(
+                target.column, partial(draw_below, randomness=randomness)
+            ): target
+            for target in kind.targets
+            if target in waiting
         }
         question = question_of(next(iter(aggregates)), condition, self._declared)
         question = question.with_aggregates(aggregates)
         laws = self._likely.spreads(question).get((), {})
         laws = {a: law for a, law in laws.items() if not (law.size.is_small or law.is_exact)}
-        if kind.of is not None:
-            chosen &= drawn[-1].holds(self._columns[kind.of])
+        if kind.sensitive is not None:
+            chosen &= selections[-1].holds(self._columns[kind.sensitive])
         shape = shape_of(question, self._declared)
-        values = cache(lambda name: self._truth_of(name).chosen(chosen))
+        values = cache(lambda name: self._truth_of(name).codes_in(chosen))
         for aggregate, law in laws.items():
             family, name = family_of(shape, aggregate), aggregate.sensitive
             truth: float | None = float(chosen.sum())
@@ -311,10 +319,10 @@ class QueriesOnOriginal:
             if family is not None and truth is not None:
                 yield aggregates[aggregate], family, MeasuredQuery(law, truth)
 
-    def _chosen(self, drawn: Sequence[Selection]) -> np.ndarray:
-        """The rows of the original that are selected (bool)."""
+    def _selected_rows(self, selections: Sequence[Selection]) -> np.ndarray:
+        """Return whether each row of the original is selected (bool)."""
         chosen = np.ones(self._original.rows, dtype=bool)
-        for selection in drawn:
+        for selection in selections:
             chosen &= selection.holds(self._columns[selection.name])
         return chosen
 
@@ -325,7 +333,7 @@ class QueriesOnOriginal:
 
 
 def conformal_quantile(scores: Sequence[float]) -> float:
-    """The ⌈(n + 1) · 0.95⌉-th least score; infinite where there are fewer.
+    """Return the ⌈(n + 1) · 0.95⌉-th least score; infinite if there are fewer.
 
     >>> conformal_quantile(range(1, 20)), conformal_quantile(range(1, 19))
     (19.0, inf)
@@ -335,56 +343,56 @@ def conformal_quantile(scores: Sequence[float]) -> float:
 
 
 def factor_of(scores: Sequence[float]) -> Decimal | None:
-    """The quantile rounded up to the grid; None of too few scores, or beyond the grid."""
+    """Return the quantile rounded up to the grid; None for too few scores, or beyond the grid."""
     return None if len(scores) < FEWEST else rounded_up(conformal_quantile(scores))
 
 
 def calibrate(
     measured: Mapping[FamilyKey, Sequence[MeasuredQuery]], frozen: CalibratedIntervals | None
 ) -> CalibratedIntervals:
-    """The factors of the families that were measured often enough.
+    """Return the factors of the families that were measured often enough.
 
     Args:
         measured: queries of each family.
-        frozen: what earlier versions of the line stated, below which no factor falls.
+        frozen: what earlier versions of the line stated; no factor falls below it.
     """
     families = []
-    for (name, of), queries in sorted(measured.items()):
+    for (name, column), queries in sorted(measured.items()):
         factor = factor_of([query.score for query in queries])
-        before = None if frozen is None else frozen.factor_of((name, of))
+        before = None if frozen is None else frozen.factor_of((name, column))
         if factor is not None:
             highest = factor if before is None else max(factor, before)
-            families.append(CalibratedFamily(family=name, of=of, factor=highest))
+            families.append(CalibratedFamily(family=name, of=column, factor=highest))
     return CalibratedIntervals(grid="fine", families=tuple(families))
 
 
 class DrawnConditions(ValueConditions):
-    """Judges drawn conditions itself, and others as queries do."""
+    """Evaluates drawn conditions directly, and other conditions as queries do."""
 
     def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
-        """The rows on which a condition holds (bool, one per row).
+        """Return whether a condition holds on each row (bool, one per row).
 
         Raises:
-            NotDirectError: where it compares columns, or cannot be evaluated on some value.
+            NotDirectError: if it compares columns, or cannot be evaluated on some value.
         """
         selections = selections_in(condition)
         if selections is None:
             return super().rows(table, condition)
-        found = np.ones(len(table.group), dtype=bool)
+        holds = np.ones(len(table.group), dtype=bool)
         for selection in selections:
-            column = table.coded(selection.name)
-            admitted = selection.admits(self._known(table, selection.name))
-            found &= column.among(np.append(admitted, _NULL[: column.values.null_count]))
-        return found
+            column = table.coded_column(selection.name)
+            admitted = selection.admits(self._values_of(table, selection.name))
+            holds &= column.rows_with(np.append(admitted, _NULL[: column.values.null_count]))
+        return holds
 
-    def _known(self, table: PublishedColumns, name: str) -> list[Any]:
-        known = self._lists.get((table, name))
-        if known is None:
-            known = table.coded(name).values.drop_null().to_pylist()
-            self._lists[table, name] = known
-        return known
+    def _values_of(self, table: PublishedColumns, name: str) -> list[Any]:
+        values = self._lists.get((table, name))
+        if values is None:
+            values = table.coded_column(name).values.drop_null().to_pylist()
+            self._lists[table, name] = values
+        return values
 
     def __init__(self, connection: Any) -> None:
-        """Know no values yet."""
+        """Read no values yet."""
         super().__init__(connection)
         self._lists: dict[tuple[PublishedColumns, str], list[Any]] = {}

@@ -1,9 +1,9 @@
-"""What is likely of counts where every quasi-identifier stands by itself: worlds are sampled.
+"""The laws of counts from sampled worlds, for releases that show each quasi-identifier separately.
 
-A world is consistent with the release: in every group each admitted value occurs at least once, the
-other rows have values as often as the help table expects them, and nothing tells which values go
-together. The worlds are drawn by a fixed seed, so that whoever asks gets the same interval; nothing
-that is published depends on it.
+A world is a table consistent with the release. In every group each admitted value occurs at least
+once, the other rows have values as often as the help table expects them, and values of different
+columns are independent. The worlds are drawn by a fixed seed, so that everyone gets the same
+interval; nothing that is published depends on it.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ from sfumato.tasks.sql.session import fetch_table
 _WORLDS = (8, 40)
 _ROWS = 2_000_000  # of all worlds together
 _MOST_KEYS = 500
-_LEAN = 0.2  # by which the odds of a row to be meant may be off, for all rows alike
+_LEAN = 0.2  # possible error of the odds that a row matches, the same for all rows
 
 
 class ColumnsIntervals:
-    """The laws of counts of an engine that sees each quasi-identifier by itself."""
+    """The laws of counts of an engine that sees each quasi-identifier separately."""
 
     laws = frozenset({"rows", "count"})
     laws_over_nulls = frozenset({"count"})
@@ -43,7 +43,7 @@ class ColumnsIntervals:
         """Sample nothing yet.
 
         Raises:
-            NotDirectError: where versions are composed, and not all rows are people's.
+            NotDirectError: if versions are composed, since then some rows belong to no person.
         """
         if engine.declared.composed:
             raise NotDirectError
@@ -54,82 +54,85 @@ class ColumnsIntervals:
         self._sampled: dict[str, np.ndarray] = {}
 
     def domain(self, name: str) -> Sequence[Any]:
-        """The published values of a column, ascending, without null."""
-        return list(self._table(name).coded(name).values.drop_null().to_pylist())
+        """Return the published values of a column, ascending, without null."""
+        return list(self._table(name).coded_column(name).values.drop_null().to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column occurs (int64), without null."""
+        """Return how often each value of a sensitive column occurs (int64), without null."""
         table = self._table(name)
-        coded = table.coded(name)
+        coded = table.coded_column(name)
         times = np.bincount(coded.codes, table.numbers("count"), len(coded.values))
         return times[: len(coded.values) - coded.values.null_count].astype(np.int64)
 
     def spreads(self, question: Question) -> Spreads:
-        """The law of the count by the values of the group columns.
+        """Return the law of the count by the values of the group columns.
 
         Raises:
-            NotDirectError: where a condition cannot be evaluated on values.
+            NotDirectError: if a condition cannot be evaluated on values.
         """
         keys = [self.domain(name) for name in question.group_by]
         if prod(len(values) for values in keys) > _MOST_KEYS:
             return {}
-        whole = self._selected(question)
+        whole = self._selected_rows(question)
         if whole is None:
             return {}
-        found = {}
+        laws = {}
         for key in product(*keys):
-            selected, meant = whole
+            selected, matches = whole
             for name, value in zip(question.group_by, key, strict=True):
-                selected = selected & self._where(name, value)
-            found[key] = dict.fromkeys(question.aggregates, self._spread(selected, meant))
-        return found
+                selected = selected & self._rows_with(name, value)
+            laws[key] = dict.fromkeys(question.aggregates, self._spread(selected, matches))
+        return laws
 
-    def _selected(self, question: Question) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """The rows that are selected in each world, and those that a sensitive value means."""
+    def _selected_rows(self, question: Question) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """Return the selected rows of each world, and the rows that match a sensitive condition."""
         if question.condition is not None:
             return None
-        selected, meant = np.ones((self._worlds, self._number), dtype=bool), None
+        selected, matches = np.ones((self._worlds, self._number), dtype=bool), None
         for matching in question.matching:
             if matching.columns not in self._tables:
                 (name,) = matching.columns
-                selected &= self._holding(name, matching.condition)
-            elif meant is None:
-                meant = self._meant(self._tables[matching.columns], matching.condition)
+                selected &= self._rows_holding(name, matching.condition)
+            elif matches is None:
+                matches = self._matching_rows(self._tables[matching.columns], matching.condition)
             else:
                 return None
-        return selected, meant
+        return selected, matches
 
-    def _holding(self, name: str, condition: exp.Expr) -> np.ndarray:
-        """The rows with a value on which a condition holds (bool, worlds x rows)."""
-        values = self._table(name).coded(name).values
-        alone = PublishedColumns(pa.table({name: values, GROUP_ID: np.arange(len(values))}))
-        found: np.ndarray = self._conditions.rows(alone, condition)[self._codes(name)]
-        return found
+    def _rows_holding(self, name: str, condition: exp.Expr) -> np.ndarray:
+        """Return the rows whose value meets a condition (bool, worlds x rows)."""
+        values = self._table(name).coded_column(name).values
+        distinct = PublishedColumns(pa.table({name: values, GROUP_ID: np.arange(len(values))}))
+        rows: np.ndarray = self._conditions.rows(distinct, condition)[self._codes(name)]
+        return rows
 
-    def _where(self, name: str, value: Any) -> np.ndarray:
-        """The rows with a value (bool, worlds x rows)."""
-        wanted = [of == value for of in self._table(name).coded(name).values.to_pylist()]
-        found: np.ndarray = np.array(wanted, dtype=bool)[self._codes(name)]
-        return found
+    def _rows_with(self, name: str, value: Any) -> np.ndarray:
+        """Return the rows with a value (bool, worlds x rows)."""
+        is_value = [
+            other == value for other in self._table(name).coded_column(name).values.to_pylist()
+        ]
+        rows: np.ndarray = np.array(is_value, dtype=bool)[self._codes(name)]
+        return rows
 
-    def _meant(self, table: str, condition: exp.Expr) -> np.ndarray:
-        """The rows with a sensitive value on which a condition holds (bool, one per row).
+    def _matching_rows(self, table: str, condition: exp.Expr) -> np.ndarray:
+        """Return the rows whose sensitive value meets a condition (bool, one per row).
 
-        It does not matter which rows of a group they are: in worlds these are in random order.
+        It does not matter which rows of a group they are: in worlds the rows of a group are in
+        random order.
         """
         counts = self._read(table)
         order = np.argsort(counts.group, kind="stable")
         holds = self._conditions.rows(counts, condition)
         return np.repeat(holds[order], counts.numbers("count")[order])
 
-    def _spread(self, selected: np.ndarray, meant: np.ndarray | None) -> NumberSpread:
+    def _spread(self, selected: np.ndarray, matches: np.ndarray | None) -> NumberSpread:
         size = self._law(selected, SelectedSize(0, 0))
         groups = np.unique(self._group[selected.any(axis=0)])
-        known = SelectedSize(size.estimate - size.below, len(groups))
-        return self._law(selected if meant is None else selected & meant, known)
+        least_size = SelectedSize(size.estimate - size.below, len(groups))
+        return self._law(selected if matches is None else selected & matches, least_size)
 
     def _law(self, counted: np.ndarray, size: SelectedSize) -> NumberSpread:
-        """The law of how many rows count (bool, worlds x rows)."""
+        """Return the law of the number of counted rows, which are given as bool (worlds x rows)."""
         of_worlds = counted.sum(axis=1)
         of_groups = np.bincount(self._group, counted.mean(axis=0), len(self._sizes))
         lean = _LEAN * float((of_groups * (1 - of_groups / self._sizes)).sum())
@@ -138,7 +141,7 @@ class ColumnsIntervals:
 
     @cached_property
     def _sizes(self) -> np.ndarray:
-        """How many rows each group has (int64)."""
+        """The number of rows of each group (int64)."""
         counts = self._read(next(iter(self._tables.values())))
         return np.bincount(counts.group, counts.numbers("count")).astype(np.int64)
 
@@ -157,19 +160,19 @@ class ColumnsIntervals:
         return min(max(_ROWS // max(self._number, 1), least), most)
 
     def _codes(self, name: str) -> np.ndarray:
-        """The code of each row's value in each world (integers, worlds x rows)."""
+        """Return the code of each row's value in each world (integers, worlds x rows)."""
         if name not in self._sampled:
             table = self._table(name)
             seed = self._declared.named("quasi-identifier").index(name)
             expected = np.asarray(table.read(expected_name(name)).to_numpy(), dtype=np.float64)
-            admitted = _AdmittedValues(table.group, table.coded(name).codes, expected)
+            admitted = _AdmittedValues(table.group, table.coded_column(name).codes, expected)
             self._sampled[name] = _sample(admitted, self._sizes, self._worlds, seed)
         return self._sampled[name]
 
     def _table(self, name: str) -> PublishedColumns:
         if self._declared.columns[name].role != "sensitive":
             return self._read(help_name(name))
-        return self._read(next(table for of, table in self._tables.items() if name in of))
+        return self._read(next(table for columns, table in self._tables.items() if name in columns))
 
     def _read(self, table: str) -> PublishedColumns:
         if table not in self._published:
@@ -180,7 +183,7 @@ class ColumnsIntervals:
 
 @dataclass(frozen=True, eq=False)
 class _AdmittedValues:
-    """The values that groups admit: group and code of each, and how often it is expected there."""
+    """The values that groups admit: group, code, and how often each is expected there."""
 
     group: np.ndarray
     code: np.ndarray
@@ -188,7 +191,11 @@ class _AdmittedValues:
 
 
 def _sample(admitted: _AdmittedValues, sizes: np.ndarray, worlds: int, seed: int) -> np.ndarray:
-    """The code of each row's value in each world (int32, worlds x rows), rows by their group."""
+    """Return the code of each row's value in each world (int32, worlds x rows), rows by group.
+
+    Each admitted value takes one row of its group. The spare rows draw from the group's other
+    expected values, and then the rows of each group are put into random order.
+    """
     generator = np.random.default_rng(seed)
     order = np.argsort(admitted.group, kind="stable")
     group, code = admitted.group[order], admitted.code[order].astype(np.int32)
@@ -202,11 +209,11 @@ def _sample(admitted: _AdmittedValues, sizes: np.ndarray, worlds: int, seed: int
     spare[places] = False
     of_row = np.repeat(np.arange(len(sizes)), sizes)
     of_spare = of_row[spare]
-    found = np.empty((worlds, len(of_row)), dtype=np.int32)
-    for world in found:
-        at = low[of_spare] + generator.random(len(of_spare)) * (high - low)[of_spare]
-        drawn = np.searchsorted(weight, at, side="right")
+    codes = np.empty((worlds, len(of_row)), dtype=np.int32)
+    for world in codes:
+        points = low[of_spare] + generator.random(len(of_spare)) * (high - low)[of_spare]
+        indexes = np.searchsorted(weight, points, side="right")
         world[places] = code
-        world[spare] = code[np.clip(drawn, first[of_spare], (first + number - 1)[of_spare])]
+        world[spare] = code[np.clip(indexes, first[of_spare], (first + number - 1)[of_spare])]
         world[:] = world[np.argsort(of_row + generator.random(len(of_row)))]
-    return found
+    return codes

@@ -1,9 +1,10 @@
 """The law of a count over rows whose values are shuffled within groups.
 
-Of a group's n values m are meant, and h of its rows are selected: as far as the release tells, any
-h of the n values are theirs, so that how many are meant has the hypergeometric distribution. Groups
-are shuffled on their own, so that counts add up to the convolution of these. Where it is wide, its
-quantiles follow from its first three moments (Cornish and Fisher), to less than one count.
+Of a group's n values m match, and h of its rows are selected. As far as the release shows, these
+rows have any h of the n values, so that the number of matching ones has the hypergeometric
+distribution. Groups are shuffled independently, so that counts add up to the convolution of these
+distributions. If the result is wide, its quantiles follow from its first three moments (Cornish and
+Fisher), to less than one count.
 """
 
 from dataclasses import dataclass
@@ -25,50 +26,59 @@ class CountLaw:
     chances: np.ndarray
 
     def quantile(self, level: float) -> int:
-        """The least count that is not exceeded with so much probability."""
+        """Return the least count that is not exceeded with this probability."""
         below = np.cumsum(self.chances)
         return self.first + int(np.searchsorted(below, level * below[-1], side="left"))
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledGroups:
-    """Selected rows of groups, some of whose values are meant; all int64, one per group.
+    """Selected rows of groups, some of whose values match; all int64, one per group.
 
     Attributes:
-        size: how many values each group has.
-        meant: how many of them are meant.
-        selected: how many of its rows are selected.
+        size: the number of values of each group.
+        matching: the number of its values that match.
+        selected: the number of its rows that are selected.
     """
 
     size: np.ndarray
-    meant: np.ndarray
+    matching: np.ndarray
     selected: np.ndarray
 
     @property
     def least(self) -> np.ndarray:
-        """How many meant values are surely selected."""
-        least: np.ndarray = np.maximum(self.selected + self.meant - self.size, 0)
+        """The least number of selected rows with a matching value."""
+        least: np.ndarray = np.maximum(self.selected + self.matching - self.size, 0)
         return least
 
     @property
     def most(self) -> np.ndarray:
-        """How many meant values may be selected."""
-        most: np.ndarray = np.minimum(self.selected, self.meant)
+        """The greatest number of selected rows with a matching value."""
+        most: np.ndarray = np.minimum(self.selected, self.matching)
         return most
 
     def moments(self) -> tuple[float, float, float]:
-        """The mean of the count, its variance, and its third central moment."""
-        n, m, h = (of.astype(np.float64) for of in (self.size, self.meant, self.selected))
+        """Return the mean of the count, its variance, and its third central moment."""
+        n, m, h = (
+            counts.astype(np.float64) for counts in (self.size, self.matching, self.selected)
+        )
         mean = h * m / n
         variance = mean * (1 - m / n) * (n - h) / np.maximum(n - 1, 1)
         third = variance * (n - 2 * m) * (n - 2 * h) / (n * np.maximum(n - 2, 1))
         return float(mean.sum()), float(variance.sum()), float(third.sum())
 
     def law(self) -> CountLaw:
-        """The distribution of the count, exactly."""
+        """Return the exact distribution of the count.
+
+        The hypergeometric distributions are convolved by a Fourier transform around a ring that is
+        long enough for nearly all of the probability; groups of the same numbers are transformed
+        once.
+        """
         open_ = self.most > self.least
         kinds, times = np.unique(
-            np.stack([of[open_] for of in (self.size, self.meant, self.selected)], axis=1),
+            np.stack(
+                [counts[open_] for counts in (self.size, self.matching, self.selected)], axis=1
+            ),
             axis=0,
             return_counts=True,
         )
@@ -78,8 +88,10 @@ class ShuffledGroups:
         length = min(number, int(_REACH * np.sqrt(variance)) + _REACH)
         length = 1 << max(length - 1, 1).bit_length()
         wave = np.ones(length // 2 + 1, dtype=np.complex128)
-        for (size, meant, selected), repeated in zip(kinds.tolist(), times.tolist(), strict=True):
-            chances = hypergeometric(size, meant, selected)
+        for (size, matching, selected), repeated in zip(
+            kinds.tolist(), times.tolist(), strict=True
+        ):
+            chances = hypergeometric(size, matching, selected)
             around = np.bincount(np.arange(len(chances)) % length, chances, length)
             wave *= np.fft.rfft(around) ** repeated
         chances = np.maximum(np.fft.irfft(wave, length), 0.0)
@@ -87,7 +99,7 @@ class ShuffledGroups:
         return CountLaw(least + first, np.roll(chances, -first))
 
     def quantiles(self) -> tuple[float, float]:
-        """The counts between which 95 % of the distribution lie."""
+        """Return the counts between which 95 % of the distribution lie."""
         mean, variance, third = self.moments()
         deviation = np.sqrt(variance)
         if deviation < _WIDE:
@@ -97,22 +109,22 @@ class ShuffledGroups:
         return mean + deviation * (lean - Z95), mean + deviation * (lean + Z95)
 
 
-def hypergeometric(size: int, meant: int, selected: int) -> np.ndarray:
-    """The chances of each count from the least possible one to the greatest (float64).
+def hypergeometric(size: int, matching: int, selected: int) -> np.ndarray:
+    """Return the chances of each count from the least possible one to the greatest (float64).
 
     >>> hypergeometric(4, 2, 2).round(4).tolist()
     [0.1667, 0.6667, 0.1667]
     """
     logs = _logs_of_factorials(1 << max(size, 1).bit_length())
-    counts = np.arange(max(0, selected + meant - size), min(meant, selected) + 1)
-    found = _ways(logs, meant, counts) + _ways(logs, size - meant, selected - counts)
-    chances: np.ndarray = np.exp(found - _ways(logs, size, selected))
+    counts = np.arange(max(0, selected + matching - size), min(matching, selected) + 1)
+    ways = _ways(logs, matching, counts) + _ways(logs, size - matching, selected - counts)
+    chances: np.ndarray = np.exp(ways - _ways(logs, size, selected))
     return chances
 
 
-def _ways(logs: np.ndarray, of: int, some: int | np.ndarray) -> np.ndarray:
-    """The logarithm of the number of ways to choose some of so many."""
-    return np.asarray(logs[of] - logs[some] - logs[of - some])
+def _ways(logs: np.ndarray, number: int, some: int | np.ndarray) -> np.ndarray:
+    """Return the logarithm of the number of ways to choose some of a number of items."""
+    return np.asarray(logs[number] - logs[some] - logs[number - some])
 
 
 @lru_cache(maxsize=2)

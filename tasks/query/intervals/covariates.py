@@ -1,15 +1,17 @@
-"""What quasi-identifiers tell of the values in groups, fitted from the published groups alone.
+"""Values expected of rows by their quasi-identifiers, fitted from the published groups.
 
-Within a group the release does not tell whose value is whose, but across groups it shows which
-values come with which quasi-identifiers: from the covariance of the groups' means follows what is
-expected of a row beyond its group's mean. Where groups were made of quasi-identifiers (boxes), the
-regression of the values' means on these is that of the rows. Where they were made of the values
-themselves, the regression of the quasi-identifiers on the values is; the other way around it would
-tell of the grouping. Which is the case shows in what differs more between groups than within.
+Within a group the release does not show which row has which value. Across groups it shows which
+values come with which quasi-identifiers: the covariance of the groups' means shows how far a row is
+expected to differ from its group's mean. If groups were made by quasi-identifiers (boxes), the
+regression of the values' means on quasi-identifiers is also that of the rows. If groups were made
+by the values, the regression of the quasi-identifiers on the values is; the opposite one would
+describe the grouping. The larger differences, between groups or within them, show which is the
+case.
 
-The construction is this project's own; it is Cox and Robins' warning of ecological regression, and
-the learning step of Kifer's attack on partitions, used for an estimate. It tells nobody's value: it
-moves the middle of intervals over many rows, and calibration says how far it can be trusted.
+The construction is this project's own. It is Cox and Robins' warning of ecological regression, and
+the learning step of Kifer's attack on partitions, used for an estimate. It discloses no person's
+value: it moves the middle of intervals over many rows, and calibration measures how far it can be
+trusted.
 """
 
 from collections.abc import Sequence
@@ -19,13 +21,13 @@ from itertools import pairwise
 import numpy as np
 
 _BINS = 12  # of each column
-_RIDGE = 5.0  # rows; shrinks what few rows tell
-_CELLS = 20_000_000  # numbers of groups' rows in bins, beyond which some groups stand for all
+_RIDGE = 5.0  # rows; shrinks slopes that few rows support
+_CELLS = 20_000_000  # counts of groups' rows in bins; beyond these some groups represent all
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """A column in bins: that of each row (int64), and how many there are."""
+    """A column in bins: the bin of each row (int64), and the number of bins."""
 
     of_row: np.ndarray
     number: int
@@ -36,9 +38,9 @@ class SelectedOfGroups:
     """Rows that a cell selects.
 
     Attributes:
-        group: those of which there are any (integers, ascending).
-        hits: how many of each (int64, parallel).
-        rows: their positions (integers).
+        group: the groups with a selected row (integers, ascending).
+        hits: the number of selected rows of each (int64, parallel).
+        rows: the positions of the rows (integers).
     """
 
     group: np.ndarray
@@ -47,7 +49,7 @@ class SelectedOfGroups:
 
     @property
     def number(self) -> int:
-        """How many rows there are."""
+        """The number of selected rows."""
         return len(self.rows)
 
 
@@ -57,9 +59,9 @@ class GroupedNumbers:
 
     Attributes:
         size: how many numbers each group has.
-        mean: of these.
-        variance: of these around their mean.
-        inner: the variance of a number that is known by its subdomain alone; 0 of others.
+        mean: the mean of these.
+        variance: the variance of these around their mean.
+        inner: the variance of a number that is known only by its subdomain; 0 for other numbers.
     """
 
     size: np.ndarray
@@ -69,11 +71,11 @@ class GroupedNumbers:
 
 
 def in_bins(codes: np.ndarray, values: int, *, ordered: bool) -> Binned:
-    """A column of codes in a few bins: neighbours where it has an order, else frequent values.
+    """Return a column of codes in a few bins, of neighbours or else of frequent values.
 
     Args:
         codes: of each row (integers).
-        values: how many there are.
+        values: how many values there are.
         ordered: whether codes follow the order of values.
     """
     times = np.bincount(codes, minlength=values)
@@ -89,14 +91,14 @@ def in_bins(codes: np.ndarray, values: int, *, ordered: bool) -> Binned:
 
 
 class Covariates:
-    """Quasi-identifiers of grouped rows, from which numbers of groups are expected for rows."""
+    """Quasi-identifiers of grouped rows, which predict how rows differ from their groups."""
 
     def __init__(self, group: np.ndarray, groups: int, columns: Sequence[Binned]) -> None:
-        """Count the bins of groups.
+        """Count the rows of each group in each bin.
 
         Args:
             group: of each row (integers).
-            groups: how many there are.
+            groups: how many groups there are.
             columns: of the rows, in bins.
         """
         self._group, self._columns = group, columns
@@ -106,7 +108,7 @@ class Covariates:
         step = max(int(groups * ends[-1]) // _CELLS, 1)
         self._used = np.flatnonzero(self._rows > 0)[::step]
         self._share = len(self._used) / max(int(np.count_nonzero(self._rows)), 1)
-        self._counts = self._counted(groups)
+        self._counts = self._count_bins(groups)
         self._total = self._cross_products(int(ends[-1]))
         scaled = self._counts / np.sqrt(self._rows[self._used, None])
         self._among = scaled.T @ scaled / self._share
@@ -116,39 +118,43 @@ class Covariates:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self._rows)
 
-    def _counted(self, groups: int) -> np.ndarray:
-        """How many rows of each used group are in each bin, beyond the share of all rows."""
+    def _count_bins(self, groups: int) -> np.ndarray:
+        """Return each used group's rows in each bin, above what the share of all rows predicts."""
         chosen = np.full(groups, -1, dtype=np.int64)
         chosen[self._used] = np.arange(len(self._used))
         place = chosen[self._group]
-        kept = place >= 0
+        is_used = place >= 0
         parts = []
         for column in self._columns:
-            key = place[kept] * column.number + column.of_row[kept]
+            key = place[is_used] * column.number + column.of_row[is_used]
             counted = np.bincount(key, minlength=len(self._used) * column.number)
             parts.append(counted.reshape(len(self._used), column.number).astype(np.float64))
-        found = np.concatenate(parts, axis=1)
-        self._frequent = found.sum(axis=0) / max(kept.sum(), 1)
-        found -= np.outer(self._rows[self._used], self._frequent)
-        return found
+        counts = np.concatenate(parts, axis=1)
+        self._frequent = counts.sum(axis=0) / max(is_used.sum(), 1)
+        counts -= np.outer(self._rows[self._used], self._frequent)
+        return counts
 
     def _cross_products(self, bins: int) -> np.ndarray:
-        """The covariance of the bins over all rows, times their number."""
+        """Return the covariance of the bins over all rows, times the number of rows."""
         rows = max(len(self._group), 1)
-        found = np.zeros((bins, bins))
-        for one, at in zip(self._columns, self._slices, strict=True):
-            for other, beside in zip(self._columns, self._slices, strict=True):
-                key = one.of_row * other.number + other.of_row
-                counted = np.bincount(key, minlength=one.number * other.number)
-                found[at, beside] = counted.reshape(one.number, other.number)
-        times = np.diag(found).copy()
-        return found - np.outer(times, times) / rows
+        products = np.zeros((bins, bins))
+        for column, part in zip(self._columns, self._slices, strict=True):
+            for other, other_part in zip(self._columns, self._slices, strict=True):
+                key = column.of_row * other.number + other.of_row
+                counted = np.bincount(key, minlength=column.number * other.number)
+                products[part, other_part] = counted.reshape(column.number, other.number)
+        times = np.diag(products).copy()
+        return products - np.outer(times, times) / rows
 
     def fit(self, numbers: GroupedNumbers) -> "Deviations":
-        """By how much rows' numbers are expected to be above their groups' means."""
+        """Return how far rows' numbers are expected to be above their groups' means.
+
+        The slopes of the numbers on the bins come from the groups' means. The module's docstring
+        says why there are two regressions.
+        """
         rows, used = self._rows, self._used
         middle = float((rows * numbers.mean).sum() / max(rows.sum(), 1))
         apart = numbers.mean - middle
@@ -161,24 +167,26 @@ class Covariates:
         of_values = between / total > shares
         inverse = self._of_values * (total / between) if of_values else self._of_boxes
         slopes = inverse @ joint
-        left = max(total - float(slopes @ self._total @ slopes), total / 100) / max(rows.sum(), 1)
-        noise = self._total * between / max(rows.sum(), 1) if of_values else self._among * left
+        residual = max(total - float(slopes @ self._total @ slopes), total / 100) / max(
+            rows.sum(), 1
+        )
+        noise = self._total * between / max(rows.sum(), 1) if of_values else self._among * residual
         spread = numbers.variance * numbers.size / np.maximum(numbers.size - 1, 1) + numbers.inner
-        part = np.minimum(spread / left, 1.0)
-        return Deviations(self._moved(slopes, part), part, inverse @ noise @ inverse, self)
+        part = np.minimum(spread / residual, 1.0)
+        return Deviations(self._row_deviations(slopes, part), part, inverse @ noise @ inverse, self)
 
-    def _moved(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """What slopes say of each row beyond its group, as far as its group can differ."""
-        found = np.zeros(len(self._group))
-        for column, at in zip(self._columns, self._slices, strict=True):
-            found += slopes[at][column.of_row]
-        middle = np.bincount(self._group, found, len(self._rows)) / np.maximum(self._rows, 1)
-        found -= middle[self._group]
-        found *= part[self._group]
-        return found
+    def _row_deviations(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Return each row's deviation from its group by the slopes, as far as groups allow."""
+        moves = np.zeros(len(self._group))
+        for column, bins in zip(self._columns, self._slices, strict=True):
+            moves += slopes[bins][column.of_row]
+        middle = np.bincount(self._group, moves, len(self._rows)) / np.maximum(self._rows, 1)
+        moves -= middle[self._group]
+        moves *= part[self._group]
+        return moves
 
     def unlike(self, selected: SelectedOfGroups, part: np.ndarray) -> np.ndarray:
-        """By how much selected rows are in other bins than their groups' (float64, per bin).
+        """Return the excess of selected rows in each bin over their groups (float64, per bin).
 
         Args:
             selected: the rows.
@@ -188,22 +196,22 @@ class Covariates:
         whole = np.zeros(len(self._rows))
         whole[selected.group] = selected.hits * part[selected.group]
         middle = self._counts.T @ (whole / np.maximum(self._rows, 1))[self._used]
-        found = [
+        counts = [
             np.bincount(column.of_row[selected.rows], weight, column.number)
             for column in self._columns
         ]
-        away: np.ndarray = np.concatenate(found) - whole.sum() * self._frequent - middle
+        away: np.ndarray = np.concatenate(counts) - whole.sum() * self._frequent - middle
         return away
 
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """By how much numbers of rows are expected to be above their groups' means.
+    """Expected deviations of rows' numbers from their groups' means.
 
     Attributes:
-        moved: of each row (float64).
-        part: of what rows differ by, how much each group lets them (float64, one per group).
-        noise: the covariance of the slopes that this comes of; None where there are none.
+        moved: the deviation of each row (float64).
+        part: the share of rows' differences that each group allows (float64, one per group).
+        noise: the covariance of the fitted slopes; None if there are no slopes.
         covariates: of the rows.
     """
 
@@ -213,18 +221,18 @@ class Deviations:
     covariates: Covariates
 
     def moved_over(self, selected: SelectedOfGroups) -> float:
-        """By how much a sum over selected rows moves."""
+        """Return how far a sum over selected rows moves."""
         return float(self.moved[selected.rows].sum())
 
     def sum_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None
     ) -> tuple[float, float]:
-        """By how much a sum over selected rows moves, and the standard error of that.
+        """Return how far a sum over selected rows moves, and the standard error of that.
 
         Args:
             selected: the rows.
-            unlike: see `Covariates.unlike`, where that is known of numbers that the same groups
-                let differ by about as much; it takes longest to find out.
+            unlike: the result of `Covariates.unlike`, if known for numbers that the same groups
+                let differ by about as much; it takes longest to compute.
         """
         moved = self.moved_over(selected)
         if self.noise is None:

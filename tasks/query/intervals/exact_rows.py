@@ -1,4 +1,4 @@
-"""Exact rows in groups: which of them cells select, and what their covariates tell."""
+"""Exact rows in groups: the rows that cells select, and the covariates of rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.exact import exact
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.exact import exact
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.query.engines.cells import SelectedRows, selected_rows
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.published_columns import CodedValues, PublishedColumns
@@ -34,8 +34,8 @@ class ExactRows:
 
     Attributes:
         table: the rows.
-        conditions: judges conditions on published tables.
-        declared: of the release.
+        conditions: evaluates conditions on published tables.
+        declared: the terms of the release.
         groups: how many groups there are.
     """
 
@@ -45,14 +45,14 @@ class ExactRows:
     groups: int
 
     def domain(self, name: str) -> Sequence[Any]:
-        """The published values of a column, ascending, without null."""
-        return list(self.table.coded(name).values.drop_null().to_pylist())
+        """Return the published values of a column, ascending, without null."""
+        return list(self.table.coded_column(name).values.drop_null().to_pylist())
 
     def cells(self, question: Question) -> Iterator[tuple[Key, SelectedOfGroups]]:
-        """The rows of each cell.
+        """Yield the key and the selected rows of each cell.
 
         Raises:
-            NotDirectError: where a condition cannot be evaluated on values.
+            NotDirectError: if a condition cannot be evaluated on values.
         """
         chosen = None
         if question.condition is not None:
@@ -69,18 +69,21 @@ class ExactRows:
         """The quasi-identifiers, in bins."""
         columns = []
         for name in self.declared.named("quasi-identifier"):
-            coded, ordered = self.table.coded(name), self.declared.columns[name].type in ORDERED
+            coded, ordered = (
+                self.table.coded_column(name),
+                self.declared.columns[name].type in ORDERED,
+            )
             columns.append(in_bins(coded.codes, len(coded.values), ordered=ordered))
         return Covariates(self.table.group, self.groups, columns)
 
 
 @dataclass(frozen=True, eq=False)
 class NumbersOfRows:
-    """A number of each row that is known of its group alone.
+    """One number of each row, known only by its group.
 
     Attributes:
         grouped: the numbers of groups.
-        deviations: by how much rows' numbers are expected to be above these groups' means.
+        deviations: how far rows' numbers are expected to be above these groups' means.
         lean: see `LikelySum`.
     """
 
@@ -89,26 +92,26 @@ class NumbersOfRows:
     lean: float = LEAN
 
     def sum_over(self, selected: SelectedOfGroups, unlike: np.ndarray | None = None) -> LikelySum:
-        """What is likely of the sum over selected rows; `unlike` as in `Deviations.sum_over`."""
+        """Return the law of the sum over selected rows; `unlike` as in `Deviations.sum_over`."""
         moved, error = self.deviations.sum_over(selected, unlike)
         return LikelySum(self.grouped, selected, moved, error, self.lean)
 
     def spread_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None, *, per_row: bool
     ) -> NumberSpread:
-        """The law of that sum, or of the mean."""
+        """Return the law of that sum, or of the mean if `per_row`."""
         likely, per = self.sum_over(selected, unlike), selected.number if per_row else 1
         width = Z95 * likely.deviation / per
         return NumberSpread(size_of(selected), likely.middle / per, width, width)
 
 
 def size_of(selected: SelectedOfGroups) -> SelectedSize:
-    """How many rows and groups are selected."""
+    """Return how many rows and groups are selected."""
     return SelectedSize(selected.number, len(selected.group))
 
 
 def condition_on_one(question: Question) -> tuple[tuple[str, ...], exp.Expr] | None:
-    """The one condition on sensitive values that a question has, None for another number."""
+    """Return the columns and condition of a question's one sensitive condition; None otherwise."""
     if len(question.matching) != 1:
         return None
     (matching,) = question.matching
@@ -116,7 +119,7 @@ def condition_on_one(question: Question) -> tuple[tuple[str, ...], exp.Expr] | N
 
 
 def _split(rows: SelectedRows, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The positions of the rows of each cell."""
+    """Yield each cell and the positions of its rows."""
     if rows.cell is None:
         yield 0, places
         return
@@ -129,7 +132,7 @@ def _split(rows: SelectedRows, places: np.ndarray) -> Iterator[tuple[int, np.nda
 
 @dataclass(frozen=True, eq=False)
 class ValuesOfColumn:
-    """The values of groups in a table, and how often each stands there (None: once)."""
+    """The values of groups in a table, and how often each occurs there (None: once)."""
 
     table: PublishedColumns
     column: CodedValues
@@ -137,29 +140,29 @@ class ValuesOfColumn:
 
     @property
     def weights(self) -> np.ndarray:
-        """How often each stands there (float64)."""
+        """The number of times that each value occurs (float64)."""
         if self.times is None:
             return np.ones(len(self.column.codes))
         return self.times.astype(np.float64)
 
     @property
-    def known(self) -> pa.Array:
-        """The values by code, without null, which is the last."""
+    def distinct(self) -> pa.Array:
+        """The values by code, without null, which has the last code."""
         return self.column.values.drop_null()
 
     @property
     def there(self) -> np.ndarray:
-        """Which are not null (bool)."""
-        there: np.ndarray = self.column.codes < len(self.known)
+        """True for each value that is not null (bool)."""
+        there: np.ndarray = self.column.codes < len(self.distinct)
         return there
 
     def by_code(self, name: str) -> np.ndarray:
-        """The values as numbers (float64), without null."""
-        known = exact(self.known, name)
-        by_code: np.ndarray = known.units.astype(np.float64) / 10**known.digits
+        """Return the values as numbers by code (float64), without null."""
+        numbers = exact(self.distinct, name)
+        by_code: np.ndarray = numbers.units.astype(np.float64) / 10**numbers.digits
         return by_code
 
     def numbers(self, name: str) -> np.ndarray:
-        """Each as a number (float64), 0 where there is none."""
+        """Return each value as a number (float64), 0 for null."""
         numbers: np.ndarray = np.append(self.by_code(name), 0.0)[self.column.codes]
         return numbers

@@ -1,7 +1,7 @@
-"""What is likely of answers on labels, beside which all other values stand as they are.
+"""The laws of answers on labels, for releases that show all other values as they are.
 
-A row is meant with the share of its label's values that a condition selects, as it is fitted from
-the labels. Columns are taken to be independent behind labels; the calibrated factor makes good for
+A row matches with the share of its label's values that a condition selects, fitted from all labels.
+The columns behind labels are assumed to be independent; the calibrated factor corrects for cases
 where they are not.
 """
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.groups.counting import dense, pack
-from sfumato.tasks.query.engines.attendance import EveryoneIsHere
+from sfumato.tasks.query.engines.attendance import FullAttendance
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.labels import LabelsEngine
 from sfumato.tasks.query.intervals.laws_of_labels import (
@@ -44,41 +44,41 @@ class LabelsIntervals:
     laws_over_nulls = laws
 
     def __init__(self, engine: LabelsEngine, _conditions: ValueConditions | None = None) -> None:
-        """Know which rows have the same labels."""
-        self._rows, self._everyone = engine.rows, isinstance(engine.attendance, EveryoneIsHere)
+        """Find the rows that have the same labels."""
+        self._rows, self._everyone = engine.rows, isinstance(engine.attendance, FullAttendance)
         self._behind: dict[str, ColumnOfLabels | None] = {}
         codes = [codes.astype(np.int64) for _, codes in engine.rows.labels.values()]
         sizes = [max(len(labels), 1) for labels, _ in engine.rows.labels.values()]
         self._class, _ = dense(pack(codes, sizes)[0])
 
     def domain(self, name: str) -> Sequence[Any]:
-        """The values of a column that may be behind its labels; none where they are too many."""
+        """Return the values of a column that labels may hide; none if they are too many."""
         if name not in self._rows.labels:
             return list(self._rows.column(name).values.to_pylist())
-        found = self._column(name)
-        return [] if found is None else found.values
+        column = self._column(name)
+        return [] if column is None else column.values
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column occurs (int64)."""
+        """Return how often each value of a sensitive column occurs (int64)."""
         column = self._rows.column(name)
         return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
 
     def spreads(self, question: Question) -> Spreads:
-        """The law of each aggregate by the values of the group columns."""
-        whole = self._selected(question.condition) if self._everyone else None
+        """Return the law of each aggregate by the values of the group columns."""
+        whole = self._selected_rows(question.condition) if self._everyone else None
         if whole is None:
             return {}
         columns = [self._distinct(name) for name in question.group_by]
         if prod(len(values) for values in columns) > _MOST_KEYS:
             return {}
-        found = {}
+        laws = {}
         for key in product(*columns):
             cell = whole
             for name, value in zip(question.group_by, key, strict=True):
-                cell = cell.narrowed(*self._where(name, value))
+                cell = cell.narrow(*self._chance_of_value(name, value))
             if cell.chance.any():
-                found[key] = dict(self._of_cell(question, cell))
-        return found
+                laws[key] = dict(self._of_cell(question, cell))
+        return laws
 
     def _of_cell(
         self, question: Question, selected: "_SelectedLabels"
@@ -89,10 +89,10 @@ class LabelsIntervals:
         for aggregate in question.aggregates:
             law: AnswerLaw | None = None
             if aggregate.sensitive is None:
-                law = self._count(rows, chance, groups, selected.meant)
+                law = self._count(rows, chance, groups, selected.matching)
             elif aggregate.sensitive in self._rows.labels:
-                continue  # what is likely of numbers behind labels is not calibrated
-            elif selected.meant is None and (values := own(aggregate.sensitive)) is not None:
+                continue  # numbers behind labels have no calibrated law
+            elif selected.matching is None and (values := own(aggregate.sensitive)) is not None:
                 law = values.law(aggregate)
             if law is not None:
                 yield aggregate, law
@@ -103,41 +103,41 @@ class LabelsIntervals:
         return values_with_chances(name, self._rows.column(name), rows, chance, groups)
 
     def _count(
-        self, rows: np.ndarray, chance: np.ndarray, groups: int, meant: np.ndarray | None
+        self, rows: np.ndarray, chance: np.ndarray, groups: int, matching: np.ndarray | None
     ) -> NumberSpread:
-        """The law of how many rows are selected, or how many of them are meant."""
+        """Return the law of the number of selected rows, or of those of them that match."""
         size = likely_size(chance, groups)
-        return count_of_chances(size, chance if meant is None else chance[meant[rows]])
+        return count_of_chances(size, chance if matching is None else chance[matching[rows]])
 
-    def _selected(self, condition: exp.Expr | None) -> "_SelectedLabels | None":
-        """The chance of each row that a conjunction means it; None of other conditions."""
-        found = _SelectedLabels(np.ones(self._rows.number), None)
+    def _selected_rows(self, condition: exp.Expr | None) -> "_SelectedLabels | None":
+        """Return each row's chance to meet a conjunction; None for other conditions."""
+        selected = _SelectedLabels(np.ones(self._rows.number), None)
         for part in () if condition is None else conjuncts(condition):
             names = {column.name for column in part.find_all(exp.Column)}
             if len(names) != 1 or not self._knows(name := names.pop()):
                 return None
-            found = found.narrowed(*self._part(name, part))
-        return found
+            selected = selected.narrow(*self._chance_of_part(name, part))
+        return selected
 
     def _knows(self, name: str) -> bool:
         return name not in self._rows.labels or self._column(name) is not None
 
-    def _part(self, name: str, part: exp.Expr) -> tuple[np.ndarray, bool]:
-        """The chance that a part holds on each row, and whether it is on a sensitive column."""
-        drawn = selections_in(part)
+    def _chance_of_part(self, name: str, part: exp.Expr) -> tuple[np.ndarray, bool]:
+        """Return the chance that a part holds on each row, and whether its column is sensitive."""
+        selections = selections_in(part)
         values = self._values(name)
-        if drawn:
-            holds = drawn[0].admits(values.to_pylist())
+        if selections:
+            holds = selections[0].admits(values.to_pylist())
         else:
             holds = self._rows.decide(pa.table({name: values}), part) == 1
-        return self._holding(name, holds)
+        return self._chance_where(name, holds)
 
-    def _where(self, name: str, value: Any) -> tuple[np.ndarray, bool]:
-        """The chance that each row has a value, and whether the column is sensitive."""
+    def _chance_of_value(self, name: str, value: Any) -> tuple[np.ndarray, bool]:
+        """Return the chance that each row has a value, and whether the column is sensitive."""
         values = self._values(name).to_pylist()
-        return self._holding(name, np.array([of == value for of in values], dtype=bool))
+        return self._chance_where(name, np.array([other == value for other in values], dtype=bool))
 
-    def _holding(self, name: str, holds: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _chance_where(self, name: str, holds: np.ndarray) -> tuple[np.ndarray, bool]:
         column = self._column(name) if name in self._rows.labels else None
         if column is not None:
             return np.minimum(column.share @ holds, 1.0)[column.codes], False
@@ -162,17 +162,19 @@ class LabelsIntervals:
 
 @dataclass(frozen=True, eq=False)
 class _SelectedLabels:
-    """Rows by the chance that they are selected (float64), and meant by a sensitive value (bool).
+    """The chance that each row is selected (float64), and whether its value matches (bool).
 
-    `meant` is None where no condition is on sensitive values.
+    `matching` is None if no condition is on sensitive values.
     """
 
     chance: np.ndarray
-    meant: np.ndarray | None
+    matching: np.ndarray | None
 
-    def narrowed(self, chance: np.ndarray, sensitive: bool) -> "_SelectedLabels":
-        """Those of them on which one more part holds."""
+    def narrow(self, chance: np.ndarray, sensitive: bool) -> "_SelectedLabels":
+        """Return the rows on which one more part also holds."""
         if not sensitive:
-            return _SelectedLabels(self.chance * chance, self.meant)
+            return _SelectedLabels(self.chance * chance, self.matching)
         holds = chance > 0
-        return _SelectedLabels(self.chance, holds if self.meant is None else self.meant & holds)
+        return _SelectedLabels(
+            self.chance, holds if self.matching is None else self.matching & holds
+        )

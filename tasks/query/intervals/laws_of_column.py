@@ -1,9 +1,10 @@
 """The laws of the aggregates of one sensitive column that is shuffled beside exact rows.
 
-SQL passes over nulls. A sum is that of numbers which are 0 where none is; a mean is the quotient of
-two sums, of the numbers above some centre and of ones for each that is there. Near the quotient r
-that is expected, its error is that of the sum of (number - r, 0 where none is) by how many are
-there (linearization; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, 1992, 5.6).
+SQL passes over nulls. A sum is the sum of numbers that are 0 for null. A mean is the quotient of
+two sums: of the numbers above some centre (0 for null), and of ones for values that are not null.
+Near the expected quotient r the error of the quotient is the error of the sum of (number - r, or 0
+for null) divided by the number of values that are not null (linearization; Särndal, Swensson,
+Wretman, Model Assisted Survey Sampling, 1992, 5.6).
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from sfumato.tasks.query.intervals.exact_rows import (
     ValuesOfColumn,
     size_of,
 )
-from sfumato.tasks.query.intervals.quantiles import AskedPlace, QuantileSpread
+from sfumato.tasks.query.intervals.quantiles import QuantilePlace, QuantileSpread
 from sfumato.tasks.query.intervals.ranked import (
     QuantilesOfRows,
     RankedValues,
@@ -38,19 +39,19 @@ from sfumato.tasks.query.intervals.spreads_of_rows import SpreadsOfRows, spreads
 from sfumato.tasks.query.intervals.sums import LEAN, LEAN_OF_SHARES, LikelySum, SquaresSpread
 from sfumato.tasks.query.question.question import Aggregate
 
-Known = Callable[[np.ndarray, float], NumbersOfRows]
-"""Finds out what is known of numbers (float64, one per value of the groups) that lean so much."""
+Fit = Callable[[np.ndarray, float], NumbersOfRows]
+"""Returns the law of numbers (float64, one per value of the groups), given their lean."""
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersWhereKnown:
+class NumbersWithMissing:
     """Numbers of rows of which some are missing.
 
     Attributes:
-        centre: the mean of those that are there.
-        above: the numbers above that, 0 where none is.
-        there: 1 where a number is, else 0.
-        sums: the numbers, 0 where none is.
+        centre: the mean of the numbers that are there.
+        above: the numbers above the centre, 0 where one is missing.
+        there: 1 where there is a number, else 0.
+        sums: the numbers, 0 where one is missing.
     """
 
     centre: float
@@ -60,15 +61,15 @@ class NumbersWhereKnown:
 
     @property
     def deviations(self) -> Deviations:
-        """By how much numbers are expected to be above their groups' means, 0 where none is."""
+        """The expected deviations of numbers from their groups' means, 0 where one is missing."""
         return self.above.deviations
 
     def spread_over(
         self, selected: SelectedOfGroups, _: np.ndarray | None = None, *, per_row: bool
     ) -> NumberSpread | None:
-        """The law of the sum over selected rows, or of the mean; None where likely none is there.
+        """Return the law of the sum over selected rows, or the mean; None if likely none is there.
 
-        The size of what is selected is that of the numbers which are surely enough there.
+        The size of the law counts only numbers that are there nearly surely.
         """
         there = self.there.sum_over(selected)
         size = SelectedSize(there.middle - Z95 * there.deviation, len(selected.group))
@@ -78,13 +79,17 @@ class NumbersWhereKnown:
             return None
         else:
             apart = self.above.sum_over(selected).middle / there.middle
-            likely, per, middle = self._beyond(selected, apart), there.middle, self.centre + apart
+            likely, per, middle = (
+                self._sum_beyond(selected, apart),
+                there.middle,
+                self.centre + apart,
+            )
         width = Z95 * likely.deviation / per
         estimate = middle if per_row else likely.middle
         return NumberSpread(size, estimate, width, width)
 
-    def _beyond(self, selected: SelectedOfGroups, apart: float) -> LikelySum:
-        """The sum of what numbers are above `apart`, 0 where none is: it is expected to be 0."""
+    def _sum_beyond(self, selected: SelectedOfGroups, apart: float) -> LikelySum:
+        """Return the sum of numbers less `apart` (0 where one is missing), expected to be 0."""
         above, share = self.above.grouped, self.there.grouped.mean
         together = above.mean * (1 - share)
         variance = above.variance - 2 * apart * together + apart**2 * share * (1 - share)
@@ -97,52 +102,52 @@ class NumbersWhereKnown:
         return LikelySum(numbers, selected, moved - apart * moved_there, error, self.above.lean)
 
 
-def numbers_where_known(
-    numbers: np.ndarray, there: np.ndarray, weights: np.ndarray, known: Known
-) -> NumbersWhereKnown:
-    """What is known of numbers of which some are missing.
+def numbers_with_missing(
+    numbers: np.ndarray, there: np.ndarray, weights: np.ndarray, fit: Fit
+) -> NumbersWithMissing:
+    """Return the numbers of rows of which some are missing.
 
     Args:
-        numbers: of each value of the groups (float64), anything where none is.
-        there: whether it is a number (bool).
-        weights: how often it stands there (float64).
-        known: finds it out.
+        numbers: of each value of the groups (float64), anything where one is missing.
+        there: whether each value is a number (bool).
+        weights: how often each value occurs (float64).
+        fit: returns the law of numbers.
     """
     number = float((weights * there).sum())
     sums = np.where(there, numbers, 0.0)
     centre = float((weights * sums).sum()) / number if number else 0.0
-    return NumbersWhereKnown(
+    return NumbersWithMissing(
         centre,
-        known(np.where(there, numbers - centre, 0.0), LEAN),
-        known(there.astype(np.float64), LEAN_OF_SHARES),
-        known(sums, LEAN),
+        fit(np.where(there, numbers - centre, 0.0), LEAN),
+        fit(there.astype(np.float64), LEAN_OF_SHARES),
+        fit(sums, LEAN),
     )
 
 
 class LawsOfColumn:
-    """What is likely of the aggregates of a column; each part is found out when it is asked for."""
+    """The laws of the aggregates of a column; each part is computed when it is first needed."""
 
     def __init__(
         self, name: str, values: ValuesOfColumn, sizes: np.ndarray, rows: ExactRows, *, whole: bool
     ) -> None:
-        """Find nothing out yet.
+        """Compute nothing yet.
 
         Args:
             name: of the column.
             values: of the groups.
             sizes: how many rows each group has (int64).
-            rows: beside which they stand.
+            rows: the exact rows beside which the values are published.
             whole: whether the values are integers.
         """
         self._name, self._values, self._sizes, self._rows = name, values, sizes, rows
         self._whole, self._nulls = whole, rows.declared.columns[name].nulls
 
-    def over(self, selected: SelectedOfGroups) -> "LawsOverRows":
-        """The laws over selected rows."""
+    def over_rows(self, selected: SelectedOfGroups) -> "LawsOverRows":
+        """Return the laws over selected rows."""
         return LawsOverRows(self, selected)
 
-    def grouped(self, numbers: np.ndarray, lean: float) -> NumbersOfRows:
-        """What groups tell of numbers of their values (float64)."""
+    def numbers_of_rows(self, numbers: np.ndarray, lean: float) -> NumbersOfRows:
+        """Return the numbers of rows that follow from numbers of the groups' values (float64)."""
         sizes, weights = self._sizes.astype(np.float64), self._values.weights
         group, per = self._values.table.group, np.maximum(sizes, 1)
         mean = np.bincount(group, numbers * weights, len(sizes)) / per
@@ -152,16 +157,16 @@ class LawsOfColumn:
         return NumbersOfRows(of_groups, self._rows.covariates.fit(of_groups), lean)
 
     @cached_property
-    def totals(self) -> NumbersOfRows | NumbersWhereKnown:
-        """What sums and means are of."""
+    def totals(self) -> NumbersOfRows | NumbersWithMissing:
+        """The numbers that sums and means are computed from."""
         values, numbers = self._values, self._values.numbers(self._name)
         if not self._nulls:
-            return self.grouped(numbers, LEAN)
-        return numbers_where_known(numbers, values.there, values.weights, self.grouped)
+            return self.numbers_of_rows(numbers, LEAN)
+        return numbers_with_missing(numbers, values.there, values.weights, self.numbers_of_rows)
 
     @cached_property
     def spreads(self) -> SpreadsOfRows:
-        """What variances are of."""
+        """The numbers that variances are computed from."""
         values = self._values
         there = values.there.astype(np.float64)
         numbers, weights = values.numbers(self._name), values.weights * there
@@ -172,27 +177,29 @@ class LawsOfColumn:
 
     @cached_property
     def quantiles(self) -> QuantilesOfRows:
-        """What quantiles are of."""
-        column, values = self._values.column, len(self._values.known)
+        """The numbers that quantiles are computed from."""
+        column, values = self._values.column, len(self._values.distinct)
         times = np.bincount(column.codes, self._values.weights, len(column.values))[:values]
-        return QuantilesOfRows(self._values.by_code(self._name), times, self._meant, self.there)
+        return QuantilesOfRows(
+            self._values.by_code(self._name), times, self._numbers_of_codes, self.there
+        )
 
     @cached_property
-    def ranked(self) -> RankedValues:
-        """What extremes are of, and the places of values."""
+    def ranking(self) -> RankedValues:
+        """The ranked values that extremes and places of values are computed from."""
         return ranked_values(self._values, self._sizes, whole=self._whole)
 
     @cached_property
     def there(self) -> NumbersOfRows | None:
-        """1 for each value, 0 for a null; None where there is none."""
+        """The numbers 1 for each value and 0 for a null; None if the column has no nulls."""
         if not self._nulls:
             return None
-        return self.grouped(self._values.there.astype(np.float64), LEAN_OF_SHARES)
+        return self.numbers_of_rows(self._values.there.astype(np.float64), LEAN_OF_SHARES)
 
-    def _meant(self, of_value: np.ndarray) -> NumbersOfRows:
-        """What is known of numbers of values (by code), 0 for a null."""
+    def _numbers_of_codes(self, of_value: np.ndarray) -> NumbersOfRows:
+        """Return the numbers of rows that follow from numbers by code, 0 for a null."""
         codes = self._values.column.codes
-        return self.grouped(np.append(of_value, 0.0)[codes], LEAN_OF_SHARES)
+        return self.numbers_of_rows(np.append(of_value, 0.0)[codes], LEAN_OF_SHARES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,45 +210,45 @@ class LawsOverRows:
     selected: SelectedOfGroups
 
     def law(self, aggregate: Aggregate) -> AnswerLaw | None:
-        """The law of an aggregate; None of one that has none."""
-        making = _LAWS.get(name_of(aggregate) or "")
-        return None if making is None else making(self, aggregate)
+        """Return the law of an aggregate; None if it has none."""
+        make_law = _LAWS.get(name_of(aggregate) or "")
+        return None if make_law is None else make_law(self, aggregate)
 
     def total(self, _: Aggregate, *, per_row: bool) -> NumberSpread | None:
-        """The law of a sum or a mean."""
+        """Return the law of a sum or a mean."""
         return self.column.totals.spread_over(self.selected, self._unlike, per_row=per_row)
 
     def extreme(self, _: Aggregate, *, greatest: bool) -> ExtremeSpread:
-        """The law of a least or greatest value."""
+        """Return the law of a least or greatest value."""
         law = self._values.extreme(greatest=greatest)
-        return ExtremeSpread(self._size, law, self.column.ranked.shown)
+        return ExtremeSpread(self._size, law, self.column.ranking.show)
 
     def spread(self, aggregate: Aggregate) -> SquaresSpread | None:
-        """The law of a variance or a standard deviation."""
+        """Return the law of a variance or a standard deviation."""
         of_column, kind = self.column.spreads, aggregate.kind
         return of_column.spread_over(kind, self.selected, self._size, self._unlike)
 
     def quantile(self, aggregate: Aggregate) -> QuantileSpread | None:
-        """The law of a quantile."""
+        """Return the law of a quantile."""
         if aggregate.share is None:
             return None
-        asked = AskedPlace(aggregate.share, aggregate.kind.between)
+        quantile = QuantilePlace(aggregate.share, aggregate.kind.between)
         of_column, values = self.column.quantiles, self._values
-        return of_column.spread_over(values, self.selected, self._size, asked, self._unlike)
+        return of_column.spread_over(values, self.selected, self._size, quantile, self._unlike)
 
     @cached_property
     def _unlike(self) -> np.ndarray:
-        """By how much selected rows are unlike their groups, as sums of the column tell."""
+        """The difference of selected rows from their groups, weighted as for sums of the column."""
         deviations = self.column.totals.deviations
         return deviations.covariates.unlike(self.selected, deviations.part)
 
     @cached_property
     def _values(self) -> ValuesAmongSelected:
-        return self.column.ranked.among(self.selected)
+        return self.column.ranking.among_selected(self.selected)
 
     @cached_property
     def _size(self) -> SelectedSize:
-        """How many values are selected, as many as surely enough are there."""
+        """The number of selected values that are there nearly surely, and of groups."""
         if self.column.there is None:
             return size_of(self.selected)
         there = self.column.there.sum_over(self.selected)
@@ -258,4 +265,4 @@ _LAWS: Mapping[str, Callable[[LawsOverRows, Aggregate], AnswerLaw | None]] = {
     "median": LawsOverRows.quantile,
     "quantile": LawsOverRows.quantile,
 }
-"""By what alike aggregates are called."""
+"""The laws by the common name of alike aggregates."""

@@ -1,7 +1,7 @@
-"""The laws of aggregates over rows meant with chances, and how often values occur behind labels.
+"""The laws of aggregates over rows that match with chances, and shares of values behind labels.
 
-Where labels overlap, as boxes do, they tell how frequent the values are that they have in common:
-expectation and maximisation, in few rounds so that what is found stays smooth.
+Labels that overlap, as boxes do, show how frequent their common values are. The shares are found by
+expectation and maximisation, in few rounds so that the result stays smooth.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import exact
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.exact import exact
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, admits
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.query.bounds.bounds import value_of
-from sfumato.tasks.query.intervals.quantiles import AskedPlace, QuantileSpread, expected_places
+from sfumato.tasks.query.intervals.quantiles import QuantilePlace, QuantileSpread, expected_places
 from sfumato.tasks.query.intervals.shapes import name_of
 from sfumato.tasks.query.intervals.spread import (
     AnswerLaw,
@@ -37,7 +37,7 @@ from sfumato.tasks.query.intervals.sums import (
 from sfumato.tasks.query.question.question import Aggregate
 
 _FEWEST = 2.0  # rows, of which there is a variance
-_HALF = 0.5  # places, which values themselves are wide
+_HALF = 0.5  # places; a value itself takes one
 _MOST_VALUES = 5_000  # behind all labels of a column
 _MOST_CELLS = 5_000_000  # labels times values
 _ROUNDS = 50
@@ -45,10 +45,10 @@ _ROUNDS = 50
 
 @dataclass(frozen=True, eq=False)
 class ValuesWithChances:
-    """The values of rows that are meant with a chance each; there is one.
+    """The values of rows that match with a chance each; there is at least one.
 
     Attributes:
-        name: of their column.
+        name: of the column.
         values: of the column, ascending.
         codes: the value of each row (int64).
         chance: of each row (float64).
@@ -62,58 +62,58 @@ class ValuesWithChances:
     size: SelectedSize
 
     def law(self, aggregate: Aggregate) -> AnswerLaw | None:
-        """The law of an aggregate; None of one that has none."""
-        making = _LAWS.get(name_of(aggregate) or "")
-        return None if making is None else making(self, aggregate)
+        """Return the law of an aggregate; None if it has none."""
+        make_law = _LAWS.get(name_of(aggregate) or "")
+        return None if make_law is None else make_law(self, aggregate)
 
     def total(self, _: Aggregate) -> NumberSpread:
-        """The law of the sum."""
+        """Return the law of the sum."""
         return sum_of_chances(self.size, self.chance, self._numbers)
 
     def mean(self, _: Aggregate) -> NumberSpread:
-        """The law of the mean."""
+        """Return the law of the mean."""
         return mean_of_chances(self.size, self.chance, self._numbers)
 
     def spread(self, aggregate: Aggregate) -> SquaresSpread | None:
-        """The law of a variance or a standard deviation."""
-        making, rows = squares_spread(aggregate.kind), float(self.chance.sum())
-        if making is None or rows < _FEWEST:
+        """Return the law of a variance or a standard deviation."""
+        make_law, rows = squares_spread(aggregate.kind), float(self.chance.sum())
+        if make_law is None or rows < _FEWEST:
             return None
         squares = (self._numbers - np.average(self._numbers, weights=self.chance)) ** 2
         likely = mean_of_chances(self.size, self.chance, squares)
-        return making(self.size, rows, likely.estimate, likely.above)
+        return make_law(self.size, rows, likely.estimate, likely.above)
 
     def quantile(self, aggregate: Aggregate) -> QuantileSpread | None:
-        """The law of a quantile."""
+        """Return the law of a quantile."""
         if aggregate.share is None:
             return None
-        asked = AskedPlace(aggregate.share, aggregate.kind.between)
+        quantile = QuantilePlace(aggregate.share, aggregate.kind.between)
         places = expected_places(np.bincount(self.codes, self.chance))
-        place = asked.among(places.rows)
+        place = quantile.place_among(places.rows)
         code = int(places.codes[places.first(place)])
         upto = (self.codes <= code).astype(np.float64)
         share = mean_of_chances(self.size, self.chance, upto)
-        width = 0.0 if self._is_known(asked, code) else _HALF + share.above * places.rows
-        return QuantileSpread(self.size, places, place, width, self._by_code, self._shown)
+        width = 0.0 if self._is_known(quantile, code) else _HALF + share.above * places.rows
+        return QuantileSpread(self.size, places, place, width, self._by_code, self._show)
 
     def extreme(self, _: Aggregate, *, greatest: bool) -> ExtremeSpread:
-        """The law of the least or the greatest value."""
+        """Return the law of the least or the greatest value."""
         order = stable_order(-self.codes if greatest else self.codes)
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.minimum(self.chance[order], 1.0))
-        return ExtremeSpread(self.size, extreme_law(self.codes[order], missed), self._shown)
+        return ExtremeSpread(self.size, extreme_law(self.codes[order], missed), self._show)
 
-    def _is_known(self, asked: AskedPlace, code: int) -> bool:
+    def _is_known(self, quantile: QuantilePlace, code: int) -> bool:
         """Decide whether a quantile surely is the value of a code."""
         sure = self.chance >= 1
         below, above = self.codes < code, self.codes > code
         sides = ((int(side.sum()), int((side | sure).sum())) for side in (below, above))
-        return asked.is_known(*sides)
+        return quantile.is_known(*sides)
 
     @cached_property
     def _by_code(self) -> np.ndarray:
-        known = exact(self.values, self.name)
-        by_code: np.ndarray = known.units.astype(np.float64) / 10**known.digits
+        numbers = exact(self.values, self.name)
+        by_code: np.ndarray = numbers.units.astype(np.float64) / 10**numbers.digits
         return by_code
 
     @property
@@ -121,7 +121,7 @@ class ValuesWithChances:
         numbers: np.ndarray = self._by_code[self.codes]
         return numbers
 
-    def _shown(self, code: int) -> object:
+    def _show(self, code: int) -> object:
         return value_of(self.values[code].as_py(), bool(pa.types.is_integer(self.values.type)))
 
 
@@ -134,20 +134,20 @@ _LAWS: Mapping[str, Callable[[ValuesWithChances, Aggregate], AnswerLaw | None]] 
     "median": ValuesWithChances.quantile,
     "quantile": ValuesWithChances.quantile,
 }
-"""By what alike aggregates are called."""
+"""The laws by the common name of alike aggregates."""
 
 
 def values_with_chances(
     name: str, column: Column, rows: np.ndarray, chance: np.ndarray, groups: int
 ) -> ValuesWithChances | None:
-    """The values of rows that have one; None where none has.
+    """Return the values of the rows that have one; None if none has.
 
     Args:
         name: of the column.
         column: the values, -1 for a null.
         rows: that may be selected (integers).
         chance: of each of them (float64).
-        groups: how many groups they are of.
+        groups: the number of groups that they belong to.
     """
     codes = column.codes[rows].astype(np.int64)
     there = codes >= 0
@@ -162,8 +162,8 @@ class ColumnOfLabels:
     """A recoded column.
 
     Attributes:
-        values: behind its labels, ascending where they have an order.
-        share: of each label the share of each value (float64, labels x values).
+        values: behind its labels, ascending if they have an order.
+        share: the share of each value behind each label (float64, labels x values).
         codes: the label of each row (integers).
     """
 
@@ -173,23 +173,23 @@ class ColumnOfLabels:
 
 
 def values_behind(labels: Sequence[Admitted], type_: str) -> list[Any] | None:
-    """The values that labels admit, ascending; None where there are too many, or no end."""
-    found: set[Any] = set()
+    """Return the values that labels admit, ascending; None if they are too many or have no end."""
+    values: set[Any] = set()
     for label in labels:
         if isinstance(label, ListedValues):
-            found.update(value for value in label.values if value is not None)
+            values.update(value for value in label.values if value is not None)
         elif isinstance(label, Between) and type_ in ("integer", "date"):
-            between = _between(label.low, label.high)
+            between = _steps_between(label.low, label.high)
             if between is None:
                 return None
-            found.update(between)
-        if len(found) > _MOST_VALUES:
+            values.update(between)
+        if len(values) > _MOST_VALUES:
             return None
-    return sorted(found) if len(labels) * len(found) <= _MOST_CELLS else None
+    return sorted(values) if len(labels) * len(values) <= _MOST_CELLS else None
 
 
-def _between(low: Any, high: Any) -> list[Any] | None:
-    """All integers or days from one to another; None where they are too many."""
+def _steps_between(low: Any, high: Any) -> list[Any] | None:
+    """Return all integers or days from one to another; None if they are too many."""
     if low is None or high is None:
         return None
     days = isinstance(low, date)
@@ -202,7 +202,11 @@ def _between(low: Any, high: Any) -> list[Any] | None:
 def fitted_shares(
     labels: Sequence[Admitted], codes: np.ndarray, values: Sequence[Any]
 ) -> ColumnOfLabels:
-    """The share of each value behind each label, under one distribution for all labels."""
+    """Return the share of each value behind each label, under one distribution for all labels.
+
+    Each round distributes the rows of every label over its values in proportion to their weights,
+    and takes the sums as the new weights.
+    """
     inside = np.array([[admits(label, value) for value in values] for label in labels], float)
     times = np.bincount(codes, minlength=len(labels)).astype(np.float64)
     weight = np.ones(len(values))
@@ -210,6 +214,6 @@ def fitted_shares(
         whole = np.maximum(inside @ weight, 1e-300)
         weight = weight * (inside.T @ (times / whole))
     share = inside * weight
-    found = share.sum(axis=1, keepdims=True)
-    share = np.where(found > 0, share / np.where(found > 0, found, 1), 0.0)
+    total = share.sum(axis=1, keepdims=True)
+    share = np.where(total > 0, share / np.where(total > 0, total, 1), 0.0)
     return ColumnOfLabels(values, share, codes)

@@ -1,4 +1,4 @@
-"""The values of groups in their order: the laws of extremes, places and quantiles."""
+"""The values of groups in their order, and the laws of extremes, places and quantiles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.query.bounds.bounds import value_of
 from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
 from sfumato.tasks.query.intervals.exact_rows import NumbersOfRows, ValuesOfColumn
 from sfumato.tasks.query.intervals.quantiles import (
-    AskedPlace,
     ExpectedPlaces,
+    QuantilePlace,
     QuantileSpread,
     expected_places,
 )
@@ -27,32 +27,32 @@ from sfumato.tasks.query.intervals.spread import (
 from sfumato.tasks.query.intervals.sums import LEAN_OF_SHARES, LikelySum
 
 _THRESHOLDS = 16
-"""At so many values, about as many rows between them, it is fitted who has no more than that."""
-_HALF = 0.5  # places, which values themselves are wide
+"""The number of values, about equally many rows apart, for which the rows not above are fitted."""
+_HALF = 0.5  # places; a value itself takes one
 
 
 @dataclass(frozen=True, eq=False)
 class RankedValues:
-    """The values of groups, the greatest first, nulls left out; all int64.
+    """The values of groups, the greatest first, without nulls; all int64.
 
     Attributes:
         group: of each value.
         code: of each value.
-        rank: of each value in its group, the greatest one's being 0.
-        sizes: how many values each group has, nulls among them.
-        known: how many of them are no nulls.
-        shown: what shows a value by its code.
+        rank: of each value in its group; the greatest one has 0.
+        sizes: how many values each group has, nulls included.
+        non_null: how many of them are not null.
+        show: returns a value by its code, as answers show it.
     """
 
     group: np.ndarray
     code: np.ndarray
     rank: np.ndarray
     sizes: np.ndarray
-    known: np.ndarray
-    shown: Callable[[int], Any]
+    non_null: np.ndarray
+    show: Callable[[int], Any]
 
-    def among(self, selected: SelectedOfGroups) -> "ValuesAmongSelected":
-        """Those that may be selected rows'."""
+    def among_selected(self, selected: SelectedOfGroups) -> "ValuesAmongSelected":
+        """Return the values that selected rows may have."""
         hits = np.zeros(len(self.sizes), dtype=np.int64)
         hits[selected.group] = selected.hits
         return ValuesAmongSelected(self, selected.group, hits)
@@ -65,7 +65,7 @@ class ValuesAmongSelected:
     Attributes:
         ranked: the values of all groups.
         groups: those of which rows are selected (integers, ascending).
-        hits: how many rows of each group of all are (int64).
+        hits: the number of selected rows of each group, by all groups (int64).
     """
 
     ranked: RankedValues
@@ -73,65 +73,67 @@ class ValuesAmongSelected:
     hits: np.ndarray
 
     def extreme(self, *, greatest: bool) -> ExtremeLaw:
-        """The law of the greatest of the selected rows' values, or of the least."""
-        group, code, rank = self._group, self._code, self.ranked.rank[self._kept]
+        """Return the law of the greatest of the selected rows' values, or of the least."""
+        group, code, rank = self._group, self._code, self.ranked.rank[self._positions]
         if not greatest:
             group, code = group[::-1], code[::-1]
-            rank = self.ranked.known[group] - 1 - rank[::-1]
+            rank = self.ranked.non_null[group] - 1 - rank[::-1]
         missed = missed_of_groups(self.ranked.sizes[group], rank, self.hits[group])
         return extreme_law(code, missed)
 
     @cached_property
     def places(self) -> ExpectedPlaces:
-        """The places of the values, as far as groups alone tell; there is a value."""
+        """The places of the values, as expected from groups only; there is at least one value."""
         share = self.hits / np.maximum(self.ranked.sizes, 1)
         return expected_places(np.bincount(self._code, share[self._group]))
 
     def upto(self, code: int) -> np.ndarray:
-        """How many values of each of these groups are not above one (int64)."""
+        """Return how many values of each of these groups are not above a value (int64)."""
         counted = np.bincount(self._group[self._code <= code], minlength=len(self.hits))
         upto: np.ndarray = counted[self.groups]
         return upto
 
-    def is_known(self, asked: AskedPlace, code: int) -> bool:
-        """Decide whether a quantile surely is the value that a code is of."""
-        hits, known = self.hits[self.groups], self.ranked.known[self.groups]
-        there = hits - (self.ranked.sizes[self.groups] - known)  # at least, of each group
+    def is_known(self, quantile: QuantilePlace, code: int) -> bool:
+        """Decide whether a quantile surely is the value of a code."""
+        hits, non_null = self.hits[self.groups], self.ranked.non_null[self.groups]
+        there = hits - (
+            self.ranked.sizes[self.groups] - non_null
+        )  # least number of selected non-null values of each group
         below = np.minimum(self.upto(code - 1), hits)
-        above = np.minimum(known - self.upto(code), hits)
+        above = np.minimum(non_null - self.upto(code), hits)
         in_all = (int(np.maximum(part, there).sum()) for part in (below, above))
         ends = zip((int(below.sum()), int(above.sum())), in_all, strict=True)
-        return asked.is_known(*ends)
+        return quantile.is_known(*ends)
 
     def above_share(self, code: int, share: float) -> GroupedNumbers:
-        """Of each value that is there how far 1, or 0 for one above a code, is from a share.
+        """Return the numbers 1 (for values not above a code) or 0 (for others), each less a share.
 
-        A null counts 0. The numbers are those of `groups` alone.
+        A null counts 0. The numbers are those of `groups` only.
         """
         sizes = self.ranked.sizes[self.groups].astype(np.float64)
-        there = self.ranked.known[self.groups] / sizes
+        there = self.ranked.non_null[self.groups] / sizes
         upto = self.upto(code) / sizes
         mean = upto - share * there
         square = upto * (1 - 2 * share) + share**2 * there
         return GroupedNumbers(sizes, mean, np.maximum(square - mean**2, 0.0), np.zeros(len(sizes)))
 
     @cached_property
-    def _kept(self) -> np.ndarray:
+    def _positions(self) -> np.ndarray:
         return np.flatnonzero(self.hits[self.ranked.group])
 
     @cached_property
     def _group(self) -> np.ndarray:
-        group: np.ndarray = self.ranked.group[self._kept]
+        group: np.ndarray = self.ranked.group[self._positions]
         return group
 
     @cached_property
     def _code(self) -> np.ndarray:
-        code: np.ndarray = self.ranked.code[self._kept]
+        code: np.ndarray = self.ranked.code[self._positions]
         return code
 
 
 def ranked_values(values: ValuesOfColumn, sizes: np.ndarray, *, whole: bool) -> RankedValues:
-    """The values of a column in their order.
+    """Rank the values of a column.
 
     Args:
         values: of groups.
@@ -145,14 +147,14 @@ def ranked_values(values: ValuesOfColumn, sizes: np.ndarray, *, whole: bool) -> 
         group, code = np.repeat(group, times), np.repeat(code, times)
     order = stable_order(code)[::-1]
     group, code = group[order], code[order]
-    known = np.bincount(group, minlength=len(sizes))
+    non_null = np.bincount(group, minlength=len(sizes))
     by_group = stable_order(group)
-    before = np.append(0, np.cumsum(known))
+    before = np.append(0, np.cumsum(non_null))
     rank = np.empty(len(group), dtype=np.int64)
     rank[by_group] = np.arange(len(group)) - before[group[by_group]]
-    shown = values.column.values
+    distinct = values.column.values
     return RankedValues(
-        group, code, rank, sizes, known, lambda code: value_of(shown[code].as_py(), whole)
+        group, code, rank, sizes, non_null, lambda code: value_of(distinct[code].as_py(), whole)
     )
 
 
@@ -163,13 +165,13 @@ class QuantilesOfRows:
     Attributes:
         numbers: its values by code, ascending (float64).
         times: how often each occurs (int64).
-        known: finds out what is known of numbers of these codes (float64, by code).
-        there: what is known of its being no null; None where it never is.
+        fit: returns the numbers of rows that follow from numbers by code (float64).
+        there: the numbers 1 for each value and 0 for a null; None if the column has no nulls.
     """
 
     numbers: np.ndarray
     times: np.ndarray
-    known: Callable[[np.ndarray], NumbersOfRows]
+    fit: Callable[[np.ndarray], NumbersOfRows]
     there: NumbersOfRows | None
 
     def spread_over(
@@ -177,42 +179,43 @@ class QuantilesOfRows:
         values: ValuesAmongSelected,
         selected: SelectedOfGroups,
         size: SelectedSize,
-        asked: AskedPlace,
+        quantile: QuantilePlace,
         unlike: np.ndarray | None = None,
     ) -> QuantileSpread:
-        """The law of a quantile of selected rows; `unlike` as in `Deviations.sum_over`."""
+        """Return the law of a quantile of selected rows; `unlike` as in `Deviations.sum_over`."""
         places = values.places
-        code = int(places.codes[places.first(asked.among(places.rows))])
-        if values.is_known(asked, code):
-            place, width = asked.among(places.rows), 0.0
+        code = int(places.codes[places.first(quantile.place_among(places.rows))])
+        if values.is_known(quantile, code):
+            place, width = quantile.place_among(places.rows), 0.0
         else:
-            place = self._place(places, selected, asked)
+            place = self._place(places, selected, quantile)
             code = int(places.codes[places.first(place)])
-            likely = self._upto(values, selected, code, float(asked.share), unlike)
+            likely = self._upto(values, selected, code, float(quantile.share), unlike)
             width = _HALF + Z95 * likely.deviation
-        return QuantileSpread(size, places, place, width, self.numbers, values.ranked.shown)
+        return QuantileSpread(size, places, place, width, self.numbers, values.ranked.show)
 
     def _place(
-        self, places: ExpectedPlaces, selected: SelectedOfGroups, asked: AskedPlace
+        self, places: ExpectedPlaces, selected: SelectedOfGroups, quantile: QuantilePlace
     ) -> float:
-        """The place by groups alone of the value that has a place by all that is known.
+        """Return the place by groups only of the value that has a place by groups and covariates.
 
-        Between thresholds as many rows are taken to be moved as between their neighbours.
+        A binary search finds the thresholds on both sides of the place. Between two thresholds
+        covariates are assumed to move rows evenly.
         """
         there = 0.0 if self.there is None else self.there.deviations.moved_over(selected)
-        wanted = asked.among(places.rows + there)
+        target = quantile.place_among(places.rows + there)
         low, high = (0.0, 0.0), (places.rows, places.rows + there)
         first, last = 0, len(self._thresholds)
         while first < last:
             middle = (first + last) // 2
-            by_groups = places.of(int(self._thresholds[middle]))
-            moved = by_groups + self._fitted(middle).deviations.moved_over(selected)
-            if moved < wanted:
+            by_groups = places.count_upto(int(self._thresholds[middle]))
+            moved = by_groups + self._numbers_upto(middle).deviations.moved_over(selected)
+            if moved < target:
                 low, first = (by_groups, moved), middle + 1
             else:
                 high, last = (by_groups, moved), middle
         apart = high[1] - low[1]
-        part = min(max((wanted - low[1]) / apart, 0.0), 1.0) if apart > 0 else _HALF
+        part = min(max((target - low[1]) / apart, 0.0), 1.0) if apart > 0 else _HALF
         return low[0] + part * (high[0] - low[0])
 
     def _upto(
@@ -223,8 +226,8 @@ class QuantilesOfRows:
         share: float,
         unlike: np.ndarray | None,
     ) -> LikelySum:
-        """By how much more rows than a share may have no more than a value."""
-        moved, error = self._fitted(self._nearest(code)).deviations.sum_over(selected, unlike)
+        """Return the law of how many more rows than a share are not above a value."""
+        moved, error = self._numbers_upto(self._nearest(code)).deviations.sum_over(selected, unlike)
         if self.there is not None:
             of_there, error_there = self.there.deviations.sum_over(selected, unlike)
             moved, error = moved - share * of_there, float(np.hypot(error, share * error_there))
@@ -233,25 +236,25 @@ class QuantilesOfRows:
         return LikelySum(numbers, here, moved, error, LEAN_OF_SHARES)
 
     def _nearest(self, code: int) -> int:
-        """The threshold that is nearest to a value, by the rows between them."""
-        return int(np.abs(self._below[self._thresholds] - self._below[code]).argmin())
+        """Return the threshold with the fewest rows between it and a value."""
+        return int(np.abs(self._counts_upto[self._thresholds] - self._counts_upto[code]).argmin())
 
-    def _fitted(self, threshold: int) -> NumbersOfRows:
-        """Who has no more than a threshold."""
-        if threshold not in self._known:
+    def _numbers_upto(self, threshold: int) -> NumbersOfRows:
+        """Return the numbers 1 for rows not above a threshold, else 0."""
+        if threshold not in self._fitted_numbers:
             codes = np.arange(len(self.numbers))
-            self._known[threshold] = self.known(codes <= self._thresholds[threshold])
-        return self._known[threshold]
+            self._fitted_numbers[threshold] = self.fit(codes <= self._thresholds[threshold])
+        return self._fitted_numbers[threshold]
 
     @cached_property
-    def _known(self) -> dict[int, NumbersOfRows]:
+    def _fitted_numbers(self) -> dict[int, NumbersOfRows]:
         return {}
 
     @cached_property
-    def _below(self) -> np.ndarray:
+    def _counts_upto(self) -> np.ndarray:
         return np.cumsum(self.times)
 
     @cached_property
     def _thresholds(self) -> np.ndarray:
-        parts = self._below[-1] * (np.arange(_THRESHOLDS) + _HALF) / _THRESHOLDS
-        return np.unique(np.searchsorted(self._below, parts))
+        parts = self._counts_upto[-1] * (np.arange(_THRESHOLDS) + _HALF) / _THRESHOLDS
+        return np.unique(np.searchsorted(self._counts_upto, parts))

@@ -1,8 +1,8 @@
-"""What is likely of answers, by the way in which a form shows a person."""
+"""The laws of answers, by the way in which a form shows a person."""
 
 from collections.abc import Callable, Mapping
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.query.intervals.way import LikelyAnswers
 
 LIKELY: Mapping[str, Callable[..., LikelyAnswers]] = Entries(
@@ -14,7 +14,7 @@ LIKELY: Mapping[str, Callable[..., LikelyAnswers]] = Entries(
         "labels": "labels:LabelsIntervals",
     },
 )
-"""Each takes the engine of its way, which has the published tables open.
+"""Each class takes the engine of its way, which has the published tables open.
 
-A second argument judges conditions in the place of the engine.
+A second argument evaluates conditions in place of the engine.
 """

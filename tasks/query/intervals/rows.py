@@ -1,4 +1,4 @@
-"""What is likely of answers on exact rows beside shuffled values."""
+"""The laws of answers on exact rows beside shuffled values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,83 +40,88 @@ class RowsIntervals:
         judged = conditions or engine.conditions
         self._rows = ExactRows(engine.tables.rows, judged, engine.declared, groups)
         self._columns: dict[str, LawsOfColumn] = {}
-        self._there: dict[str, _Meant] = {}
+        self._there: dict[str, _MatchingValues] = {}
 
     def domain(self, name: str) -> Sequence[Any]:
-        """The published values of a column, ascending, without null."""
+        """Return the published values of a column, ascending, without null."""
         if self._declared.columns[name].role != "sensitive":
             return self._rows.domain(name)
-        return list(self._values(name).known.to_pylist())
+        return list(self._values(name).distinct.to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column occurs (int64), without null."""
+        """Return how often each value of a sensitive column occurs (int64), without null."""
         values = self._values(name)
         times = np.bincount(values.column.codes, values.weights, len(values.column.values))
-        return times[: len(values.known)].astype(np.int64)
+        return times[: len(values.distinct)].astype(np.int64)
 
     def spreads(self, question: Question) -> Spreads:
-        """The law of each aggregate by the values of the group columns.
+        """Return the law of each aggregate by the values of the group columns.
 
         Raises:
             NotDirectError: where a condition cannot be evaluated on values.
         """
-        meant = self._meant(question)
-        if question.matching and meant is None:
+        matching = self._matching_values(question)
+        if question.matching and matching is None:
             return {}
         return {
-            key: dict(self._of_cell(question, selected, meant))
+            key: dict(self._of_cell(question, selected, matching))
             for key, selected in self._rows.cells(question)
         }
 
     def _of_cell(
-        self, question: Question, selected: SelectedOfGroups, meant: "_Meant | None"
+        self, question: Question, selected: SelectedOfGroups, matching: "_MatchingValues | None"
     ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
         if not selected.number:
             return
-        over = cache(lambda name: self._column(name).over(selected))
+        laws_over = cache(lambda name: self._column(name).over_rows(selected))
         for aggregate in question.aggregates:
             if aggregate.kind.counts_rows:
-                law = self._of_count(aggregate, selected, meant)
+                law = self._of_count(aggregate, selected, matching)
             else:
-                law = self._of_column(aggregate, over, meant)
+                law = self._of_column(aggregate, laws_over, matching)
             if law is not None:
                 yield aggregate, law
 
     def _of_count(
-        self, aggregate: Aggregate, selected: SelectedOfGroups, meant: "_Meant | None"
+        self, aggregate: Aggregate, selected: SelectedOfGroups, matching: "_MatchingValues | None"
     ) -> AnswerLaw | None:
-        return None if meant is None or aggregate.distinct else self._count(selected, meant)
+        return None if matching is None or aggregate.distinct else self._count(selected, matching)
 
     def _of_column(
-        self, aggregate: Aggregate, over: Callable[[str], LawsOverRows], meant: "_Meant | None"
+        self,
+        aggregate: Aggregate,
+        laws_over: Callable[[str], LawsOverRows],
+        matching: "_MatchingValues | None",
     ) -> AnswerLaw | None:
-        """The law of an aggregate of all values, or of all that are there; None of others."""
+        """Return the law of an aggregate of all values that are not null; None otherwise."""
         name = aggregate.sensitive
-        if name is None or (meant is not None and meant.there != name):
+        if name is None or (matching is not None and matching.there != name):
             return None
-        return over(name).law(aggregate)
+        return laws_over(name).law(aggregate)
 
-    def _meant(self, question: Question) -> "_Meant | None":
-        """Which values a condition on sensitive columns that go together means."""
-        found = condition_on_one(question)
-        if found is None:
+    def _matching_values(self, question: Question) -> "_MatchingValues | None":
+        """Return the values that match the sensitive condition; None unless there is one."""
+        single = condition_on_one(question)
+        if single is None:
             return None
-        bundle, condition = found
+        bundle, condition = single
         there = column_there(condition)
         if there is None:
-            return self._meant_by(bundle, self._rows.conditions.rows(self._of(bundle), condition))
+            return self._matching_where(
+                bundle, self._rows.conditions.rows(self._table(bundle), condition)
+            )
         if there not in self._there:
-            self._there[there] = self._meant_by(bundle, self._values(there).there, there)
+            self._there[there] = self._matching_where(bundle, self._values(there).there, there)
         return self._there[there]
 
-    def _of(self, bundle: tuple[str, ...]) -> PublishedColumns:
+    def _table(self, bundle: tuple[str, ...]) -> PublishedColumns:
         return self._tables.values(bundle)
 
-    def _meant_by(
+    def _matching_where(
         self, bundle: tuple[str, ...], holds: np.ndarray, there: str | None = None
-    ) -> "_Meant":
-        """Those values on which a condition holds (bool)."""
-        table, times = self._of(bundle), self._tables.times(bundle)
+    ) -> "_MatchingValues":
+        """Return the values on which a condition holds, given as bool (one per value)."""
+        table, times = self._table(bundle), self._tables.times(bundle)
         sizes = self._tables.sizes
         weights = holds if times is None else holds * times
         number = np.bincount(table.group, weights, len(sizes)).astype(np.int64)
@@ -125,12 +130,12 @@ class RowsIntervals:
             sizes.astype(np.float64), share, share * (1 - share), np.zeros(len(sizes))
         )
         deviations = self._rows.covariates.fit(of_groups)
-        return _Meant(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
+        return _MatchingValues(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
 
-    def _count(self, selected: SelectedOfGroups, meant: "_Meant") -> NumberSpread:
+    def _count(self, selected: SelectedOfGroups, matching: "_MatchingValues") -> NumberSpread:
         sizes = self._tables.sizes[selected.group]
-        groups = ShuffledGroups(sizes, meant.number[selected.group], selected.hits)
-        likely = meant.numbers.sum_over(selected)
+        groups = ShuffledGroups(sizes, matching.number[selected.group], selected.hits)
+        likely = matching.numbers.sum_over(selected)
         shuffled, unknown = likely.middle - likely.moved, Z95 * likely.unknown
         below, above = (float(np.hypot(end - shuffled, unknown)) for end in groups.quantiles())
         return NumberSpread(size_of(selected), likely.middle, below, above)
@@ -138,7 +143,7 @@ class RowsIntervals:
     def _values(self, name: str) -> ValuesOfColumn:
         bundle = self._tables.bundle(name)
         table, times = self._tables.values(bundle), self._tables.times(bundle)
-        return ValuesOfColumn(table, table.coded(name), times)
+        return ValuesOfColumn(table, table.coded_column(name), times)
 
     def _column(self, name: str) -> LawsOfColumn:
         if name not in self._columns:
@@ -150,10 +155,10 @@ class RowsIntervals:
 
 
 @dataclass(frozen=True, eq=False)
-class _Meant:
-    """How many values of each group a condition means (int64); 1 for each of them, else 0.
+class _MatchingValues:
+    """The number of each group's matching values (int64), and 1 for each such row, else 0.
 
-    `there` is the column whose values are all meant, and nothing but its nulls is not.
+    `there` is the column whose values all match, if the condition excludes only its nulls.
     """
 
     number: np.ndarray

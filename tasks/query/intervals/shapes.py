@@ -1,12 +1,13 @@
 """The shapes of queries, and the families whose intervals are calibrated.
 
-Intervals are calibrated on random queries of simple shapes, and hold for queries that could have
-been drawn like them: conjunctions, of which every part is about one column alone, and selects a
-range of values that have an order, or some of others.
+Intervals are calibrated on random queries of simple shapes. They hold for queries that could have
+been drawn the same way: conjunctions in which every part is about one column, and selects a range
+of a column with an order, or some values of another one.
 
-A standard deviation is the root of a variance, and either kind is the other one times what the
-number of rows tells: their intervals miss together. Quantiles are alike where the share of values
-below them could have been drawn; half of the values is what is asked most, and stands by itself.
+A standard deviation is the root of a variance, and the two kinds of either (sample and population)
+differ by a factor that the number of rows decides, so the intervals of all four miss together.
+Quantiles are alike if the share of values below them could have been drawn. The median is asked for
+most, and is a family of its own.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +41,7 @@ _QUANTILE = "another quantile, from 1 % to 99 %"
 _MADE_OF = "selection"
 LEAST_ROWS = 20
 LEAST_GROUPS = 2
-"""Of fewer rows or groups no interval is given, nor is any calibrated on them."""
+"""With fewer rows or groups no interval is given, and none is calibrated."""
 EXACT = "the answer is exact: both bounds are it"
 NOTHING = "no row is selected"
 SMALL = f"fewer than {LEAST_ROWS} rows or {LEAST_GROUPS} groups are selected, or may be"
@@ -50,36 +51,40 @@ CALCULATED = "it is calculated of several columns or aggregates, of which no fam
 
 @dataclass(frozen=True)
 class QueryShape:
-    """How a query selects.
+    """The columns by which a query selects rows.
 
     Attributes:
-        columns: by how many columns that are not sensitive.
-        of: the sensitive column whose values it selects by, None for none.
-        there: the sensitive column that it says to have a value, and says no more of; None for
-            none.
+        columns: the number of selecting columns that are not sensitive.
+        sensitive: the sensitive column by whose values the query selects; None if there is none.
+        not_null: the sensitive column that the query requires to have a value, without another
+            condition on it; None if there is none.
     """
 
     columns: int
-    of: str | None
-    there: str | None = None
+    sensitive: str | None
+    not_null: str | None = None
 
     def selected_by(self, aggregate: Aggregate) -> str | None:
-        """The sensitive column by which rows of an aggregate are selected, None for none.
+        """Return the sensitive column by which rows of an aggregate are selected, or None.
 
-        Aggregates of a column pass over its nulls: that it has a value selects nothing more, but
-        where values are counted.
+        Aggregates of a column pass over its nulls. The condition that the column has a value
+        therefore selects nothing more, except where values are counted.
         """
         implied = None if aggregate.kind.counts_rows else aggregate.sensitive
-        return self.of or (self.there if self.there != implied else None)
+        return self.sensitive or (self.not_null if self.not_null != implied else None)
 
 
 def shape_of(question: Question, declared: Terms) -> QueryShape | None:
-    """The shape of a question, None where it has none of those that are calibrated."""
+    """Return the shape of a question; None if its shape is not calibrated."""
     conditions = [question.condition, *(matching.condition for matching in question.matching)]
-    parts = list(chain.from_iterable(conjuncts(one) for one in conditions if one is not None))
+    parts = list(
+        chain.from_iterable(
+            conjuncts(condition) for condition in conditions if condition is not None
+        )
+    )
     there = {name for part in parts if (name := _sensitive_there(part, declared)) is not None}
     names = set(question.group_by)
-    for part in (one for one in parts if _sensitive_there(one, declared) is None):
+    for part in (conjunct for conjunct in parts if _sensitive_there(conjunct, declared) is None):
         name = _column_of(part, declared)
         if name is None:
             return None
@@ -88,13 +93,13 @@ def shape_of(question: Question, declared: Terms) -> QueryShape | None:
     others = len(names) - len(sensitive)
     if len({*sensitive, *there}) > 1 or not 1 <= others <= MOST_COLUMNS:
         return None
-    if sensitive:  # who has some value has one
+    if sensitive:  # a row with a given value has a value
         return QueryShape(others, sensitive[0])
     return QueryShape(others, None, next(iter(there), None))
 
 
 def column_there(condition: exp.Expr) -> str | None:
-    """The column of which a condition says that it is not null, and nothing more; else None."""
+    """Return the column that a condition requires to be not null, without more; None otherwise."""
     test = condition.unnest()
     if not isinstance(test, exp.Not):
         return None
@@ -104,13 +109,13 @@ def column_there(condition: exp.Expr) -> str | None:
 
 
 def _sensitive_there(part: exp.Expr, declared: Terms) -> str | None:
-    """The sensitive column of which a part says no more than that it is not null."""
+    """Return the sensitive column that a part requires to be not null; None otherwise."""
     name = column_there(part)
     return name if name is not None and declared.columns[name].role == "sensitive" else None
 
 
 def _column_of(part: exp.Expr, declared: Terms) -> str | None:
-    """The one column of which a part selects a range, or some values; None of others."""
+    """Return the one column of which a part selects a range or some values; None otherwise."""
     test = part.unnest() if isinstance(part, exp.Paren) else part
     denied = isinstance(test, exp.Not)
     if denied:
@@ -125,7 +130,7 @@ def _column_of(part: exp.Expr, declared: Terms) -> str | None:
 
 
 def _compares_with_constants(test: exp.Expr) -> bool:
-    """True where the column itself stands on one side, and nothing is computed of it."""
+    """Decide whether a column itself is one side of a comparison, with no calculation on it."""
     sides = [side for side in (test.this, test.args.get("expression")) if side is not None]
     return any(isinstance(side, exp.Column) for side in sides)
 
@@ -135,12 +140,12 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True)
 class AlikeAggregates:
-    """Aggregates with a factor in common.
+    """Aggregates that share a factor.
 
     Attributes:
         functions: their names.
-        shares: of quantiles those that are drawn, ascending; whatever lies between the first and
-            the last one is alike.
+        shares: the shares of quantiles that are drawn, ascending; every share between the first and
+            the last belongs to these aggregates.
     """
 
     functions: tuple[str, ...]
@@ -154,15 +159,15 @@ class AlikeAggregates:
             return aggregate.share is None
         return self.shares[0] <= aggregate.share <= self.shares[-1]
 
-    def draw(self, of: str | None, below: Callable[[int], int]) -> Aggregate:
-        """Any of them, of a column.
+    def draw(self, column: str | None, below: Callable[[int], int]) -> Aggregate:
+        """Draw any of these aggregates, of a column.
 
         Args:
-            of: the column; None where rows are counted.
-            below: draws a number below another one, from 0 on.
+            column: the aggregated column; None if rows are counted.
+            below: draws a number from 0 to below its argument.
         """
         function = _any(self.functions, below)
-        return Aggregate(function, of, function, share=_any(self.shares or (None,), below))
+        return Aggregate(function, column, function, share=_any(self.shares or (None,), below))
 
 
 ALIKE: Mapping[str, AlikeAggregates] = {
@@ -175,7 +180,7 @@ ALIKE: Mapping[str, AlikeAggregates] = {
     "median": AlikeAggregates(_QUANTILES, (_HALF,)),
     "quantile": AlikeAggregates(_QUANTILES, _HUNDREDTHS),
 }
-"""By the name that they have in common; an aggregate is of the first that has it."""
+"""Alike aggregates by their common name; an aggregate belongs to the first that contains it."""
 
 
 _NAMES: Mapping[str, Sequence[str]] = {
@@ -186,14 +191,14 @@ _NAMES: Mapping[str, Sequence[str]] = {
 
 
 def name_of(aggregate: Aggregate) -> str | None:
-    """What aggregates like this one are called; None of others."""
+    """Return the common name of the aggregates like this one; None if it has none."""
     return next(
         (name for name in _NAMES.get(aggregate.function, ()) if ALIKE[name].has(aggregate)), None
     )
 
 
 def _any(some: tuple[Drawn, ...], below: Callable[[int], int]) -> Drawn:
-    """One of some; nothing is drawn where there is but one."""
+    """Return one of some items; draws nothing if there is only one."""
     return some[below(len(some)) if len(some) > 1 else 0]
 
 
@@ -202,10 +207,10 @@ class Family:
     """Queries of alike aggregates and one shape.
 
     Attributes:
-        aggregates: what they are called.
+        aggregates: the common name of the aggregates.
         several: whether rows are selected by two or three columns, not by one.
-        matching: whether they are selected by a sensitive value, too.
-        words: what it asks, as pages tell it.
+        matching: whether rows are also selected by a sensitive value.
+        words: the aggregates and the shape in words for pages.
     """
 
     aggregates: str
@@ -237,57 +242,57 @@ FAMILIES: Mapping[str, Family] = {
 
 
 _FAMILY_NAMES: Mapping[tuple[str | None, bool, bool], str] = {
-    (one.aggregates, one.several, one.matching): name for name, one in FAMILIES.items()
+    (family.aggregates, family.several, family.matching): name for name, family in FAMILIES.items()
 }
 
 
 def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str | None:
-    """Why factors are none that a release can state, None where they are."""
-    told = () if stated is None else stated.families
-    keys = [(one.family, one.of) for one in told]
+    """Return why a release cannot state these factors; None if it can."""
+    families = () if stated is None else stated.families
+    keys = [(family.family, family.of) for family in families]
     if keys != sorted(set(keys)):
         return "the families of intervals are not in order, each once"
-    for one in told:
-        of = declared.columns.get(one.of)
-        sensitive = of is not None and of.role == "sensitive"
-        if one.family not in FAMILIES or sensitive == one.family.startswith("rows-"):
+    for family in families:
+        column = declared.columns.get(family.of)
+        sensitive = column is not None and column.role == "sensitive"
+        if family.family not in FAMILIES or sensitive == family.family.startswith("rows-"):
             return "states factors of intervals of no family"
-        if not sensitive and one.of:
+        if not sensitive and family.of:
             return "states factors of intervals of columns that are not sensitive"
     return None
 
 
 def family_of(shape: QueryShape | None, aggregate: Aggregate) -> tuple[str, str] | None:
-    """The name of the family of an aggregate in a query, and the column that it is about.
+    """Return the name of the family of an aggregate in a query, and the column that it is about.
 
-    The column is the sensitive one that is aggregated or selected by; "" where rows are counted.
-    None where there is no such family.
+    The column is the sensitive one that is aggregated or selected by, or "" if rows are counted.
+    Returns None if there is no such family.
     """
     if shape is None or aggregate.distinct:
         return None
-    by = shape.selected_by(aggregate)
-    name = _FAMILY_NAMES.get((name_of(aggregate), shape.columns > 1, by is not None))
-    return None if name is None else (name, aggregate.sensitive or by or "")
+    sensitive = shape.selected_by(aggregate)
+    name = _FAMILY_NAMES.get((name_of(aggregate), shape.columns > 1, sensitive is not None))
+    return None if name is None else (name, aggregate.sensitive or sensitive or "")
 
 
 def families_in_words(stated: CalibratedIntervals) -> str:
-    """Which families have likely intervals, and which have none.
+    """Describe in words which families have likely intervals, and which have none.
 
-    Where too few of a family's queries had an answer that is not exact, it has none.
+    A family has none if too few of its queries had an answer that is not exact.
     """
-    known = {one.family for one in stated.families}
-    if not known:
+    names = {family.family for family in stated.families}
+    if not names:
         return "calibrated for none: the form tells no law, or too few answers are not exact"
-    missing = [name for name in FAMILIES if name not in known]
-    left = f"; too few queries for {', '.join(missing)}" if missing else ""
-    return f"calibrated for {', '.join(n for n in FAMILIES if n in known)}{left}"
+    missing = [name for name in FAMILIES if name not in names]
+    rest = f"; too few queries for {', '.join(missing)}" if missing else ""
+    return f"calibrated for {', '.join(n for n in FAMILIES if n in names)}{rest}"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a part of a query selects: some values of a column, or all from `low` to `high`.
+    """The values that a part of a query selects: some of a column, or all from `low` to `high`.
 
-    Without any of these it selects all values, and no null.
+    Without values and limits it selects all values, and no null.
     """
 
     name: str
@@ -297,56 +302,56 @@ class Selection:
 
     @property
     def condition(self) -> exp.Expr:
-        """As SQL, which remembers what it was made of."""
+        """The selection as an SQL condition, which remembers the selection."""
         column = exp.column(self.name, quoted=True)
-        made: exp.Expr
+        condition: exp.Expr
         if self.selects_all:
-            made = exp.Not(this=exp.Is(this=column, expression=exp.Null()))
+            condition = exp.Not(this=exp.Is(this=column, expression=exp.Null()))
         elif self.values is None:
-            made = exp.Between(this=column, low=literal(self.low), high=literal(self.high))
+            condition = exp.Between(this=column, low=literal(self.low), high=literal(self.high))
         else:
-            made = exp.In(this=column, expressions=[literal(value) for value in self.values])
-        made.meta[_MADE_OF] = self
-        return made
+            condition = exp.In(this=column, expressions=[literal(value) for value in self.values])
+        condition.meta[_MADE_OF] = self
+        return condition
 
     @property
     def selects_all(self) -> bool:
-        """Whether every value is selected."""
+        """True if every value is selected."""
         return self.values is None and self.low is None and self.high is None
 
     def __deepcopy__(self, _: dict[int, Any]) -> "Selection":
-        """Itself, which nothing changes: trees that remember it are copied thousands of times."""
+        """Return the selection itself, since it is immutable and copied thousands of times."""
         return self
 
     def admits(self, values: Sequence[Any]) -> np.ndarray:
-        """Which values are selected (bool); they ascend where the column has an order."""
+        """Return whether each value is selected (bool); ordered values must ascend."""
         if self.values is not None:
-            wanted = set(self.values)
-            return np.array([value in wanted for value in values], dtype=bool)
+            selected = set(self.values)
+            return np.array([value in selected for value in values], dtype=bool)
         if self.selects_all:
             return np.ones(len(values), dtype=bool)
-        found = np.zeros(len(values), dtype=bool)
-        found[bisect_left(values, self.low) : bisect_right(values, self.high)] = True
-        return found
+        admitted = np.zeros(len(values), dtype=bool)
+        admitted[bisect_left(values, self.low) : bisect_right(values, self.high)] = True
+        return admitted
 
     def holds(self, column: OriginalColumn) -> np.ndarray:
-        """The rows of the original that are selected (bool, one per row)."""
+        """Return whether each row of the original is selected (bool, one per row)."""
         if self.selects_all:
-            return column.there()
+            return column.rows_with_value()
         if self.values is None:
-            return column.between(self.low, self.high)
-        return column.among(self.values)
+            return column.rows_between(self.low, self.high)
+        return column.rows_with_any(self.values)
 
 
 def selections_in(condition: exp.Expr) -> list[Selection] | None:
-    """What a condition was made of; None of one that was not drawn."""
-    found = [part.unnest().meta.get(_MADE_OF) for part in conjuncts(condition)]
-    known = [selection for selection in found if isinstance(selection, Selection)]
-    return known if len(known) == len(found) else None
+    """Return the selections that a condition was made of; None if it was not drawn."""
+    parts = [part.unnest().meta.get(_MADE_OF) for part in conjuncts(condition)]
+    selections = [selection for selection in parts if isinstance(selection, Selection)]
+    return selections if len(selections) == len(parts) else None
 
 
 def with_reason(bounds: Bounds) -> Bounds:
-    """Bounds that have an interval, or the reason why there is none."""
+    """Return the bounds with the reason why they have no interval, unless they have one."""
     if bounds.likely is not None:
         return bounds
     if bounds.lower is None or bounds.upper is None:

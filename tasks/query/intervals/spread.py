@@ -1,9 +1,10 @@
-"""The middle of an answer's law and how far 95 % of it reach, with tails that keep their digits.
+"""The middle of an answer's law and its 95 % range, with tails that keep their precision.
 
-Items are the values that may be among those of the selected rows, the best ones first: the greatest
-for a maximum. The chance that none of the first ones is among them is all that an extreme depends
-on. For shuffled groups it is known exactly: of a group with n values, of which the a best ones are
-none of the h selected rows', the next one is not either with chance (n - a - h) / (n - a).
+Items are the values that selected rows may have, the best ones first (the greatest for a maximum).
+The law of an extreme depends only on the chance that none of the first items is among them. For
+shuffled groups this chance is exact. If no selected row of a group has any of its a best values, no
+selected row has the next one either with chance (n - a - h) / (n - a), where the group has n values
+and h selected rows.
 """
 
 import math
@@ -19,20 +20,20 @@ from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 
 Z95 = NormalDist().inv_cdf(0.975)
-"""How many standard deviations from the middle 95 % of a normal distribution end."""
+"""The number of standard deviations around the middle with 95 % of a normal distribution."""
 _FAR = 35.0  # standard deviations, beyond which the tail is no float
 _TINY = math.log(1e-280)
 
 
 def log_tail(z: float) -> float:
-    """The logarithm of the probability beyond `z` standard deviations above the middle."""
+    """Return the logarithm of the probability beyond `z` standard deviations above the middle."""
     if z < _FAR:
         return math.log(0.5 * math.erfc(z / math.sqrt(2)))
     return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi))
 
 
 def deviations_of(log_probability: float) -> float:
-    """How many standard deviations above the middle a tail begins; 0 where it is a half or more.
+    """Return at how many standard deviations above the middle a tail begins; 0 for a half or more.
 
     >>> round(deviations_of(log_tail(3.0)), 6), round(deviations_of(log_tail(60.0)), 1)
     (3.0, 60.0)
@@ -64,22 +65,22 @@ class ExtremeLaw:
     @property
     def middle(self) -> int:
         """The place of the value that is reached with a chance of a half."""
-        return int(np.argmax(self._reached >= math.log(0.5)))
+        return int(np.argmax(self._log_reached >= math.log(0.5)))
 
-    def within(self, factor: float) -> tuple[int, int]:
-        """The places of the best and of the worst value of an interval, `factor` times as wide."""
+    def interval_places(self, factor: float) -> tuple[int, int]:
+        """Return the places of the best and worst value of an interval, `factor` times as wide."""
         least = log_tail(Z95 * factor)
-        best = int(np.argmax(self._reached > least))
+        best = int(np.argmax(self._log_reached > least))
         worst = int(len(self.codes) - 1 - np.argmax(self._not_exceeded[::-1] > least))
         return best, max(best, worst)
 
-    def needed(self, place: int) -> float:
-        """The least factor whose interval has the value at a place."""
-        rarer = min(self._reached[place], self._not_exceeded[place])
+    def least_factor(self, place: int) -> float:
+        """Return the least factor whose interval contains the value at a place."""
+        rarer = min(self._log_reached[place], self._not_exceeded[place])
         return deviations_of(float(rarer)) / Z95
 
     @property
-    def _reached(self) -> np.ndarray:
+    def _log_reached(self) -> np.ndarray:
         """The logarithm of the chance that a value as good is there."""
         with np.errstate(divide="ignore"):
             reached: np.ndarray = np.log(-np.expm1(self.none))
@@ -92,7 +93,7 @@ class ExtremeLaw:
 
 
 def extreme_law(codes: np.ndarray, missed: np.ndarray) -> ExtremeLaw:
-    """The distribution where items are missed one by one.
+    """Return the distribution of the best value from the chance of missing each item.
 
     Args:
         codes: of the items' values, those of the best ones first (int64, one per item).
@@ -108,38 +109,38 @@ def extreme_law(codes: np.ndarray, missed: np.ndarray) -> ExtremeLaw:
 
 
 def missed_of_groups(size: np.ndarray, better: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """The logarithm of the chance that an item of a shuffled group is no selected row's.
+    """Return the logarithm of the chance that no selected row has an item of a shuffled group.
 
     Args:
         size: how many values its group has (int64, one per item).
         better: how many of these come before it (int64).
         selected: how many rows of its group are selected (int64).
     """
-    left = size - better
+    remaining = size - better
     with np.errstate(divide="ignore"):
-        missed: np.ndarray = np.log(np.maximum(left - selected, 0)) - np.log(left)
+        missed: np.ndarray = np.log(np.maximum(remaining - selected, 0)) - np.log(remaining)
     return missed
 
 
 @dataclass(frozen=True)
 class SelectedSize:
-    """How many rows a query selects, at least as is likely, and of how many groups."""
+    """The least likely number of rows that a query selects, and the number of their groups."""
 
     rows: float
     groups: int
 
     @property
     def is_small(self) -> bool:
-        """True where an interval could be about a few people."""
+        """True if an interval could describe a few people."""
         return self.rows < LEAST_ROWS or self.groups < LEAST_GROUPS
 
 
 class AnswerLaw(Protocol):
-    """The law of an answer, as far as the published files tell it."""
+    """The law of an answer, as far as the published files determine it."""
 
     @property
     def size(self) -> SelectedSize:
-        """What the query selects."""
+        """The rows and groups that the query selects."""
         ...
 
     @property
@@ -149,15 +150,15 @@ class AnswerLaw(Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """True where nothing is open."""
+        """True if the answer is known exactly."""
         ...
 
     def interval(self, factor: float) -> tuple[Any, Any]:
-        """The interval that is `factor` times as wide as the law's own."""
+        """Return the interval that is `factor` times as wide as the law's own."""
         ...
 
     def score(self, truth: float) -> float:
-        """The least factor whose interval has the truth."""
+        """Return the least factor whose interval contains the truth."""
         ...
 
 
@@ -166,10 +167,10 @@ class NumberSpread:
     """The law of a number.
 
     Attributes:
-        size: what the query selects.
+        size: the rows and groups that the query selects.
         estimate: the middle.
         below: how far below it 95 % of the law end.
-        above: how far above it.
+        above: how far above it 95 % of the law end.
     """
 
     size: SelectedSize
@@ -179,15 +180,15 @@ class NumberSpread:
 
     @property
     def is_exact(self) -> bool:
-        """True where nothing is open."""
+        """True if the number is known exactly."""
         return self.below <= 0 and self.above <= 0
 
     def interval(self, factor: float) -> tuple[float, float]:
-        """The interval that is `factor` times as wide."""
+        """Return the interval that is `factor` times as wide."""
         return self.estimate - factor * self.below, self.estimate + factor * self.above
 
     def score(self, truth: float) -> float:
-        """The distance of the truth from the middle by the width on its side."""
+        """Return the distance of the truth from the middle, divided by the width on its side."""
         missed = truth - self.estimate
         width = self.above if missed > 0 else self.below
         if missed == 0:
@@ -197,39 +198,39 @@ class NumberSpread:
 
 @dataclass(frozen=True, eq=False)
 class ExtremeSpread:
-    """The law of a least or greatest value, and what shows a value by its code."""
+    """The law of a least or greatest value; `show` returns a value by its code."""
 
     size: SelectedSize
     law: ExtremeLaw
-    shown: Callable[[int], Any]
+    show: Callable[[int], Any]
 
     @property
     def estimate(self) -> Any:
         """The value that is reached with a chance of a half."""
-        return self.shown(int(self.law.codes[self.law.middle]))
+        return self.show(int(self.law.codes[self.law.middle]))
 
     @property
     def is_exact(self) -> bool:
-        """True where one value alone is reached."""
+        """True if only one value is reached."""
         return bool(self.law.none[0] == -math.inf)
 
     def interval(self, factor: float) -> tuple[Any, Any]:
-        """The values of the interval's ends, the lesser one first."""
-        ends = sorted(int(self.law.codes[at]) for at in self.law.within(factor))
-        return self.shown(ends[0]), self.shown(ends[1])
+        """Return the values of the interval's ends, the lesser one first."""
+        ends = sorted(int(self.law.codes[place]) for place in self.law.interval_places(factor))
+        return self.show(ends[0]), self.show(ends[1])
 
     def score(self, truth: float) -> float:
-        """The least factor whose interval has the truth; infinite where no item has it.
+        """Return the least factor whose interval contains the truth; infinite if no item is it.
 
         Args:
             truth: a number; dates count days and timestamps count seconds since 1970.
         """
-        best, worst = (self._number(at) for at in (0, -1))
+        best, worst = (self._number(position) for position in (0, -1))
         sign = 1 if best <= worst else -1
         places = range(len(self.law.codes))
-        at = bisect_left(places, sign * truth, key=lambda place: sign * self._number(place))
-        found = at < len(places) and self._number(at) == truth
-        return self.law.needed(at) if found else math.inf
+        position = bisect_left(places, sign * truth, key=lambda place: sign * self._number(place))
+        is_item = position < len(places) and self._number(position) == truth
+        return self.law.least_factor(position) if is_item else math.inf
 
     def _number(self, place: int) -> float:
-        return float(as_fraction(self.shown(int(self.law.codes[place]))) or 0)
+        return float(as_fraction(self.show(int(self.law.codes[place]))) or 0)

@@ -1,4 +1,4 @@
-"""What is likely of variances and standard deviations over numbers of rows that groups tell."""
+"""The laws of variances and standard deviations over numbers of rows that are known by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _FEWEST = 2.0  # rows, of which there is a variance
 
 @dataclass(frozen=True, eq=False)
 class SpreadsOfRows:
-    """Numbers of rows above their mean, their squares, and ones: 0 where none is.
+    """Three numbers of each row: above the mean, squared, and one; all 0 where there is no number.
 
-    `numbers` are these three.
+    `numbers` contains these three.
     """
 
     numbers: NumbersTogether
@@ -29,37 +29,40 @@ class SpreadsOfRows:
         size: SelectedSize,
         unlike: np.ndarray | None = None,
     ) -> SquaresSpread | None:
-        """The law of a variance or a standard deviation; None where likely nobody has a number.
+        """Return the law of a variance or a standard deviation; None of likely too few numbers.
 
         `unlike` as in `Deviations.sum_over`.
         """
-        sums, making = self.numbers.over(selected, unlike), squares_spread(kind)
+        sums, make_law = self.numbers.sums_over(selected, unlike), squares_spread(kind)
         total, squares, rows = (float(middle) for middle in sums.middles)
-        if making is None or rows < _FEWEST:
+        if make_law is None or rows < _FEWEST:
             return None
         mean = total / rows
         square = max(squares / rows - mean**2, 0.0)
-        likely = sums.weighted((-2 * mean, 1.0, mean**2 - square))
-        return making(size, rows, square, Z95 * likely.deviation / rows)
+        likely = sums.weighted_sum((-2 * mean, 1.0, mean**2 - square))
+        return make_law(size, rows, square, Z95 * likely.deviation / rows)
 
 
 def spreads_of_rows(
     group: np.ndarray, numbers: Sequence[np.ndarray], weights: np.ndarray, covariates: Covariates
 ) -> SpreadsOfRows:
-    """What groups tell of numbers of their values.
+    """Return the three numbers of rows that follow from the values of groups.
 
     Args:
         group: of each value (integers).
         numbers: above their mean, their squares, and ones (float64, one per value each).
-        weights: how often each stands there (float64).
+        weights: how often each value occurs (float64).
         covariates: of the rows.
     """
     size = np.bincount(group, weights, covariates.groups)
     per = np.maximum(size, 1)
-    mean = np.array([np.bincount(group, of * weights, len(size)) for of in numbers]) / per
-    apart = [of - own[group] for of, own in zip(numbers, mean, strict=True)]
+    mean = np.array([np.bincount(group, values * weights, len(size)) for values in numbers]) / per
+    apart = [values - own[group] for values, own in zip(numbers, mean, strict=True)]
     covariance = np.array(
-        [[np.bincount(group, one * other * weights, len(size)) for other in apart] for one in apart]
+        [
+            [np.bincount(group, first * other * weights, len(size)) for other in apart]
+            for first in apart
+        ]
     )
     return spreads_together(size, mean, covariance / per, None, covariates)
 
@@ -71,14 +74,17 @@ def spreads_together(
     inner: np.ndarray | None,
     covariates: Covariates,
 ) -> SpreadsOfRows:
-    """The same by what is known of groups, see `NumbersTogether`."""
+    """Return the three numbers of rows from their moments in groups, see `NumbersTogether`."""
     nothing = np.zeros(len(size))
     deviations = [
         covariates.fit(
             GroupedNumbers(
-                size, mean[at], covariance[at, at], nothing if inner is None else inner[at, at]
+                size,
+                mean[place],
+                covariance[place, place],
+                nothing if inner is None else inner[place, place],
             )
         )
-        for at in range(len(mean))
+        for place in range(len(mean))
     ]
     return SpreadsOfRows(NumbersTogether(size, mean, covariance, inner, deviations, LEAN))

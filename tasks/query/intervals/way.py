@@ -1,4 +1,4 @@
-"""What is likely of answers, described for each way in which forms show a person."""
+"""The protocol of likely answers, implemented for each way in which a form shows a person."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -9,27 +9,28 @@ from sfumato.tasks.query.intervals.spread import AnswerLaw
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 
 Spreads = Mapping[Key, Mapping[Aggregate, AnswerLaw]]
-"""By the values of the group columns, of each aggregate that a law is known of."""
+"""The law of each aggregate that has one, by the values of the group columns."""
 
 
 class LikelyAnswers(Protocol):
-    """Something that knows the published tables, and what is likely of answers.
+    """The laws of answers over published tables.
 
-    `laws` are the beginnings of the names of the families that it has laws of, `laws_over_nulls`
-    those that it has of sensitive columns with published nulls.
+    Attributes:
+        laws: the first parts of the names of the families that have laws.
+        laws_over_nulls: those that also have laws for sensitive columns with published nulls.
     """
 
     laws: frozenset[str]
     laws_over_nulls: frozenset[str]
 
     def spreads(self, question: Question) -> Spreads:
-        """The law of each aggregate by the values of the group columns."""
+        """Return the law of each aggregate by the values of the group columns."""
         ...
 
     def domain(self, name: str) -> Sequence[Any]:
-        """The values of a column that queries may select, ascending where they have an order."""
+        """Return the values of a column that queries may select, ascending if ordered."""
         ...
 
     def times_of(self, name: str) -> np.ndarray:
-        """How often each value of a sensitive column is published, about (int64), without null."""
+        """Return about how often each value of a sensitive column is published (int64), no null."""
         ...

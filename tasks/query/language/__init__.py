@@ -1,1 +1,1 @@
-"""SQL as analysts write it, brought down to the questions that bounds answer."""
+"""SQL as analysts write it, translated into the questions that bounds answer."""

@@ -1,4 +1,4 @@
-"""Calls of aggregates, as formulas over the aggregates that parts are asked for."""
+"""Calls of aggregates, as formulas over the aggregates that are asked of parts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds import arithmetic, pooling
 from sfumato.tasks.query.bounds.pooling import NARROWED
@@ -26,11 +26,11 @@ from sfumato.tasks.query.question.conditions import all_of, stands_beside_labels
 from sfumato.tasks.query.question.formulas import (
     SPREADS,
     AmongRows,
-    AskedOfPart,
     Calculation,
     Constant,
     Existing,
     Formula,
+    PartAggregate,
     Plain,
     PooledSpread,
     pool,
@@ -45,29 +45,29 @@ _SCALES = (exp.Mul, exp.Div)
 
 
 def split_sum(node: exp.Expr, bundles: Bundles) -> Sequence[exp.Expr]:
-    """The terms of a sum, those about columns that are published together as one.
+    """Return the terms of a sum, with those about columns that are published together as one.
 
     >>> from sqlglot import parse_one
     >>> [term.sql() for term in split_sum(parse_one("c - 5 * a + 1"), {"c": ("c",)})]
     ['c + 1', '-(5 * a)']
     """
-    found: dict[tuple[str, ...] | None, list[exp.Expr]] = {}
+    by_bundle: dict[tuple[str, ...] | None, list[exp.Expr]] = {}
     constants: list[exp.Expr] = []
     for term in _terms(node):
-        of = {bundles.get(column.name) for column in term.find_all(exp.Column)}
-        if not of:
+        own_bundles = {bundles.get(column.name) for column in term.find_all(exp.Column)}
+        if not own_bundles:
             constants.append(term)
-        elif len(of) > 1:
+        elif len(own_bundles) > 1:
             return [node]
         else:
-            found.setdefault(of.pop(), []).append(term)
-    if len(found) < 2:
+            by_bundle.setdefault(own_bundles.pop(), []).append(term)
+    if len(by_bundle) < 2:
         return [node]
-    first, *others = found.values()
-    return [_joined(terms) for terms in ([*first, *constants], *others)]
+    first, *others = by_bundle.values()
+    return [_add_up(terms) for terms in ([*first, *constants], *others)]
 
 
-def _joined(terms: Sequence[exp.Expr]) -> exp.Expr:
+def _add_up(terms: Sequence[exp.Expr]) -> exp.Expr:
     whole, *rest = terms
     for term in rest:
         whole = exp.Add(this=whole, expression=term)
@@ -75,43 +75,43 @@ def _joined(terms: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _terms(node: exp.Expr) -> list[exp.Expr]:
-    """What is added up, with its sign."""
+    """Return the terms that are added up, with their signs."""
     inner = node.unnest() if isinstance(node, exp.Paren) else node
     if isinstance(inner, exp.Add | exp.Sub):
         right = _terms(inner.expression)
         subtracted = isinstance(inner, exp.Sub)
-        return [*_terms(inner.this), *(map(_negated, right) if subtracted else right)]
+        return [*_terms(inner.this), *(map(_negate, right) if subtracted else right)]
     if isinstance(inner, exp.Neg):
-        return list(map(_negated, _terms(inner.this)))
+        return list(map(_negate, _terms(inner.this)))
     if isinstance(inner, _SCALES) and number_of(inner.expression.unnest()) is not None:
-        return [_scaled(inner, term) for term in _terms(inner.this)]
+        return [_scale(inner, term) for term in _terms(inner.this)]
     if isinstance(inner, exp.Mul) and number_of(inner.this.unnest()) is not None:
         return [
             exp.Mul(this=inner.this.copy(), expression=t)
-            for t in map(_wrapped, _terms(inner.expression))
+            for t in map(_wrap, _terms(inner.expression))
         ]
     return [inner.copy()]
 
 
-def _negated(term: exp.Expr) -> exp.Expr:
-    return exp.Neg(this=_wrapped(term))
+def _negate(term: exp.Expr) -> exp.Expr:
+    return exp.Neg(this=_wrap(term))
 
 
-def _scaled(scale: exp.Expr, term: exp.Expr) -> exp.Expr:
+def _scale(scale: exp.Expr, term: exp.Expr) -> exp.Expr:
     changed: exp.Expr = scale.copy()
-    changed.set("this", _wrapped(term))
+    changed.set("this", _wrap(term))
     return changed
 
 
-def _wrapped(term: exp.Expr) -> exp.Expr:
+def _wrap(term: exp.Expr) -> exp.Expr:
     return term if isinstance(term, exp.Column) else exp.paren(term, copy=False)
 
 
 class AggregateCalls:
-    """Asks parts for the aggregates that calls are of."""
+    """Turns calls of aggregates into formulas, and asks parts for the aggregates in these."""
 
     def __init__(self, parts: PartList, calculations: Calculations) -> None:
-        """Ask nothing yet."""
+        """Ask for nothing yet."""
         self._parts, self._calculations = parts, calculations
         self._counted: dict[Formula, Counted] = {}
         self._summed: dict[Formula, tuple[str, RowSet]] = {}
@@ -121,21 +121,21 @@ class AggregateCalls:
         """The number of rows on which WHERE holds."""
         return self._count(None)
 
-    def counted(self, formula: Formula) -> Counted | None:
-        """Return which rows a formula is a multiple of the number of; None where it is none."""
+    def as_count(self, formula: Formula) -> Counted | None:
+        """Return a formula as a multiple of a number of rows; None if it is no such formula."""
         return self._counted.get(formula)
 
-    def mean(self, left: Formula, right: Formula) -> Formula | None:
-        """Return the mean that a quotient is; None where it is none."""
-        name, rows = self._summed.get(left, ("", None))
-        counted = self._counted.get(right)
+    def mean(self, numerator: Formula, denominator: Formula) -> Formula | None:
+        """Return the mean that a quotient equals; None if it equals none."""
+        name, rows = self._summed.get(numerator, ("", None))
+        counted = self._counted.get(denominator)
         if rows is None or counted is None or not is_mean(rows, counted):
             return None
-        return self._pooled(Call(AGGREGATES["avg"], None), name, rows.where)
+        return self._formula_where(Call(AGGREGATES["avg"], None), name, rows.where)
 
-    def proportion(self, left: Formula, right: Formula) -> Formula | None:
-        """Return the proportion, times a constant, that a quotient of counts is; None of others."""
-        part, all_ = self._counted.get(left), self._counted.get(right)
+    def proportion(self, numerator: Formula, denominator: Formula) -> Formula | None:
+        """Return the proportion, times a constant, that a quotient equals; None otherwise."""
+        part, all_ = self._counted.get(numerator), self._counted.get(denominator)
         if part is None or all_ is None or not all_.times:
             return None
         further = further_conditions(part.rows, all_.rows)
@@ -143,58 +143,58 @@ class AggregateCalls:
             return None
         others = self._others(all_.rows.where, all_of(further))
         joint = self._are_joint((part.rows.where, None), (all_.rows.where, all_of(further)))
-        found = AmongRows(pooling.proportion, part.count, others, all_.count, joint)
-        return self._where_needed(part, all_.rows, _times(part.times / all_.times, found))
+        quotient = AmongRows(pooling.proportion, part.count, others, all_.count, joint)
+        return self._where_needed(part, all_.rows, _times(part.times / all_.times, quotient))
 
     def proportion_of_total(
-        self, left: Formula, total: Formula, of: Counted | None
+        self, numerator: Formula, total: Formula, in_cell: Counted | None
     ) -> Formula | None:
-        """Return the proportion that a count has of a total over all cells; None of others.
+        """Return the proportion that a count has of a total over all cells; None if it has none.
 
         Args:
-            left: the count.
+            numerator: the count.
             total: the number of rows in all cells.
-            of: the same number in one cell; None where the total is of all rows there are.
+            in_cell: the same number in one cell; None if the total is of all rows of the microdata.
         """
-        part = self._counted.get(left)
-        rows = RowSet(None) if of is None else of.rows
+        part = self._counted.get(numerator)
+        rows = RowSet(None) if in_cell is None else in_cell.rows
         if part is None or further_conditions(part.rows, rows) is None:
             return None
         others = Calculation(arithmetic.subtract, (total, part.count))
-        found = AmongRows(pooling.proportion, part.count, others, total, joint=False)
-        return self._where_needed(part, None, _times(part.times, found))
+        quotient = AmongRows(pooling.proportion, part.count, others, total, joint=False)
+        return self._where_needed(part, None, _times(part.times, quotient))
 
-    def filled(self, left: Formula, found: Formula) -> Formula:
-        """Note that a formula is a count where that is null, and 0 elsewhere."""
-        part = self._counted.get(left)
+    def note_filled(self, count: Formula, filled: Formula) -> Formula:
+        """Register that a formula is a count with 0 in place of null, and return the formula."""
+        part = self._counted.get(count)
         if part is not None:
-            self._counted[found] = replace(part, needs=None)
-        return found
+            self._counted[filled] = replace(part, needs=None)
+        return filled
 
-    def _where_needed(self, part: Counted, all_: RowSet | None, found: Formula) -> Formula:
-        """Return a quotient that is null where its numerator is."""
+    def _where_needed(self, part: Counted, all_: RowSet | None, quotient: Formula) -> Formula:
+        """Return a quotient that is null wherever its numerator is."""
         if part.needs is None:
-            return found
+            return quotient
         if all_ is not None and further_conditions(all_, part.needs) is not None:
-            return found  # where the numerator is null, the denominator is 0
-        return Existing(found, self._count(part.needs.where))
+            return quotient  # where the numerator is null, the denominator is 0
+        return Existing(quotient, self._count(part.needs.where))
 
     def _count(self, where: exp.Expr | None) -> Formula:
         """Return the number of rows on which a further condition holds."""
-        found = self._pooled(Call(AGGREGATES["count"], None), None, where)
-        self._counted.setdefault(found, Counted(found, RowSet(where)))
-        return found
+        count = self._formula_where(Call(AGGREGATES["count"], None), None, where)
+        self._counted.setdefault(count, Counted(count, RowSet(where)))
+        return count
 
     def _others(self, where: exp.Expr | None, without: exp.Expr | None) -> Formula:
         """Return the number of rows on which one condition holds and another is not true."""
         if without is None:
             return ZERO
-        parts = self._parts.over(where, without)
-        return self._of_parts(parts, Call(AGGREGATES["count"], None), None)
+        parts = self._parts.parts_where(where, without)
+        return self._pool_parts(parts, Call(AGGREGATES["count"], None), None)
 
     def _are_joint(self, *conditions: tuple[exp.Expr | None, exp.Expr | None]) -> bool:
-        """Decide whether each number of rows is one that engines know."""
-        return all(len(self._parts.over(*of)) == 1 for of in conditions)
+        """Decide whether engines know each of these numbers of rows by itself."""
+        return all(len(self._parts.parts_where(*pair)) == 1 for pair in conditions)
 
     def formula(self, call: Call) -> Formula:
         """Return the formula of a call.
@@ -205,40 +205,46 @@ class AggregateCalls:
         narrowed = without_case(call)
         if narrowed is not None:
             return self._of_case(call, narrowed)
-        if call.of is None:
+        if call.argument is None:
             return self._count(call.where)
-        return self._of_column(call, call.of)
+        return self._of_column(call, call.argument)
 
-    def _of_column(self, call: Call, of: exp.Expr) -> Formula:
-        """Return the formula of an aggregate of a column, or of what is calculated of some."""
-        weighted = self._weighted(call)
+    def _of_column(self, call: Call, argument: exp.Expr) -> Formula:
+        """Return the formula of an aggregate of a column, or of a calculation with columns."""
+        weighted = self._weighted_sum(call)
         if weighted is not None:
             return weighted
         if call.descending:
-            opposite = replace(call, of=exp.Neg(this=exp.paren(of)), descending=False)
+            opposite = replace(call, argument=exp.Neg(this=exp.paren(argument)), descending=False)
             return Calculation(arithmetic.negate, (self.formula(opposite),))
-        added = self._added(call)
+        added = self._sum_of_sums(call)
         if added is not None:
             return added
-        name = self._calculations.column(of).name
+        name = self._calculations.column(argument).name
         column = self._calculations.terms.columns[name]
         terms = self._calculations.terms
         where = _both(call.where, where_there(name, terms))
         rows = RowSet(where, name if column.nulls and stands_beside_labels(name, terms) else None)
         if call.kind.counts_rows and not call.distinct:
-            counts = self._pooled(call, name if stands_beside_labels(name, terms) else None, where)
+            counts = self._formula_where(
+                call, name if stands_beside_labels(name, terms) else None, where
+            )
             self._counted.setdefault(counts, Counted(counts, rows))
             return counts
         self._require_type(call, name, column.type)
-        found = self._pooled(call, name, where)
+        pooled = self._formula_where(call, name, where)
         if call.kind.name == "sum":
-            self._summed[found] = name, rows
-        return found
+            self._summed[pooled] = name, rows
+        return pooled
 
-    def _weighted(self, call: Call) -> Formula | None:
-        """The sum of a sensitive column times one that is published as it is; None of no such."""
+    def _weighted_sum(self, call: Call) -> Formula | None:
+        """Return the sum of a sensitive column times an exact column; None for other calls."""
         terms = self._calculations.terms
-        factors = (call.of.this, call.of.expression) if isinstance(call.of, exp.Mul) else ()
+        factors = (
+            (call.argument.this, call.argument.expression)
+            if isinstance(call.argument, exp.Mul)
+            else ()
+        )
         way = WAYS[terms.form.shows]
         if call.kind.name != "sum" or not (way.shows_rows and factors):
             return None
@@ -254,28 +260,29 @@ class AggregateCalls:
         weight = self._calculations.column(other).name
         self._require_type(call, weight, terms.columns[value.name].type)
         where = _both(call.where, where_there(weight, self._calculations.terms))
-        parts = self._parts.over(where)
+        parts = self._parts.parts_where(where)
         aggregate = Aggregate("sum", value.name, f"sum({value.name})", weight=weight)
         values = tuple(self._parts.ask(part, aggregate, exact=True) for part in parts)
         if len(parts) == 1:
             return Plain(values[0])
         return pool("sum", values, tuple(self._parts.ask(part, ROWS) for part in parts))
 
-    def _added(self, call: Call) -> Formula | None:
-        """The sum of several sums, of columns that are published apart; None of no such.
+    def _sum_of_sums(self, call: Call) -> Formula | None:
+        """Return the sum of several sums of columns that are published apart; None for other calls.
 
-        A row counts where all of them are there: columns that can be null are not taken apart.
+        A row counts if it has a value in all of the columns: a sum with columns that can be null is
+        not split.
         """
-        if call.kind.name not in ("sum", "avg") or call.of is None:
+        if call.kind.name not in ("sum", "avg") or call.argument is None:
             return None
         terms = self._calculations.terms
-        parts = split_sum(call.of, WAYS[terms.form.shows].bundles(terms))
+        parts = split_sum(call.argument, WAYS[terms.form.shows].bundles(terms))
         if len(parts) == 1:
             return None
-        names = dict.fromkeys(column.name for column in call.of.find_all(exp.Column))
+        names = dict.fromkeys(column.name for column in call.argument.find_all(exp.Column))
         if any(terms.columns[name].nulls for name in names):
             return None
-        first, *others = (self.formula(replace(call, of=part)) for part in parts)
+        first, *others = (self.formula(replace(call, argument=part)) for part in parts)
         for other in others:
             first = Calculation(arithmetic.add, (first, other))
         return first
@@ -287,13 +294,13 @@ class AggregateCalls:
     def _require_type(self, call: Call, name: str, type_: ColumnType) -> None:
         if type_ not in call.kind.takes:
             what = quote_name(name) if name.isprintable() else "what is calculated"
-            raise QueryError(f"{call.kind.called} takes numbers, and {what} is of type {type_}")
+            raise QueryError(f"{call.kind.sql_name} takes numbers, and {what} is of type {type_}")
 
-    def _pooled(self, call: Call, name: str | None, where: exp.Expr | None) -> Formula:
-        return self._of_parts(self._parts.over(where), call, name)
+    def _formula_where(self, call: Call, name: str | None, where: exp.Expr | None) -> Formula:
+        return self._pool_parts(self._parts.parts_where(where), call, name)
 
-    def _of_parts(self, parts: tuple[int, ...], call: Call, name: str | None) -> Formula:
-        values = tuple(self._asked(part, call, name) for part in parts)
+    def _pool_parts(self, parts: tuple[int, ...], call: Call, name: str | None) -> Formula:
+        values = tuple(self._ask(part, call, name) for part in parts)
         if len(parts) == 1:
             return Plain(values[0])
         if call.distinct:
@@ -301,20 +308,18 @@ class AggregateCalls:
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
         if call.kind.name in SPREADS:
             spreads, means = (
-                tuple(
-                    self._asked(part, replace(call, kind=AGGREGATES[kind]), name) for part in parts
-                )
+                tuple(self._ask(part, replace(call, kind=AGGREGATES[kind]), name) for part in parts)
                 for kind in ("var_samp", "avg")
             )
             return PooledSpread(call.kind.name, spreads, means, counts)
-        around = self._parts.around(parts)
+        around = self._parts.surroundings_of(parts)
         if around is None or call.kind.name not in NARROWED:
             return pool(call.kind.name, values, counts)
-        rest = None if around.rest is None else self._asked(around.rest, call, name)
-        return pool(call.kind.name, values, counts, self._asked(around.whole, call, name), rest)
+        rest = None if around.rest is None else self._ask(around.rest, call, name)
+        return pool(call.kind.name, values, counts, self._ask(around.whole, call, name), rest)
 
-    def _asked(self, part: int, call: Call, name: str | None) -> AskedOfPart:
-        """The aggregate over a part: bounds, or exact values where those stand in rows."""
+    def _ask(self, part: int, call: Call, name: str | None) -> PartAggregate:
+        """Ask a part for an aggregate: for bounds, or for exact values if rows contain them."""
         if name is None:
             return self._parts.ask(part, ROWS)
         terms = self._calculations.terms
@@ -330,8 +335,8 @@ class AggregateCalls:
         return self._parts.ask(part, aggregate, exact=not apart)
 
     def _of_case(self, call: Call, narrowed: Narrowed) -> Formula:
-        """Return what an aggregate of a CASE comes to."""
-        counts = narrowed.call.of is None
+        """Return the formula of an aggregate of a CASE."""
+        counts = narrowed.call.argument is None
         if call.kind.name not in ("sum", "avg"):
             return self.formula(narrowed.call)
         if narrowed.otherwise is None:
@@ -351,28 +356,28 @@ class AggregateCalls:
         return Calculation(arithmetic.divide_by_whole, (total, counted))
 
     def _direct(self, call: Call, *, counts: bool) -> Formula | None:
-        """Return an aggregate of what is calculated on each row; None where that is not known.
+        """Return an aggregate of a calculation on each row; None if rows lack its columns.
 
-        Where no sensitive values are published, engines know numbers of rows under more conditions.
+        If no sensitive values are published, engines know numbers of rows under more conditions.
         """
         values = "sensitive" in WAYS[self._calculations.terms.form.shows].calculable
-        if call.of is None or (counts and not values):
+        if call.argument is None or (counts and not values):
             return None
         try:
-            self._calculations.column(call.of)
+            self._calculations.column(call.argument)
         except QueryError:
             return None
-        return self._of_column(call, call.of)
+        return self._of_column(call, call.argument)
 
     def _of_some(self, call: Call, narrowed: Narrowed) -> Formula:
-        """Return the sum, or mean, of a number that some rows have; null where none has."""
+        """Return the sum, or mean, of a number that some rows have; null if none has."""
         rows = RowSet(narrowed.call.where)
         count = self._count(rows.where)
         if call.kind.name == "avg":
             return Existing(Constant(narrowed.times), count)
-        found = _times(narrowed.times, Calculation(arithmetic.null_if_whole, (count, ZERO)))
-        self._counted[found] = Counted(count, rows, narrowed.times, needs=rows)
-        return found
+        amount = _times(narrowed.times, Calculation(arithmetic.null_if_whole, (count, ZERO)))
+        self._counted[amount] = Counted(count, rows, narrowed.times, needs=rows)
+        return amount
 
     def _of_two_numbers(self, call: Call, narrowed: Narrowed, otherwise: Fraction) -> Formula:
         """Return the sum of a number for some rows and 0 for others, or a mean of two numbers."""
@@ -383,9 +388,9 @@ class AggregateCalls:
             part = AmongRows(pooling.proportion, count, others, total, joint)
             more = _times(narrowed.times - otherwise, part)
             return Calculation(arithmetic.add, (Constant(otherwise), more)) if otherwise else more
-        found = _times(narrowed.times, AmongRows(pooling.count_among, count, others, total, joint))
-        self._counted[found] = Counted(count, rows, narrowed.times, needs=all_)
-        return found
+        amount = _times(narrowed.times, AmongRows(pooling.count_among, count, others, total, joint))
+        self._counted[amount] = Counted(count, rows, narrowed.times, needs=all_)
+        return amount
 
     def _added_numbers(self, call: Call, narrowed: Narrowed, otherwise: Fraction) -> Formula:
         """Return the sum of a number for some rows and another one for all others."""
@@ -394,7 +399,7 @@ class AggregateCalls:
         return Existing(Calculation(arithmetic.add, (_times(otherwise, total), more)), total)
 
     def _with_zeros(self, narrowed: Narrowed) -> Formula:
-        """Return the sum over some rows, to which all others add 0."""
+        """Return the sum over some rows, to which all other rows add 0."""
         value, others = (
             self.formula(replace(narrowed.call, kind=AGGREGATES["sum"])),
             self._zeros(narrowed),
@@ -406,7 +411,7 @@ class AggregateCalls:
 
     def _never_missing(self, call: Call) -> bool:
         columns = self._calculations.terms.columns
-        return isinstance(call.of, exp.Column) and not columns[call.of.name].nulls
+        return isinstance(call.argument, exp.Column) and not columns[call.argument.name].nulls
 
     def _zeros(self, narrowed: Narrowed) -> Formula:
         """Return the number of rows on which the condition of a CASE is not true."""
@@ -424,10 +429,10 @@ def _times(number: Fraction, formula: Formula) -> Formula:
 
 
 def _require_values(name: str, terms: Terms) -> None:
-    """Make sure that the values of a column are published, by which rows are counted.
+    """Require that the values of a column are published, so that they can be counted.
 
     Raises:
-        QueryError: where they are not.
+        QueryError: if they are not.
     """
     if terms.columns[name].role not in WAYS[terms.form.shows].calculable:
         raise QueryError(
@@ -437,5 +442,5 @@ def _require_values(name: str, terms: Terms) -> None:
 
 
 def _both(where: exp.Expr | None, further: exp.Expr | None) -> exp.Expr | None:
-    """Return both of two conditions, where there are any."""
+    """Return the conjunction of those of two conditions that are not None."""
     return all_of([condition.copy() for condition in (where, further) if condition is not None])

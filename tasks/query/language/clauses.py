@@ -9,7 +9,7 @@ from itertools import chain, combinations, islice, product
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.grouped import merge_groups
 from sfumato.tasks.query.language.joins import join_tables
 from sfumato.tasks.query.language.sources import (
@@ -28,12 +28,12 @@ _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
 _CLAUSES = frozenset((*_ROWS, *_ANSWER, "distinct"))
 _MOST_ROWS = 10**9
-_MOST_GROUPINGS = 1000  # more than are asked
+_MOST_GROUPINGS = 1000  # more than a query may ask
 
 
 @dataclass(frozen=True)
 class SelectItem:
-    """Something that is selected, and its name in the answer, if it was given one."""
+    """A selected expression, and its alias if it has one."""
 
     expression: exp.Expr
     alias: str | None
@@ -41,7 +41,7 @@ class SelectItem:
 
 @dataclass(frozen=True)
 class OrderItem:
-    """Something that rows are ordered by."""
+    """An expression that rows are ordered by."""
 
     expression: exp.Expr
     descending: bool
@@ -50,9 +50,9 @@ class OrderItem:
 
 @dataclass(frozen=True)
 class Clauses:
-    """One SELECT over the microdata; columns stand for those that are published, by exact names.
+    """The clauses of one SELECT over the microdata; columns have their exact published names.
 
-    Of several `groupings`, `group_by` are all columns.
+    If there are several `groupings`, `group_by` contains the columns of all of them.
     """
 
     items: tuple[SelectItem, ...]
@@ -67,12 +67,12 @@ class Clauses:
 
 
 def read_clauses(select: exp.Expr, schema: Schema, own: OwnTables) -> Clauses:
-    """The clauses of a SELECT.
+    """Return the clauses of a SELECT.
 
     Args:
-        select: what was parsed.
+        select: the parsed query.
         schema: of the microdata.
-        own: tables of the analyst's, which it may be joined with.
+        own: the analyst's tables, which it may be joined with.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -90,7 +90,7 @@ def read_clauses(select: exp.Expr, schema: Schema, own: OwnTables) -> Clauses:
 
 
 def order_items(select: exp.Expr) -> Iterator[OrderItem]:
-    """What a query is ordered by, as it is written.
+    """Yield the expressions that a query is ordered by, as they are written.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -104,18 +104,18 @@ def order_items(select: exp.Expr) -> Iterator[OrderItem]:
 
 
 def _resolve_subqueries(select: exp.Select, columns: Sequence[str]) -> None:
-    """Look up the columns of queries among values, each in what it reads itself."""
+    """Look up the columns of scalar subqueries, each in its own source."""
     nodes = [*select.expressions, select.args.get("having"), select.args.get("order")]
     for node in filter(None, nodes):
         for query in list(node.find_all(exp.Subquery)):
             if query.find_ancestor(exp.Subquery) is None:
-                query.set("this", _resolved(query, columns, named_queries(select)))
+                query.set("this", _resolve(query, columns, named_queries(select)))
 
 
-def _resolved(
+def _resolve(
     query: exp.Subquery, columns: Sequence[str], named: Mapping[str, exp.Select]
 ) -> exp.Select:
-    """What a query among values asks of the microdata: one aggregate, and its conditions."""
+    """Return a scalar subquery over the microdata: one aggregate, and its conditions."""
     select = query.this
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:
         raise refusal(query)
@@ -125,16 +125,16 @@ def _resolved(
     source = read_source(select, columns, named)
     where = select.args.get("where")
     conditions = [*source.where, *([] if where is None else [source.put(where.this)])]
-    found = source.put(select.expressions[0].unalias())
-    if found.find(exp.AggFunc) is None:
+    aggregate = source.put(select.expressions[0].unalias())
+    if aggregate.find(exp.AggFunc) is None:
         raise refusal(query)
     whole = all_of(conditions)
     clause = None if whole is None else exp.Where(this=whole)
-    return exp.Select(expressions=[found], where=clause)
+    return exp.Select(expressions=[aggregate], where=clause)
 
 
 class _ClauseReader:
-    """Reads clauses that may refer to what is selected."""
+    """Reads clauses that may refer to selected expressions."""
 
     def __init__(self, select: exp.Select, source: RowSource) -> None:
         self._select, self._source = select, source
@@ -169,26 +169,28 @@ class _ClauseReader:
         return SelectItem(put, alias or (None if is_own else own))
 
     def _groupings(self) -> tuple[tuple[exp.Expr, ...], ...]:
-        """The columns of GROUP BY, of each grouping."""
+        """Return the columns of each grouping of GROUP BY."""
         group = self._select.args.get("group")
         if self._select.args.get("distinct") is not None:
             return (self._each_once(group),)
         if group is None:
             return ((),)
         if group.args.get("all") is True:
-            shown = [i.expression for i in self._items if not _aggregates(i) and not _constant(i)]
-            return (tuple(_distinct(shown)),)
+            selected = [
+                i.expression for i in self._items if not _aggregates(i) and not _constant(i)
+            ]
+            return (tuple(_distinct(selected)),)
         for key, value in group.args.items():
             if value and key != "expressions":
                 raise refusal(key, " in GROUP BY")
-        found = product(*map(_groupings_of, group.expressions))
+        combined = product(*map(_groupings_of, group.expressions))
         return tuple(
-            tuple(_distinct([self._named(node, "GROUP BY") for node in chain(*parts)]))
-            for parts in islice(found, _MOST_GROUPINGS)
+            tuple(_distinct([self._look_up(node, "GROUP BY") for node in chain(*parts)]))
+            for parts in islice(combined, _MOST_GROUPINGS)
         )
 
     def _each_once(self, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
-        """What is selected, each combination once: GROUP BY of all of it says the same."""
+        """Return the selected expressions of a SELECT DISTINCT, which is GROUP BY all of them."""
         if self._select.args["distinct"].args.get("on") is not None:
             raise QueryError(
                 "not allowed: DISTINCT ON: which row has which value is not published; use GROUP BY"
@@ -200,42 +202,42 @@ class _ClauseReader:
             )
         return tuple(_distinct([item.expression for item in self._items]))
 
-    def _named(self, node: exp.Expr, clause: str) -> exp.Expr:
-        """What GROUP BY or ORDER BY names: a position, a column, or an alias."""
+    def _look_up(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """Return what GROUP BY or ORDER BY names by a position, a column, or an alias."""
         if isinstance(node, exp.Literal) and not node.is_string:
-            return self._at(node, clause)
+            return self._item_at(node, clause)
         return self._referring(node, before_columns=clause == "ORDER BY")
 
-    def _at(self, node: exp.Literal, clause: str) -> exp.Expr:
+    def _item_at(self, node: exp.Literal, clause: str) -> exp.Expr:
         if not node.name.isdecimal() or not 1 <= int(node.name) <= len(self._items):
             raise QueryError(f"{clause} {node.name}: {len(self._items)} columns are selected")
         return self._items[int(node.name) - 1].expression.copy()
 
     def _referring(self, node: exp.Expr, *, before_columns: bool) -> exp.Expr:
-        """An expression in which aliases of what is selected stand for it."""
+        """Return an expression with aliases replaced by the expressions that they name."""
         aliases = {item.alias: item.expression for item in self._items if item.alias}
 
-        def meant(column: exp.Column) -> exp.Expr:
+        def resolve(column: exp.Column) -> exp.Expr:
             may_be_alias = not column.table and column.find_ancestor(exp.AggFunc) is None
             if name_among(column.name, self._source.columns) is not None:
                 may_be_alias &= before_columns
             alias = name_among(column.name, aliases) if may_be_alias else None
-            return self._source.meant(column) if alias is None else exp.paren(aliases[alias])
+            return self._source.resolve(column) if alias is None else exp.paren(aliases[alias])
 
-        return replace_columns(node, meant).unnest()
+        return replace_columns(node, resolve).unnest()
 
     def _order(self) -> tuple[OrderItem, ...]:
         return tuple(
-            replace(one, expression=self._named(one.expression, "ORDER BY"))
-            for one in order_items(self._select)
+            replace(item, expression=self._look_up(item.expression, "ORDER BY"))
+            for item in order_items(self._select)
         )
 
 
 def _groupings_of(node: exp.Expr) -> list[tuple[exp.Expr, ...]]:
-    """The groupings that a part of GROUP BY stands for."""
+    """Return the groupings that a part of GROUP BY describes."""
     parts = [
-        tuple(one.expressions) if isinstance(one, exp.Tuple) else (one.unnest(),)
-        for one in node.expressions
+        tuple(part.expressions) if isinstance(part, exp.Tuple) else (part.unnest(),)
+        for part in node.expressions
     ]
     if isinstance(node, exp.GroupingSets):
         return parts
@@ -256,12 +258,12 @@ def _aggregates(item: SelectItem) -> bool:
 
 
 def _distinct(nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
+    distinct: list[exp.Expr] = []
     for node in nodes:
         bare = node.unnest()
-        if bare not in found:
-            found.append(bare)
-    return found
+        if bare not in distinct:
+            distinct.append(bare)
+    return distinct
 
 
 def _whole(node: exp.Expr | None, clause: str) -> int | None:

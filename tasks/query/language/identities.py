@@ -1,10 +1,10 @@
-"""Identities that let a formula be asked for as something narrower, each with its preconditions.
+"""Identities that replace a formula by a narrower one, each with its preconditions.
 
-A CASE inside an aggregate is a condition on rows, a quotient may be a mean or a proportion, a sum
-may come to whole numbers. Both sides of each identity are the same under SQL's semantics wherever
-its preconditions hold, which are decided here and nowhere else: what is null, which constants
-occur, whether a column is weighted, which rows a number is of. Whatever no identity covers is
-bounded by interval arithmetic.
+A CASE inside an aggregate is a condition on rows, a quotient may be a mean or a proportion, and a
+sum may be a whole number. Both sides of each identity are the same under SQL's semantics wherever
+its preconditions hold. This module is the only place that decides these preconditions: which
+expressions are null, which constants occur, whether a column is weighted, and which rows a number
+counts. A formula that no identity covers is bounded by interval arithmetic.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,8 +46,8 @@ class Cased:
 
     Attributes:
         condition: of the CASE.
-        then: the value of rows on which it holds.
-        otherwise: the value of the others; None where that is null.
+        then: the value of rows on which the condition holds.
+        otherwise: the value of the other rows; None if it is null.
     """
 
     condition: exp.Expr
@@ -56,7 +56,7 @@ class Cased:
 
 
 def read_case(node: exp.Expr | None) -> Cased | None:
-    """Return a CASE, or an IF, of one condition; None where a node is none."""
+    """Return a CASE, or an IF, with one condition; None if the node is none."""
     if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
         (only,) = node.args["ifs"]
         return Cased(only.this, only.args["true"].unnest(), _default(node.args.get("default")))
@@ -75,11 +75,11 @@ class Narrowed:
     """An aggregate of a CASE, as an aggregate over the rows on which its condition holds.
 
     Attributes:
-        call: over these rows; it counts them where each has the same number.
-        condition: of the CASE; None where all rows have the number.
-        all_rows: what holds on all rows besides WHERE.
-        times: the number of each of these rows, 1 where they have values of their own.
-        otherwise: the number of each other row; None where that is null.
+        call: over these rows; it counts them if each has the same number.
+        condition: of the CASE; None if all rows have the number.
+        all_rows: the condition on all rows in addition to WHERE.
+        times: the number of each of these rows; 1 if they have values of their own.
+        otherwise: the number of each other row; None if it is null.
     """
 
     call: Call
@@ -90,17 +90,17 @@ class Narrowed:
 
 
 def without_case(call: Call) -> Narrowed | None:
-    """Return the call as one over fewer rows; None where no identity covers it.
+    """Return the call as one over fewer rows; None if no identity covers it.
 
     SUM(a) is a × COUNT(*). COUNT, SUM, AVG and any other aggregate of CASE WHEN c THEN x END are
-    those of x over the rows on which c holds, since aggregates leave out nulls. With ELSE b, a
-    number, COUNT counts all rows, and SUM and AVG add b for each row on which c is not true.
-    DISTINCT values are not taken apart.
+    those aggregates of x over the rows on which c holds, since aggregates leave out nulls. With
+    ELSE b, a number, COUNT counts all rows, and SUM and AVG add b for each row on which c is not
+    true. A call with DISTINCT is not replaced.
     """
-    constant = number_of(call.of)
+    constant = number_of(call.argument)
     if call.kind.name == "sum" and constant is not None:
         return Narrowed(_counting(call), None, call.where, constant, None)
-    cased = read_case(call.of)
+    cased = read_case(call.argument)
     if cased is None or call.distinct:
         return None
     return _OF_CASE.get(call.kind.name, _other_case)(call, cased)
@@ -113,7 +113,7 @@ def _counted_case(call: Call, cased: Cased) -> Narrowed | None:
             return Narrowed(nothing, None, call.where, Fraction(1), None)
         if is_constant(cased.then):
             return _narrowed_case(_counting(call), cased)
-        return _narrowed_case(replace(call, of=cased.then), cased)
+        return _narrowed_case(replace(call, argument=cased.then), cased)
     never_null = is_constant(cased.then) and not isinstance(cased.then, exp.Null)
     if never_null and is_constant(cased.otherwise):
         return Narrowed(_counting(call), None, call.where, Fraction(1), None)
@@ -129,13 +129,13 @@ def _summed_case(call: Call, cased: Cased) -> Narrowed | None:
         return _narrowed_case(_counting(call), cased, number, otherwise)
     if is_constant(cased.then) or otherwise:
         return None
-    return _narrowed_case(replace(call, of=cased.then), cased, Fraction(1), otherwise)
+    return _narrowed_case(replace(call, argument=cased.then), cased, Fraction(1), otherwise)
 
 
 def _other_case(call: Call, cased: Cased) -> Narrowed | None:
     if cased.otherwise is not None or is_constant(cased.then):
         return None
-    return _narrowed_case(replace(call, of=cased.then), cased)
+    return _narrowed_case(replace(call, argument=cased.then), cased)
 
 
 def _narrowed_case(
@@ -146,7 +146,7 @@ def _narrowed_case(
 
 
 def _counting(call: Call) -> Call:
-    return replace(call, kind=AGGREGATES["count"], of=None)
+    return replace(call, kind=AGGREGATES["count"], argument=None)
 
 
 _OF_CASE: Mapping[str, Callable[[Call, Cased], Narrowed | None]] = {
@@ -154,7 +154,7 @@ _OF_CASE: Mapping[str, Callable[[Call, Cased], Narrowed | None]] = {
     "sum": _summed_case,
     "avg": _summed_case,
 }
-"""Aggregates of which more is known than that they leave out nulls."""
+"""Aggregates with further identities; of others only that they leave out nulls is used."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class RowSet:
     """Rows of an answer's cells.
 
     Attributes:
-        where: what holds on them besides WHERE; None where nothing else has to.
-        values_of: a column of which they have values, where engines leave out its nulls.
+        where: the condition on them in addition to WHERE; None if there is none.
+        values_of: a column in which they have values, if engines leave out its nulls.
     """
 
     where: exp.Expr | None
@@ -171,7 +171,7 @@ class RowSet:
 
     @property
     def conditions(self) -> Mapping[str, exp.Expr]:
-        """What holds on them, by its text."""
+        """The conjuncts of the condition, by their text."""
         parts = [] if self.where is None else conjuncts(self.where)
         return {part.unnest().sql("duckdb"): part.unnest() for part in parts}
 
@@ -182,9 +182,9 @@ class Counted:
 
     Attributes:
         count: the number of rows, as a formula.
-        rows: which are counted.
+        rows: the counted rows.
         times: the constant.
-        needs: the rows without any of which the formula is null; None where it never is.
+        needs: the formula is null without any of these rows; None if it is never null.
     """
 
     count: Formula
@@ -194,9 +194,9 @@ class Counted:
 
 
 def is_mean(summed: RowSet, counted: Counted) -> bool:
-    """Decide whether SUM(x) over some rows, divided by a count, is AVG(x): the rows are the same.
+    """Decide whether SUM(x) over some rows, divided by a count, is AVG(x): both need the same rows.
 
-    Rows whose x is null have to be left out of both or of neither.
+    Rows with null in x must be left out of both or of neither.
     """
     return (
         counted.times == 1
@@ -206,20 +206,20 @@ def is_mean(summed: RowSet, counted: Counted) -> bool:
 
 
 def further_conditions(part: RowSet, all_: RowSet) -> list[exp.Expr] | None:
-    """Return what holds on some rows besides what holds on others that contain them.
+    """Return the conditions on some rows in addition to those on a larger set of rows.
 
-    None where it is not sure that they do.
+    Returns None if the larger set is not sure to contain the rows.
     """
     if all_.values_of is not None or part.values_of is not None:
         return None
-    known = all_.conditions
-    if not set(known) <= set(part.conditions):
+    enclosing = all_.conditions
+    if not set(enclosing) <= set(part.conditions):
         return None
-    return [of for text, of in part.conditions.items() if text not in known]
+    return [condition for text, condition in part.conditions.items() if text not in enclosing]
 
 
 def divisor_of(formula: Formula) -> Formula:
-    """Return y of a divisor NULLIF(y, 0): a quotient by 0 is null in any case."""
+    """Return y for a divisor NULLIF(y, 0), since a quotient by 0 is null anyway."""
     if not isinstance(formula, Calculation) or formula.function not in (null_if, null_if_whole):
         return formula
     value, instead = formula.operands
@@ -227,9 +227,9 @@ def divisor_of(formula: Formula) -> Formula:
 
 
 def is_whole(formula: Formula, terms: Terms) -> bool:
-    """Decide whether a formula surely comes to whole numbers.
+    """Decide whether the value of a formula is surely a whole number.
 
-    Sums of products with weights do where both columns are integers.
+    Sums of products with weights are whole if both columns are integers.
     """
     if isinstance(formula, Constant):
         return formula.value.denominator == 1
@@ -241,7 +241,7 @@ def is_whole(formula: Formula, terms: Terms) -> bool:
         return formula.function in _KEEPING_WHOLE and all(
             is_whole(operand, terms) for operand in formula.operands
         )
-    aggregate = formula.asked[0].aggregate
+    aggregate = formula.aggregates[0].aggregate
     if aggregate.kind.counts_rows:
         return True
     columns = [name for name in (aggregate.sensitive, aggregate.weight) if name is not None]

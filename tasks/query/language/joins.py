@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.sources import RowSource, name_among
 from sfumato.tasks.query.question.calculations import JoinedTable, OwnTables, column_type
 from sfumato.tasks.query.question.conditions import conjuncts
@@ -17,31 +17,31 @@ from sfumato.tasks.sql.refusals import refusal
 
 _ALLOWED = frozenset({"this", "kind", "side", "on", "using"})
 _ROUNDED = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp)
-"""Types whose values another type may not hold as they are."""
+"""Types whose values another type may not represent exactly."""
 _KINDS = frozenset({("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")})
 
 
 def join_tables(
     source: RowSource, joins: Sequence[exp.Join], schema: Schema, own: OwnTables
 ) -> RowSource:
-    """What a SELECT reads, with the columns of tables that it joins.
+    """Return the source of a SELECT with the columns of the tables that it joins.
 
     Args:
-        source: what stands before the joins.
+        source: the source before the joins.
         joins: of the SELECT.
         schema: of the published columns.
         own: the analyst's tables.
 
     Raises:
-        QueryError: where a table is not there, a join is of another kind, or a table is not unique
+        QueryError: if a table does not exist, a join is of another kind, or a table is not unique
             on its key.
     """
     for join in joins:
-        source = _joined(source, join, schema, own)
+        source = _join_table(source, join, schema, own)
     return source
 
 
-def _joined(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -> RowSource:
+def _join_table(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -> RowSource:
     for key, value in join.args.items():
         if value and key not in _ALLOWED:
             raise refusal(key, " in a join")
@@ -57,7 +57,7 @@ def _joined(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -
     number = len(source.joins)
     names = {name: f"\x03{number}.{name}" for name in table.column_names}
     matched = f"\x03{number}"
-    joined = _prepared(table, keys, names, matched, schema)
+    joined = _prepare(table, keys, names, matched, schema)
     _require_unique(joined, called)
     columns = {name: exp.column(names[name], quoted=True) for name in table.column_names}
     shared = set(keys.values())
@@ -77,13 +77,13 @@ def _own_table(node: exp.Expr, own: OwnTables) -> tuple[str, pa.Table]:
         raise QueryError("JOIN takes a table of your own, by its name")
     name = name_among(node.name, own)
     if name is None:
-        known = f": {', '.join(map(quote_name, own))}" if own else ": --table NAME=FILE gives one"
-        raise QueryError(f"JOIN: no table of your own is called {quote_name(node.name)}{known}")
-    return node.alias or node.name, _decoded(own[name])
+        hint = f": {', '.join(map(quote_name, own))}" if own else ": --table NAME=FILE gives one"
+        raise QueryError(f"JOIN: no table of your own is called {quote_name(node.name)}{hint}")
+    return node.alias or node.name, _decode(own[name])
 
 
-def _decoded(table: pa.Table) -> pa.Table:
-    """The table with values where it has codes of a dictionary."""
+def _decode(table: pa.Table) -> pa.Table:
+    """Return the table with values in place of codes of a dictionary."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             values = table.column(place).cast(field.type.value_type)
@@ -98,32 +98,34 @@ def _require_new_name(called: str, source: RowSource) -> None:
 
 
 def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> dict[str, str]:
-    """By published columns those of the table that they have to agree with."""
+    """Return the columns of the table by the published columns that must equal them."""
     using = join.args.get("using")
-    pairs = [(exp.column(one.name, quoted=True), one.name) for one in using or ()]
+    pairs = [
+        (exp.column(identifier.name, quoted=True), identifier.name) for identifier in using or ()
+    ]
     if not using:
         on = join.args.get("on")
         pairs = [] if on is None else [_pair(part.unnest(), called) for part in conjuncts(on)]
     if not pairs:
         raise QueryError("JOIN needs USING (columns), or ON with columns that are equal")
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for outer, inner in pairs:
-        meant = source.put(outer)
+        column = source.put(outer)
         name = name_among(inner, table.column_names)
         if name is None:
             raise QueryError(f"JOIN: table {quote_name(called)} has no column {quote_name(inner)}")
-        if not isinstance(meant, exp.Column) or meant.name.startswith("\x03"):
+        if not isinstance(column, exp.Column) or column.name.startswith("\x03"):
             raise QueryError(f"JOIN: {quote_name(outer.name)} is no published column")
-        if found.setdefault(meant.name, name) != name:
+        if keys.setdefault(column.name, name) != name:
             raise QueryError(
                 f"JOIN: {quote_name(outer.name)} is to equal several columns of "
                 f"{quote_name(called)}: keep its rows in which these are equal, and join by one"
             )
-    return found
+    return keys
 
 
 def _pair(part: exp.Expr, called: str) -> tuple[exp.Column, str]:
-    """The column of what stands before, and that of the table, that ON says are equal."""
+    """Return the column of the source, and the name of the table's column, that ON equates."""
     first, second = (part.this, part.expression) if isinstance(part, exp.EQ) else (None, None)
     if not isinstance(first, exp.Column) or not isinstance(second, exp.Column):
         raise QueryError("JOIN … ON takes equal columns: m.town = t.town")
@@ -134,10 +136,10 @@ def _pair(part: exp.Expr, called: str) -> tuple[exp.Column, str]:
     return first, second.name
 
 
-def _prepared(
+def _prepare(
     table: pa.Table, keys: Mapping[str, str], names: Mapping[str, str], matched: str, schema: Schema
 ) -> JoinedTable:
-    """The table with its key under published names and types, all columns under their own."""
+    """Return the table with its key under published names and types, all columns renamed."""
     columns: dict[str, pa.ChunkedArray] = {}
     declared: dict[str, DerivedColumn] = {}
     for outer, inner in keys.items():
@@ -150,40 +152,40 @@ def _prepared(
                 "published one is"
             ) from None
     for name, stands in names.items():
-        declared[stands] = _declared(table, name, tuple(keys))
+        declared[stands] = _declare(table, name, tuple(keys))
         columns[stands] = _values(table, name, declared[stands])
     declared[matched] = DerivedColumn(role="insensitive", type="boolean", of=tuple(keys))
     return JoinedTable(pa.table(columns), tuple(keys), declared, matched)
 
 
 def _as_published(key: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    """The key in the type of the published column; null where no value of that type equals it.
+    """Return the key in the type of the published column; null if no value of that type equals it.
 
-    A time of day is no date, and 1.501 no number of two decimals; both zeros are one.
+    A time of day is no date, and 1.501 is no number of two decimals; both zeros become one.
 
     Raises:
-        pa.ArrowInvalid: where values are of another kind.
+        pa.ArrowInvalid: if the values are of another kind.
     """
     if not any(is_(key.type) for is_ in _ROUNDED):
-        found = key.cast(type_)
+        values = key.cast(type_)
     elif pa.types.is_floating(type_):
-        found = key.cast(type_, safe=False)
+        values = key.cast(type_, safe=False)
     else:
-        found = key.cast(type_, safe=False)
-        found = pc.if_else(pc.equal(found.cast(key.type, safe=False), key), found, None)
-    return pc.add(found, 0.0) if pa.types.is_floating(type_) else found
+        values = key.cast(type_, safe=False)
+        values = pc.if_else(pc.equal(values.cast(key.type, safe=False), key), values, None)
+    return pc.add(values, 0.0) if pa.types.is_floating(type_) else values
 
 
-def _declared(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColumn:
-    """The declaration of a column of the analyst's."""
-    of = table.schema.field(name).type
-    if pa.types.is_timestamp(of) and of.tz is not None:
+def _declare(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColumn:
+    """Return the declaration of a column of the analyst's."""
+    arrow_type = table.schema.field(name).type
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
         raise QueryError(
             f"JOIN: column {quote_name(name)} has a time zone, and published times have none: "
             "make them times of one place"
         )
     try:
-        type_, scale = column_type(of)
+        type_, scale = column_type(arrow_type)
     except QueryError:
         raise QueryError(
             f"JOIN: column {quote_name(name)} is of a type that queries cannot use: leave it out"
@@ -192,19 +194,19 @@ def _declared(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColum
 
 
 def _values(table: pa.Table, name: str, declared: DerivedColumn) -> pa.ChunkedArray:
-    """The values of a column of the analyst's, of which all numbers are finite."""
+    """Return the values of a column of the analyst's; all numbers must be finite."""
     try:
-        found = table[name].cast(declared.arrow_type)
+        values = table[name].cast(declared.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise QueryError(
             f"JOIN: column {quote_name(name)} has a value that no {declared.type} holds here: "
             "leave it out"
         ) from None
-    if declared.type == "float" and pc.all(pc.is_finite(found)).as_py() is False:
+    if declared.type == "float" and pc.all(pc.is_finite(values)).as_py() is False:
         raise QueryError(
             f"JOIN: column {quote_name(name)} has a number that is infinite, or none: make it null"
         )
-    return found
+    return values
 
 
 def _require_exact(name: str, schema: Schema) -> None:

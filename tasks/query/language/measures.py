@@ -1,4 +1,4 @@
-"""What is calculated of aggregates, as formulas over those of an inquiry's parts."""
+"""Calculations with aggregates, as formulas over the aggregates of an inquiry's parts."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds import arithmetic
 from sfumato.tasks.query.bounds import arithmetic as monotone
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -40,34 +40,34 @@ _WITH_CONSTANT: Mapping[type[exp.Expr], tuple[Callable[..., Bounds], str]] = {
     exp.Round: (arithmetic.round_off, "decimals"),
     exp.Nullif: (arithmetic.null_if, "expression"),
 }
-"""Functions of an aggregate and a constant, and where in the tree that stands."""
+"""Functions of an aggregate and a constant, and the key of the constant in the tree."""
 _OF_WHOLE = {
     arithmetic.null_if: arithmetic.null_if_whole,
     arithmetic.divide: arithmetic.divide_by_whole,
 }
-"""What more is known where the number that is null, or divides, is whole."""
+"""Narrower functions for a divisor, or a number compared in NULLIF, that is whole."""
 _TOTALS: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Sum: frozenset({"count", "sum"}),
     exp.Min: frozenset({"min"}),
     exp.Max: frozenset({"max"}),
 }
-"""Aggregates over the rows of an answer, and of what they are what they are over all rows."""
+"""Aggregates over the rows of an answer: of these inner aggregates they are that over all rows."""
 _CASTS = exp.DataType.INTEGER_TYPES
 _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
 
 
 class Measures:
-    """Reads what is calculated of aggregates, and asks parts for these."""
+    """Reads calculations with aggregates, and asks parts for the aggregates in them."""
 
     def __init__(self, parts: PartList, calculations: Calculations) -> None:
-        """Ask how many rows are `present`, and nothing more yet."""
+        """Ask only for the number of rows, as `present`."""
         self._parts, self._calculations = parts, calculations
         self._calls = AggregateCalls(parts, calculations)
         self._totals: dict[Formula, Counted | None] = {}
         self.present = self._calls.rows
 
     def formula(self, node: exp.Expr) -> Formula:
-        """The formula of an expression with aggregates in it.
+        """Return the formula of an expression that contains aggregates.
 
         Raises:
             QueryError: naming what is not allowed.
@@ -82,42 +82,47 @@ class Measures:
         if isinstance(bare, exp.Window):
             return self._total(bare)
         if isinstance(bare, exp.Subquery):
-            return self._apart(bare.this)
+            return self._subquery(bare.this)
         return self._calculation(bare)
 
     def _total(self, window: exp.Window) -> Formula:
-        """The total over all rows of the answer: SUM(SUM(x)) OVER ()."""
+        """Return the total over all rows of the answer: SUM(SUM(x)) OVER ()."""
         outer = window.this
         inner = read_call(outer.this.unnest()) if type(outer) in _TOTALS else None
-        said = {key for key, value in window.args.items() if value} - {"this", "over"}
-        if inner is None or said or inner.distinct or inner.kind.name not in _TOTALS[type(outer)]:
+        further = {key for key, value in window.args.items() if value} - {"this", "over"}
+        if (
+            inner is None
+            or further
+            or inner.distinct
+            or inner.kind.name not in _TOTALS[type(outer)]
+        ):
             raise refusal(window)
-        found = AggregateCalls(self._parts.together(), self._calculations).formula(inner)
-        in_cell = self._calls.counted(self._calls.formula(inner))
+        total = AggregateCalls(self._parts.together(), self._calculations).formula(inner)
+        in_cell = self._calls.as_count(self._calls.formula(inner))
         if in_cell is not None and in_cell.count == self._calls.formula(inner):
-            self._totals[found] = in_cell
-        return found
+            self._totals[total] = in_cell
+        return total
 
-    def _apart(self, select: exp.Select) -> Formula:
-        """The answer of a query among values, which reads all rows of the microdata."""
+    def _subquery(self, select: exp.Select) -> Formula:
+        """Return the answer of a scalar subquery, which reads all rows of the microdata."""
         where = select.args.get("where")
         conditions = [] if where is None else [where.this]
         measures = Measures(self._parts.together(conditions), self._calculations)
-        found = measures.formula(select.expressions[0])
-        if where is None and found == measures.present:
-            self._totals[found] = None
-        return found
+        formula = measures.formula(select.expressions[0])
+        if where is None and formula == measures.present:
+            self._totals[formula] = None
+        return formula
 
     def require_comparable(self, having: Having) -> None:
-        """Make sure that every comparison is of a value with a constant of its own kind.
+        """Require that every comparison is of a value with a constant of the value's kind.
 
         Raises:
-            QueryError: where one is not.
+            QueryError: if one is not.
         """
         for comparison in having.comparisons:
             type_ = self._type(comparison.aggregate)
             if type(comparison.value) is not _COMPARED.get(type_, Fraction):
-                called = _called(comparison.aggregate)
+                called = _name(comparison.aggregate)
                 raise QueryError(
                     f"HAVING: {called} of type {type_} is not comparable with this constant"
                 )
@@ -134,9 +139,9 @@ class Measures:
         if type(node) in _WITH_CONSTANT:
             function, place = _WITH_CONSTANT[type(node)]
             value, constant = self._number(node.this), _constant(node, node.args.get(place))
-            found = Calculation(self._of_whole(function, value), (value, constant))
+            calculation = Calculation(self._of_whole(function, value), (value, constant))
             is_filled = function is arithmetic.coalesce and constant == ZERO
-            return self._calls.filled(value, found) if is_filled else found
+            return self._calls.note_filled(value, calculation) if is_filled else calculation
         if isinstance(node, exp.Cast) and node.to.this in _CASTS:
             return Calculation(monotone.to_whole, (self._number(node.this),))
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
@@ -144,63 +149,69 @@ class Measures:
         raise refusal_of_aggregates(node)
 
     def _require_plain(self, node: exp.Expr) -> None:
-        """Refuse what a function is told besides its operands, as decimals of FLOOR."""
+        """Refuse arguments of a function other than its operands, such as decimals of FLOOR."""
         for key in ("decimals", "to"):
             if node.args.get(key):
                 raise refusal(key, f" in {construct(node)}")
 
     def _of_whole(self, function: Callable[..., Bounds], formula: Formula) -> Callable[..., Bounds]:
-        """Return what stands for a function where a formula surely comes to whole numbers."""
+        """Return the narrower function for formulas that are surely whole numbers."""
         whole = is_whole(formula, self._calculations.terms)
         return _OF_WHOLE.get(function, function) if whole else function
 
     def _number(self, node: exp.Expr) -> Formula:
-        found = self.formula(node)
-        type_ = self._type(found)
+        formula = self.formula(node)
+        type_ = self._type(formula)
         if type_ not in _NUMBERS:
             raise QueryError(
-                f"arithmetic takes numbers alone, not {_called(found)} of type {type_}"
+                f"arithmetic takes numbers alone, not {_name(formula)} of type {type_}"
             )
-        return found
+        return formula
 
-    def _quotient(self, left: Formula, right: Formula) -> Formula:
-        """Return a quotient, as a mean or a proportion where it is one."""
-        divisor = divisor_of(right)
-        narrower = self._narrower_quotient(left, divisor)
+    def _quotient(self, numerator: Formula, denominator: Formula) -> Formula:
+        """Return a quotient, as a mean or a proportion if it equals one."""
+        divisor = divisor_of(denominator)
+        narrower = self._narrower_quotient(numerator, divisor)
         if narrower is not None:
             return narrower
-        if isinstance(left, Calculation) and left.function is arithmetic.multiply:
-            first, second = left.operands
+        if isinstance(numerator, Calculation) and numerator.function is arithmetic.multiply:
+            first, second = numerator.operands
             for times, rest in ((first, second), (second, first)):
                 is_multiple = isinstance(times, Constant)
                 inner = self._narrower_quotient(rest, divisor) if is_multiple else None
                 if inner is not None:
                     return Calculation(arithmetic.multiply, (times, inner))
-        return Calculation(self._of_whole(arithmetic.divide, divisor), (left, divisor))
+        return Calculation(self._of_whole(arithmetic.divide, divisor), (numerator, divisor))
 
-    def _narrower_quotient(self, left: Formula, right: Formula) -> Formula | None:
-        """Return the mean, or the proportion, that a quotient is; None where it is neither."""
-        if right in self._totals:
-            return self._calls.proportion_of_total(left, right, self._totals[right])
-        return self._calls.proportion(left, right) or self._calls.mean(left, right)
+    def _narrower_quotient(self, numerator: Formula, denominator: Formula) -> Formula | None:
+        """Return the mean, or the proportion, that a quotient equals; None if it equals neither."""
+        if denominator in self._totals:
+            return self._calls.proportion_of_total(
+                numerator, denominator, self._totals[denominator]
+            )
+        return self._calls.proportion(numerator, denominator) or self._calls.mean(
+            numerator, denominator
+        )
 
     def _type(self, formula: Formula) -> ColumnType:
-        """The type of what a formula comes to."""
+        """Return the type of a formula's value."""
         if not isinstance(formula, Plain):
             return "float"
-        of = formula.of.aggregate
-        column = self._calculations.terms.columns.get(str(of.sensitive))
-        return of.kind.returns("integer" if column is None else column.type)
+        aggregate = formula.operand.aggregate
+        column = self._calculations.terms.columns.get(str(aggregate.sensitive))
+        return aggregate.kind.returns("integer" if column is None else column.type)
 
 
-def _constant(node: exp.Expr, given: Any) -> Constant:
-    """The number besides an aggregate, 0 where there may be none; of several, COALESCE's first."""
-    other = given[0] if isinstance(given, list) else given
+def _constant(node: exp.Expr, operand: Any) -> Constant:
+    """Return the number beside an aggregate: 0 if it is left out, and the first one of COALESCE."""
+    other = operand[0] if isinstance(operand, list) else operand
     number = Fraction(0) if other is None else number_of(other.unnest())
     if number is None:
         raise QueryError(f"{construct(node)} of an aggregate takes a number besides")
     return Constant(number)
 
 
-def _called(formula: Formula) -> str:
-    return formula.of.aggregate.kind.called if isinstance(formula, Plain) else "a calculation"
+def _name(formula: Formula) -> str:
+    return (
+        formula.operand.aggregate.kind.sql_name if isinstance(formula, Plain) else "a calculation"
+    )

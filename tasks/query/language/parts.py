@@ -1,8 +1,8 @@
-"""The rows that an inquiry means, as conjunctions of conditions that engines answer.
+"""The rows of an inquiry, as conjunctions of conditions that engines answer.
 
-What the allow-list of predicates lacks becomes a calculated column of truth values. A disjunction
-of conditions on columns that are published apart from each other is taken apart into conditions
-that no row keeps two of: A OR B is A, and B where A is not true.
+A predicate that is not on the allow-list becomes a calculated column of truth values. A disjunction
+of conditions on columns that are published apart from each other is split into disjoint conditions,
+so that a row meets at most one of them: A OR B is A, and B where A is not true.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, bundles, conjuncts, split_where
-from sfumato.tasks.query.question.formulas import AskedOfPart
+from sfumato.tasks.query.question.formulas import PartAggregate
 from sfumato.tasks.query.question.inquiry import InquiredPart
 from sfumato.tasks.query.question.question import ROWS, Aggregate
 from sfumato.tasks.sql.predicate import check_predicate
@@ -25,8 +25,8 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _MOST_PARTS = 200
 
 
-def checked_condition(condition: exp.Expr, calculations: Calculations) -> exp.Expr:
-    """A condition of the allow-list, with calculated columns for what that lacks.
+def check_condition(condition: exp.Expr, calculations: Calculations) -> exp.Expr:
+    """Return a condition of the allow-list, with calculated columns for other predicates.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -41,20 +41,20 @@ def checked_condition(condition: exp.Expr, calculations: Calculations) -> exp.Ex
             waiting.append(node.this)
         elif not isinstance(node, exp.Column) and not _is_allowed(node, calculations):
             node.replace(calculations.column(node, condition=True))
-    found: exp.Expr = root.this
-    found.pop()
-    return _checked(found, calculations)
+    checked: exp.Expr = root.this
+    checked.pop()
+    return _check(checked, calculations)
 
 
-def _checked(node: exp.Expr, calculations: Calculations) -> exp.Expr:
+def _check(node: exp.Expr, calculations: Calculations) -> exp.Expr:
     types = {name: column.type for name, column in calculations.terms.columns.items()}
     return check_predicate(node, types)
 
 
 def _is_allowed(node: exp.Expr, calculations: Calculations) -> bool:
-    """Decide whether the allow-list has it; what no calculation mends is refused by the list."""
+    """Decide whether the allow-list has a predicate; raises if no calculation can replace it."""
     try:
-        _checked(node, calculations)
+        _check(node, calculations)
     except QueryError as error:
         if any(isinstance(part, exp.Column) for part in node.walk()) and _calculates(node):
             return False
@@ -63,14 +63,14 @@ def _is_allowed(node: exp.Expr, calculations: Calculations) -> bool:
 
 
 def _calculates(node: exp.Expr) -> bool:
-    """Whether there is a function in it, or another calculation that the list lacks."""
+    """Decide whether a node contains a function, or another calculation that is not on the list."""
     return any(isinstance(part, _CALCULATIONS) or _of_conditions(part) for part in node.walk()) or (
         isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null)
     )
 
 
 def _of_conditions(node: exp.Expr) -> bool:
-    """Whether truth values are compared: (a > 0) = (b > 0)."""
+    """Decide whether truth values are compared: (a > 0) = (b > 0)."""
     if not isinstance(node, _COMPARISONS):
         return False
     sides = (node.this, node.args["expression"])
@@ -78,40 +78,42 @@ def _of_conditions(node: exp.Expr) -> bool:
 
 
 def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
-    """Conditions no two of which hold on a row, and one of which does where the condition does.
+    """Return conditions of which exactly one holds on a row where the given condition does.
 
-    Each joins by AND parts about columns that are published together.
+    No two of them hold on a row. Each is a conjunction of parts about columns that are published
+    together. A disjunction A OR B is replaced by A, and by B with A untrue, until none is left.
 
     Raises:
-        QueryError: where they are too many, or a comparison is of columns that are not.
+        QueryError: if they are too many, or a comparison is of columns published apart.
     """
     if all(_is_pure(part, declared) for part in conjuncts(condition)):
         return [condition]
-    found: list[exp.Expr] = []
+    disjoint: list[exp.Expr] = []
     waiting = [_pushed_down(condition, declared, negated=False)]
     while waiting:
         node = waiting.pop()
         parts = conjuncts(node)
         mixed = next((part for part in parts if _is_mixed(part, declared)), None)
         if mixed is None:
-            found.append(node)
+            disjoint.append(node)
             continue
-        if len(found) + len(waiting) >= _MOST:
+        if len(disjoint) + len(waiting) >= _MOST:
             raise QueryError(f"a condition that OR joins of more than {_MOST} parts of its own")
         rest = [part for part in parts if part is not mixed]
         first, second = _by_columns(mixed.unnest(), declared)
         waiting.append(exp.and_(*rest, untrue(first), second))
         waiting.append(exp.and_(*rest, first))
-    return found
+    return disjoint
 
 
 def surroundings(
     condition: exp.Expr, declared: Terms
 ) -> tuple[exp.Expr | None, exp.Expr | None] | None:
-    """The condition without what OR joins in it, and the one that holds where only that is untrue.
+    """Return the condition without its mixed disjunctions, and its complement in that.
 
-    None where it joins nothing that is published apart. The second one is None where it is no one
-    conjunction: engines count on both sides of a disjunction what only one side can be asked for.
+    The complement holds where only the disjunctions are untrue; it is None if it is no single
+    conjunction. Engines count the rows on both sides of a disjunction, which only one side can be
+    asked for. Returns None if no disjunction joins columns that are published apart.
     """
     parts = conjuncts(_pushed_down(condition, declared, negated=False))
     mixed = [part for part in parts if _is_mixed(part, declared)]
@@ -124,29 +126,32 @@ def surroundings(
 
 
 def _is_mixed(part: exp.Expr, declared: Terms) -> bool:
-    """Whether OR joins conditions on columns that are published apart from each other."""
+    """Decide whether OR joins conditions on columns that are published apart from each other."""
     return isinstance(part.unnest(), exp.Or) and not _is_pure(part, declared)
 
 
 def _is_pure(node: exp.Expr, declared: Terms) -> bool:
-    """Whether a condition is about columns that are published together alone."""
-    known = bundles(declared)
-    return len({known.get(column.name) for column in node.find_all(exp.Column)}) <= 1
+    """Decide whether a condition is only about columns that are published together."""
+    bundle_of = bundles(declared)
+    return len({bundle_of.get(column.name) for column in node.find_all(exp.Column)}) <= 1
 
 
 def _by_columns(node: exp.Expr, declared: Terms) -> tuple[exp.Expr, exp.Expr]:
-    """The operands of a disjunction: those about the same columns together, and all others."""
+    """Split a disjunction into the operands about the same columns, and all others."""
     operands = _operands(node)
-    known = bundles(declared)
+    bundle_of = bundles(declared)
 
-    def about(operand: exp.Expr) -> frozenset[tuple[str, ...] | None]:
-        return frozenset(known.get(column.name) for column in operand.find_all(exp.Column))
+    def bundles_in(operand: exp.Expr) -> frozenset[tuple[str, ...] | None]:
+        return frozenset(bundle_of.get(column.name) for column in operand.find_all(exp.Column))
 
-    chosen = min((about(operand) for operand in operands), key=lambda of: (len(of), None not in of))
-    together = [operand for operand in operands if about(operand) == chosen]
+    chosen = min(
+        (bundles_in(operand) for operand in operands),
+        key=lambda touched: (len(touched), None not in touched),
+    )
+    together = [operand for operand in operands if bundles_in(operand) == chosen]
     if len(together) == len(operands):
         return operands[0], exp.or_(*operands[1:])
-    others = [operand for operand in operands if about(operand) != chosen]
+    others = [operand for operand in operands if bundles_in(operand) != chosen]
     return exp.or_(*together), exp.or_(*others)
 
 
@@ -158,7 +163,7 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _pushed_down(node: exp.Expr, declared: Terms, *, negated: bool) -> exp.Expr:
-    """The same condition, with no negation of what is about several kinds of columns."""
+    """Return the same condition, in which only conditions about one kind of columns are negated."""
     if _is_pure(node, declared):
         return exp.Not(this=exp.paren(node.copy())) if negated else node.copy()
     inner = node.unnest() if isinstance(node, exp.Paren) else node
@@ -172,7 +177,7 @@ def _pushed_down(node: exp.Expr, declared: Terms, *, negated: bool) -> exp.Expr:
 
 
 def untrue(node: exp.Expr) -> exp.Expr:
-    """Return the condition that another is false, or null."""
+    """Return the condition that another one is false or null."""
     inner = node.unnest() if isinstance(node, exp.Paren) else node
     if isinstance(inner, exp.And | exp.Or):
         parts = [untrue(inner.this), untrue(inner.args["expression"])]
@@ -196,7 +201,7 @@ def is_never_null(condition: exp.Expr, terms: Terms) -> bool:
 
 @dataclass
 class _Part:
-    """Rows that are meant, and what was asked of them so far."""
+    """Rows, and the aggregates asked of them so far."""
 
     condition: exp.Expr | None
     grouped: bool
@@ -207,9 +212,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class Around:
-    """The rows that a disjunction is among, and those of them on which it is not true.
+    """The rows that contain a disjunction's, and those of them on which it is not true.
 
-    The numbers of parts; `rest` is None where those are no one part.
+    Both are numbers of parts; `rest` is None if those rows are no single part.
     """
 
     whole: int
@@ -217,7 +222,7 @@ class Around:
 
 
 class PartList:
-    """The parts of an inquiry; each condition is taken apart once."""
+    """The parts of an inquiry; each condition is split once."""
 
     def __init__(
         self,
@@ -228,9 +233,9 @@ class PartList:
         """Begin with the rows on which all conditions of `where` hold.
 
         Args:
-            where: conditions.
-            calculations: the columns that are calculated.
-            among: those of the rows of an answer, beside which all rows are asked about together.
+            where: the conditions.
+            calculations: the calculated columns.
+            among: the parts of the rows of an answer, to which parts of all rows are added.
         """
         self._where, self._calculations = list(where), calculations
         self._parts: list[_Part] = [] if among is None else among._parts
@@ -238,14 +243,16 @@ class PartList:
         self._known: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._around: dict[tuple[int, ...], Around] = {}
         if self._grouped:
-            self.over(None)
+            self.parts_where(None)
 
     def together(self, where: Sequence[exp.Expr] | None = None) -> "PartList":
-        """Parts of all rows, whichever row of the answer they are in, on the same conditions."""
+        """Return parts under the same conditions, of all rows of the answer together."""
         return PartList(self._where if where is None else where, self._calculations, self)
 
-    def over(self, extra: exp.Expr | None, without: exp.Expr | None = None) -> tuple[int, ...]:
-        """Return the parts that make up the rows on which a further condition holds, no row by two.
+    def parts_where(
+        self, extra: exp.Expr | None, without: exp.Expr | None = None
+    ) -> tuple[int, ...]:
+        """Return the disjoint parts that make up the rows on which a further condition holds.
 
         Args:
             extra: the further condition.
@@ -254,40 +261,42 @@ class PartList:
         Raises:
             QueryError: naming what is not allowed.
         """
-        known = tuple("" if of is None else of.sql("duckdb") for of in (extra, without))
-        if known not in self._known:
-            self._known[known] = tuple(self._added(extra, without))
-        return self._known[known]
+        key = tuple(
+            "" if condition is None else condition.sql("duckdb") for condition in (extra, without)
+        )
+        if key not in self._known:
+            self._known[key] = tuple(self._add_disjoint(extra, without))
+        return self._known[key]
 
-    def around(self, parts: tuple[int, ...]) -> "Around | None":
-        """What the rows of parts are within; None where that tells nothing of them."""
+    def surroundings_of(self, parts: tuple[int, ...]) -> "Around | None":
+        """Return the parts that contain the given ones; None if they add no information."""
         return self._around.get(parts)
 
-    def _added(self, extra: exp.Expr | None, without: exp.Expr | None) -> list[int]:
-        further = self._checked([] if extra is None else [extra])
+    def _add_disjoint(self, extra: exp.Expr | None, without: exp.Expr | None) -> list[int]:
+        further = self._check([] if extra is None else [extra])
         if without is not None:
             untrue = self._untrue(without)
             further = untrue if further is None else exp.and_(further, untrue)
-        where = self._checked(self._where)
-        checked = all_of([of for of in (where, further) if of is not None])
+        where = self._check(self._where)
+        checked = all_of([condition for condition in (where, further) if condition is not None])
         if checked is None:
             return [self._add(None)]
-        found = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
-        if further is not None and len(found) == 1:
-            self._parts[found[0]].extra = further
+        numbers = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        if further is not None and len(numbers) == 1:
+            self._parts[numbers[0]].extra = further
         outer = surroundings(checked, self._calculations.terms)
         if outer is not None and len(self._parts) + 2 <= _MOST_PARTS:
             whole, rest = outer
             inside = self._add(whole), None if rest is None else self._add(rest)
-            self._around[tuple(found)] = Around(*inside)
-        return found
+            self._around[tuple(numbers)] = Around(*inside)
+        return numbers
 
-    def _checked(self, conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+    def _check(self, conditions: Sequence[exp.Expr]) -> exp.Expr | None:
         whole = all_of(conditions)
-        return None if whole is None else checked_condition(whole, self._calculations)
+        return None if whole is None else check_condition(whole, self._calculations)
 
     def _untrue(self, condition: exp.Expr) -> exp.Expr:
-        checked = checked_condition(condition, self._calculations)
+        checked = check_condition(condition, self._calculations)
         if is_never_null(checked, self._calculations.terms):
             return exp.Not(this=exp.paren(checked))
         return untrue(checked)
@@ -298,19 +307,19 @@ class PartList:
         self._parts.append(_Part(condition, self._grouped))
         return len(self._parts) - 1
 
-    def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> AskedOfPart:
-        """An aggregate over the rows of a part."""
+    def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> PartAggregate:
+        """Ask for an aggregate over the rows of a part."""
         part = self._parts[number]
-        asked = part.exact if exact else part.aggregates
-        if aggregate not in asked:
-            asked.append(aggregate)
-        return AskedOfPart(number, aggregate)
+        aggregates = part.exact if exact else part.aggregates
+        if aggregate not in aggregates:
+            aggregates.append(aggregate)
+        return PartAggregate(number, aggregate)
 
-    def finished(self) -> tuple[InquiredPart, ...]:
-        """All parts, with all that is asked of them."""
-        return tuple(map(self._finished, self._parts))
+    def all_parts(self) -> tuple[InquiredPart, ...]:
+        """Return all parts, with everything that is asked of them."""
+        return tuple(map(self._inquired_part, self._parts))
 
-    def _finished(self, part: _Part) -> InquiredPart:
+    def _inquired_part(self, part: _Part) -> InquiredPart:
         condition, matching = split_where(part.condition, self._calculations.terms)
         aggregates = tuple(part.aggregates or [ROWS])
         return InquiredPart(

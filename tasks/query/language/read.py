@@ -1,11 +1,11 @@
-"""From SQL to an inquiry: what its clauses ask of the rows, and what they make of the answers."""
+"""The step from SQL to an inquiry: the questions of its clauses, and the use of their answers."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.language.clauses import Clauses, SelectItem
 from sfumato.tasks.query.language.measures import Measures
@@ -35,7 +35,7 @@ _MOST_KEYS = 20
 
 
 def read_one(clauses: Clauses, declared: Terms) -> Inquiry:
-    """What the clauses of a SELECT ask, of one grouping.
+    """Return the inquiry of the clauses of a SELECT with one grouping.
 
     Raises:
         QueryError: naming what is not allowed, or the form that has no bounds.
@@ -59,21 +59,21 @@ class _InquiryReader:
         self._measures = Measures(self._parts, self._calculations)
 
     def inquiry(self) -> Inquiry:
-        """The whole inquiry."""
+        """Return the whole inquiry."""
         if len(self._keys) > _MOST_KEYS:
             raise QueryError(f"GROUP BY takes at most {_MOST_KEYS} columns")
-        shown = tuple(self._shown(item) for item in self._clauses.items)
-        self._require_more_than_constants(shown)
-        _require_distinct(shown, WAYS[self._declared.form.shows].sides)
+        items = tuple(self._output_column(item) for item in self._clauses.items)
+        self._require_more_than_constants(items)
+        _require_distinct(items, WAYS[self._declared.form.shows].sides)
         having = None if self._having is None else self._read_having(self._having)
         order = tuple(
-            OrderKey(self._ordered(one.expression), one.descending, one.nulls_first)
-            for one in self._clauses.order
+            OrderKey(self._order_key(key.expression), key.descending, key.nulls_first)
+            for key in self._clauses.order
         )
         return Inquiry(
-            shown,
+            items,
             self._keys,
-            self._parts.finished(),
+            self._parts.all_parts(),
             self._measures.present,
             self._calculations.columns,
             having,
@@ -83,9 +83,9 @@ class _InquiryReader:
             self._clauses.joins,
         )
 
-    def _require_more_than_constants(self, shown: Sequence[object]) -> None:
-        """Refuse constants alone: each row of the microdata would have them."""
-        if not self._keys and all(isinstance(one, ConstantColumn) for one in shown):
+    def _require_more_than_constants(self, items: Sequence[object]) -> None:
+        """Refuse a SELECT of only constants, which each row of the microdata would have."""
+        if not self._keys and all(isinstance(item, ConstantColumn) for item in items):
             raise self._not_grouped(self._clauses.items[0].expression)
 
     def _key(self, node: exp.Expr) -> KeyColumn:
@@ -99,7 +99,7 @@ class _InquiryReader:
         return KeyColumn(name, banded=apart and not way.groups_by_sensitive)
 
     def _require_grouped(self, conditions: Sequence[exp.Expr]) -> None:
-        """Hold conditions of HAVING on rows to what is the same in all rows of a group."""
+        """Require that conditions of HAVING on rows are the same in all rows of a group."""
         for condition in conditions:
             for column in condition.find_all(exp.Column):
                 above: exp.Expr | None = column
@@ -113,7 +113,7 @@ class _InquiryReader:
                     )
 
     def _require_not_left_out(self, column: exp.Column, where: str = "") -> None:
-        """Refuse a column that one of several groupings leaves out, in words of its own."""
+        """Refuse a column that one of several groupings leaves out, with a message of its own."""
         if column in self._left_out:
             raise QueryError(
                 f"{where}column {quote_name(column.name)} is null in the rows of groupings that "
@@ -121,11 +121,11 @@ class _InquiryReader:
             )
 
     def _place_of_key(self, node: exp.Expr) -> int | None:
-        """The place of an expression among those of GROUP BY."""
+        """Return the place of an expression in GROUP BY; None if it is not there."""
         bare = node.unnest()
         return next((n for n, key in enumerate(self._group_by) if key == bare), None)
 
-    def _shown(self, item: SelectItem) -> GroupColumn | Measure | ConstantColumn:
+    def _output_column(self, item: SelectItem) -> GroupColumn | Measure | ConstantColumn:
         node = item.expression
         left_out = node.unnest() in self._left_out
         if left_out or _is_constant(node):
@@ -167,10 +167,12 @@ class _InquiryReader:
         return on_groups(having) if self._keys else having
 
     def _require_no_windows(self, condition: exp.Expr) -> None:
-        """Refuse totals beside HAVING: they are of the rows that it keeps, which may be open."""
-        shown = [item.expression for item in self._clauses.items]
-        ordered = [one.expression for one in self._clauses.order]
-        windows = [w for node in (condition, *shown, *ordered) for w in node.find_all(exp.Window)]
+        """Refuse totals with HAVING, since the rows that it keeps may be uncertain."""
+        selected = [item.expression for item in self._clauses.items]
+        ordered = [key.expression for key in self._clauses.order]
+        windows = [
+            w for node in (condition, *selected, *ordered) for w in node.find_all(exp.Window)
+        ]
         for window in windows:
             if window.args.get("order") or window.args.get("partition_by"):
                 raise refusal(window)
@@ -180,7 +182,7 @@ class _InquiryReader:
                 "which may be open; ask for the total by itself"
             )
 
-    def _ordered(self, node: exp.Expr) -> int | Formula:
+    def _order_key(self, node: exp.Expr) -> int | Formula:
         place = self._place_of_key(node)
         if place is not None:
             return place
@@ -190,7 +192,7 @@ class _InquiryReader:
 
 
 def _split_having(having: exp.Expr | None) -> tuple[exp.Expr | None, list[exp.Expr]]:
-    """The part of HAVING that is about aggregates, and the conditions on rows in it."""
+    """Return the part of HAVING that is about aggregates, and its conditions on rows."""
     if having is None:
         return None, []
     about: list[exp.Expr] = []
@@ -209,7 +211,7 @@ def _is_constant(node: exp.Expr) -> bool:
 
 
 def _value_of(bare: exp.Expr) -> str | int | float | bool | None:
-    """What a constant comes to."""
+    """Return the value of a constant."""
     if isinstance(bare, exp.Null):
         return None
     if isinstance(bare, exp.Boolean):
@@ -221,22 +223,22 @@ def _value_of(bare: exp.Expr) -> str | int | float | bool | None:
 
 
 def _label(node: exp.Expr) -> str:
-    """The name of what is selected without one: `sum(loss)`, or the expression itself."""
+    """Return the name of an expression without an alias: `sum(loss)`, or the expression itself."""
     bare = node.unnest()
-    of = bare.this
+    operand = bare.this
     kind = next((k for k in AGGREGATES.values() if isinstance(bare, k.parsed)), None)
-    if kind is not None and isinstance(of, exp.Star | exp.Column) and kind.of_share is None:
-        return f"{kind.name}({'*' if isinstance(of, exp.Star) else of.name})"
+    if kind is not None and isinstance(operand, exp.Star | exp.Column) and kind.of_share is None:
+        return f"{kind.name}({'*' if isinstance(operand, exp.Star) else operand.name})"
     return node.sql("duckdb")
 
 
 def _require_distinct(
-    shown: Sequence[GroupColumn | Measure | ConstantColumn], sides: Sequence[str]
+    items: Sequence[GroupColumn | Measure | ConstantColumn], sides: Sequence[str]
 ) -> None:
-    """Names of what is shown, in the answer, and in a table that has bounds as columns."""
-    labels = [item.label for item in shown]
+    """Require distinct names of columns, in the answer and in a table with bounds as columns."""
+    labels = [item.label for item in items]
     written: list[str] = []
-    for item in shown:
+    for item in items:
         is_plain = not isinstance(item, Measure)
         written += [item.label] if is_plain else [f"{item.label}_{side}" for side in sides]
     for names in (labels, written):

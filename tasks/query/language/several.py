@@ -1,7 +1,7 @@
-"""Queries that ask one thing after another: UNION ALL, and GROUP BY of several groupings at once.
+"""Queries that ask several questions: UNION ALL, and GROUP BY of several groupings.
 
-Each is an inquiry of its own; their rows stand one after another in one answer. ROLLUP (a, b) are
-the groupings (a, b), (a) and (); a column that a grouping leaves out is null in its rows.
+Each question is an inquiry; their rows follow one another in one answer. ROLLUP (a, b) has the
+groupings (a, b), (a) and (); a column that a grouping leaves out is null in its rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
 from sfumato.tasks.query.language.read import read_one
 from sfumato.tasks.query.language.sources import name_among
@@ -21,17 +21,17 @@ from sfumato.tasks.sql.parse import parse
 from sfumato.tasks.sql.refusals import refusal
 from sfumato.tasks.terms.terms import Terms
 
-_MOST = 64  # questions that are asked one after another
+_MOST = 64  # questions of one query
 _CLAUSES = frozenset({"this", "expression", "distinct", "order", "with_"})
 
 
 def read_inquiries(sql: str, declared: Terms, own: OwnTables | None = None) -> SeveralInquiries:
-    """What a query asks, one thing after another; mostly one alone.
+    """Return the inquiries of a query, in order; mostly there is only one.
 
     Args:
         sql: in DuckDB's dialect.
         declared: the terms of the release.
-        own: tables of the analyst's, which the microdata may be joined with.
+        own: the analyst's tables, which the microdata may be joined with.
 
     Raises:
         QueryError: naming what is not allowed, or the form that has no bounds.
@@ -50,20 +50,20 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
         return _of_groupings(clauses, declared)
     inquiries: list[Inquiry] = []
     for select in _selects(tree):
-        found = _read(select, declared, own)
-        if found.order:
+        part = _read(select, declared, own)
+        if part.order:
             raise QueryError("ORDER BY: of a UNION ALL, write it at its end")
-        inquiries += found.inquiries
+        inquiries += part.inquiries
     _require_few(inquiries)
     labels = [item.label for item in inquiries[0].shown]
-    if any(len(one.shown) != len(labels) for one in inquiries):
+    if any(len(inquiry.shown) != len(labels) for inquiry in inquiries):
         raise QueryError("UNION ALL: each SELECT shows as many columns as the first")
-    order = [_by_label(one, labels) for one in order_items(tree)]
+    order = [_by_label(item, labels) for item in order_items(tree)]
     return SeveralInquiries(tuple(inquiries), tuple(order))
 
 
 def _selects(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The queries of a UNION ALL, in order, each with the named queries that it may read."""
+    """Yield the queries of a UNION ALL, in order, each with the named queries that it may read."""
     if isinstance(tree, exp.Subquery) and not tree.alias:
         tree = tree.this
     if not isinstance(tree, exp.Union):
@@ -71,14 +71,14 @@ def _selects(tree: exp.Expr) -> Iterator[exp.Expr]:
         return
     _require_plain(tree)
     named = tree.args.get("with_")
-    for one in chain(_selects(tree.this), _selects(tree.expression)):
-        if named is not None and one.args.get("with_") is None:
-            one.set("with_", named.copy())
-        yield one
+    for select in chain(_selects(tree.this), _selects(tree.expression)):
+        if named is not None and select.args.get("with_") is None:
+            select.set("with_", named.copy())
+        yield select
 
 
 def _require_plain(tree: exp.Union) -> None:
-    """Refuse what keeps equal rows once, and what picks some of them."""
+    """Refuse operators that merge equal rows, and clauses that pick some rows."""
     if tree.args.get("distinct"):
         raise refusal(tree)
     for key, value in tree.args.items():
@@ -87,7 +87,7 @@ def _require_plain(tree: exp.Union) -> None:
 
 
 def _by_label(item: OrderItem, labels: Sequence[str]) -> KeyOrder:
-    """What the rows of a UNION ALL are ordered by, said by its name or its position."""
+    """Return the column that orders the rows of a UNION ALL, given by its name or position."""
     node = item.expression
     if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
         place = int(node.name) - 1
@@ -100,15 +100,15 @@ def _by_label(item: OrderItem, labels: Sequence[str]) -> KeyOrder:
 
 
 def _of_groupings(clauses: Clauses, declared: Terms) -> SeveralInquiries:
-    """One inquiry for each grouping; what they show is ordered together."""
+    """Return one inquiry for each grouping; their rows are ordered together."""
     _require_few(clauses.groupings)
     if clauses.limit is not None or clauses.offset:
         raise QueryError("LIMIT of several groupings: ask each GROUP BY by itself")
-    shown = [item.expression.unnest() for item in clauses.items]
-    ordered = [one.expression for one in clauses.order]
-    if any(node.find(exp.Window) for node in (*shown, *ordered)):
+    selected = [item.expression.unnest() for item in clauses.items]
+    ordered = [key.expression for key in clauses.order]
+    if any(node.find(exp.Window) for node in (*selected, *ordered)):
         raise QueryError("OVER () of several groupings: ask for the total by itself")
-    if any(node.unnest() not in shown for node in ordered):
+    if any(node.unnest() not in selected for node in ordered):
         raise QueryError("ORDER BY of several groupings takes what is shown")
     inquiries = tuple(
         read_one(replace(clauses, groupings=(grouping,), order=()), declared)
@@ -116,12 +116,12 @@ def _of_groupings(clauses: Clauses, declared: Terms) -> SeveralInquiries:
     )
     labels = [item.label for item in inquiries[0].shown]
     order = (
-        KeyOrder(labels[shown.index(one.expression.unnest())], one.descending, one.nulls_first)
-        for one in clauses.order
+        KeyOrder(labels[selected.index(key.expression.unnest())], key.descending, key.nulls_first)
+        for key in clauses.order
     )
     return SeveralInquiries(inquiries, tuple(order))
 
 
-def _require_few(found: Sequence[object]) -> None:
-    if len(found) > _MOST:
+def _require_few(questions: Sequence[object]) -> None:
+    if len(questions) > _MOST:
         raise QueryError(f"at most {_MOST} questions are asked one after another")

@@ -1,7 +1,7 @@
 """A SELECT over the published microdata, through aliases, CTEs and subqueries, and its names.
 
-A query in FROM that picks columns, calculates some, and leaves rows out is put into the one that
-reads it, so that what is left is one SELECT over the microdata.
+A query in FROM that picks columns, calculates some, and leaves rows out is merged into the query
+that reads it, so that the result is one SELECT over the microdata.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.calculations import JoinedTable
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.sql.parse import quote_name
@@ -22,35 +22,35 @@ _NESTED = 20
 
 
 def name_among(written: str, names: Iterable[str]) -> str | None:
-    """The name that is written so, or else the only one that differs in letters' case.
+    """Return the name that is written exactly so, or else the only one that differs in case.
 
     Raises:
-        QueryError: where several differ in case alone.
+        QueryError: if several names differ only in case.
     """
-    known = list(names)
-    if written in known:
+    choices = list(names)
+    if written in choices:
         return written
-    alike = [name for name in known if name.casefold() == written.casefold()]
+    alike = [name for name in choices if name.casefold() == written.casefold()]
     if len(alike) > 1:
         raise QueryError(f"ambiguous column {quote_name(written)}")
     return alike[0] if alike else None
 
 
 def unknown_column(node: exp.Column, columns: Mapping[str, object]) -> QueryError:
-    """The refusal of a column that is not there, with the one that may have been meant."""
-    return QueryError(f"unknown column {quote_name(node.name)}{_meant(node, list(columns))}")
+    """Return the refusal of a column that does not exist, with a suggestion if one is similar."""
+    return QueryError(f"unknown column {quote_name(node.name)}{_suggestion(node, list(columns))}")
 
 
-def _meant(node: exp.Column, names: list[str]) -> str:
+def _suggestion(node: exp.Column, names: list[str]) -> str:
     unquoted = _as_difference(node)
-    if unquoted is not None and (meant := name_among(unquoted, names)) is not None:
-        return f': a name with a hyphen is quoted, "{meant}"'
+    if unquoted is not None and (name := name_among(unquoted, names)) is not None:
+        return f': a name with a hyphen is quoted, "{name}"'
     close = get_close_matches(node.name, names, n=1)
     return f": did you mean {quote_name(close[0])}?" if close else ""
 
 
 def _as_difference(node: exp.Column) -> str | None:
-    """The name that was read as a chain of differences, for want of quotes."""
+    """Return the name that was read as a chain of differences, because it has no quotes."""
     top: exp.Expr = node
     while isinstance(top.parent, exp.Sub):
         top = top.parent
@@ -66,15 +66,15 @@ def _as_difference(node: exp.Column) -> str | None:
 
 @dataclass(frozen=True)
 class RowSource:
-    """What a SELECT reads.
+    """The source of a SELECT.
 
     Attributes:
-        columns: by their names what stands for them over the microdata.
-        where: the conditions on rows that were left out before.
+        columns: the expressions over the microdata, by the names of the columns.
+        where: the conditions on rows that inner queries require.
         called: the name that its columns may be qualified with.
         others: the columns of joined tables, by the names that they may be qualified with.
         ambiguous: the names that columns of several tables have.
-        joins: the tables that are joined.
+        joins: the joined tables.
     """
 
     columns: Mapping[str, exp.Expr]
@@ -85,18 +85,18 @@ class RowSource:
     joins: tuple[JoinedTable, ...] = ()
 
     def put(self, node: exp.Expr) -> exp.Expr:
-        """An expression with what stands for its columns in their place.
+        """Return an expression with its columns replaced by expressions over the microdata.
 
         Raises:
             QueryError: where there is no such column.
         """
-        return replace_columns(node, self.meant)
+        return replace_columns(node, self.resolve)
 
-    def meant(self, column: exp.Column) -> exp.Expr:
-        """What stands for a column.
+    def resolve(self, column: exp.Column) -> exp.Expr:
+        """Return the expression over the microdata that a column names.
 
         Raises:
-            QueryError: where there is no such column, or more than one.
+            QueryError: if there is no such column, or more than one.
         """
         if isinstance(column.this, exp.Star):
             return column
@@ -106,48 +106,55 @@ class RowSource:
             raise unknown_column(column, columns)
         if not column.table and name in self.ambiguous:
             raise QueryError(f"ambiguous column {quote_name(name)}: name its table")
-        found = columns[name].copy()
-        return found if isinstance(found, exp.Column) else exp.Paren(this=found)
+        expression = columns[name].copy()
+        return expression if isinstance(expression, exp.Column) else exp.Paren(this=expression)
 
     def _columns_of(self, column: exp.Column) -> Mapping[str, exp.Expr]:
-        """The columns among which one is named."""
+        """Return the columns among which a column is looked up."""
         table = column.table.casefold()
         if column.args.get("db"):
             raise QueryError(f"column {quote_name(column.name)}: not allowed with a schema")
         if not table or table == (self.called or "").casefold():
             return self.columns
-        found = next((of for called, of in self.others.items() if called.casefold() == table), None)
-        if found is None:
+        columns = next(
+            (
+                table_columns
+                for called, table_columns in self.others.items()
+                if called.casefold() == table
+            ),
+            None,
+        )
+        if columns is None:
             raise QueryError(
                 f"column {quote_name(column.name)}: unknown table {quote_name(column.table)}"
             )
-        return found
+        return columns
 
 
-def replace_columns(node: exp.Expr, meant: Callable[[exp.Column], exp.Expr]) -> exp.Expr:
-    """An expression with something else in the place of each of its columns."""
+def replace_columns(node: exp.Expr, replacement: Callable[[exp.Column], exp.Expr]) -> exp.Expr:
+    """Return an expression with each of its columns replaced."""
     root = exp.Paren(this=node.copy())
     for column in list(root.find_all(exp.Column)):
         if column.find_ancestor(exp.Subquery) is not None:
-            continue  # looked up where that reads
-        column.replace(meant(column))
-    found: exp.Expr = root.this
-    found.pop()
-    return found
+            continue  # looked up in the subquery's own source
+        column.replace(replacement(column))
+    replaced: exp.Expr = root.this
+    replaced.pop()
+    return replaced
 
 
 def read_source(
     select: exp.Select, columns: Sequence[str], within: Mapping[str, exp.Select] | None = None
 ) -> RowSource:
-    """What a SELECT reads: the microdata, or what another SELECT makes of it.
+    """Return the source of a SELECT: the microdata, or another SELECT over it.
 
     Args:
-        select: of which FROM and WITH are looked at.
+        select: its FROM and WITH are read.
         columns: of the microdata.
         within: the named queries that it may read.
 
     Raises:
-        QueryError: where it reads anything else.
+        QueryError: if it reads anything else.
     """
     named = {**(within or {}), **named_queries(select)}
     if len(named) > _NESTED:
@@ -176,22 +183,22 @@ def read_source(
 
 
 def named_queries(select: exp.Select) -> dict[str, exp.Select]:
-    """The queries that WITH names, in their order.
+    """Return the queries that WITH names, in their order.
 
     Raises:
-        QueryError: where it says more than that.
+        QueryError: if WITH has more than names and queries.
     """
     with_ = select.args.get("with_")
     if with_ is None:
         return {}
     _require_plain(with_, frozenset({"expressions"}), "WITH")
-    found: dict[str, exp.Select] = {}
+    queries: dict[str, exp.Select] = {}
     for query in with_.expressions:
         _require_plain(query, frozenset({"this", "alias"}), "WITH")
         if query.args["alias"].args.get("columns"):
             raise QueryError("not allowed: WITH that names columns")
-        found[query.alias] = query.this
-    return found
+        queries[query.alias] = query.this
+    return queries
 
 
 def _of_query(
@@ -200,7 +207,7 @@ def _of_query(
     named: Mapping[str, exp.Select],
     called: str | None,
 ) -> RowSource:
-    """What a query in FROM makes of the microdata."""
+    """Return the source that a query in FROM makes of the microdata."""
     if not isinstance(select, exp.Select):
         raise refusal(select, " in FROM")
     _require_plain(
@@ -215,15 +222,15 @@ def _of_query(
             "them row by row has none; ask for both in one SELECT"
         )
     inner = read_source(select, columns, named)
-    shown: dict[str, exp.Expr] = {}
+    selected: dict[str, exp.Expr] = {}
     for item in select.expressions:
-        shown |= _shown(item, inner)
+        selected |= _select_item(item, inner)
     where = select.args.get("where")
     conditions = (*inner.where, inner.put(where.this)) if where is not None else inner.where
-    return RowSource(shown, conditions, called, joins=inner.joins)
+    return RowSource(selected, conditions, called, joins=inner.joins)
 
 
-def _shown(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
+def _select_item(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
     star = item.this if isinstance(item, exp.Column) else item
     if isinstance(star, exp.Star):
         _require_plain(star, frozenset(), "*")
@@ -244,7 +251,7 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
 
 
 def _without_table(select: exp.Select) -> str:
-    """What is said of a query that reads nothing, or reads only within what it calculates."""
+    """Return the message for a query that reads nothing, or reads only within its calculations."""
     if select.find(exp.Subquery) is None:
         return "FROM is missing"
     instead = "AVG(x) FILTER (WHERE …) - AVG(x) FILTER (WHERE …)"

@@ -1,1 +1,1 @@
-"""The values and ends that a release publishes of a column, for checks of answers and for notes."""
+"""The values and ends that a release publishes of its columns, for checks of answers and notes."""

@@ -1,4 +1,4 @@
-"""Published columns as they are asked which values they have, or could have behind their labels."""
+"""Published columns, and the values that they have or could have behind their labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ from sfumato.tasks.query.published.lookup import (
 from sfumato.tasks.schema.published import DeclaredColumn
 
 Pieces = Callable[[], Iterator[pa.Array]]
-"""Reads the values of a column, piece by piece."""
+"""A function that reads the values of a column, piece by piece."""
 
-_SAMPLED = 20_000  # rows whose values are kept
+_SAMPLED = 20_000  # most rows whose values are sampled
 
 
 class PublishedColumn(Protocol):
     """A column of a release.
 
     Attributes:
-        shows: what stands in its place, in words.
+        shows: the kind of what is published in it, in words.
     """
 
     shows: ClassVar[str]
 
     @property
     def ends(self) -> Ends | None:
-        """The least and the greatest value that a row can have; None where nothing limits them."""
+        """The least and the greatest value that a row can have; None if nothing limits them."""
         ...
 
     @property
@@ -48,10 +48,12 @@ class PublishedColumn(Protocol):
         ...
 
     def values(self) -> Iterator[pa.Array]:
-        """Read the values that are published, or the ends of labels, piece by piece."""
+        """Read the published values, or the ends of labels, piece by piece."""
         ...
 
-    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
+    def admitted_comparisons(
+        self, comparisons: Sequence[ColumnComparison], lookup: Lookup
+    ) -> set[ColumnComparison]:
         """Return the comparisons that some published row can meet."""
         ...
 
@@ -76,7 +78,10 @@ class ValueColumn:
 
     @cached_property
     def sample(self) -> frozenset[Any]:
-        """Different values of the first piece: rows are sorted, so one in so many of them."""
+        """Different values of the first piece.
+
+        Rows are sorted, so the sample takes rows at regular distances.
+        """
         first = next(self.values(), None)
         if first is None:
             return frozenset()
@@ -87,30 +92,32 @@ class ValueColumn:
         """Read the values, piece by piece."""
         return chain.from_iterable(batches(source, name) for source, name in self.sources)
 
-    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
-        """Return the comparisons that some published value meets; reads until all are found.
+    def admitted_comparisons(
+        self, comparisons: Sequence[ColumnComparison], lookup: Lookup
+    ) -> set[ColumnComparison]:
+        """Return the comparisons that some published value meets; reads until all are met.
 
-        What the ends of the column decide is decided without reading it. Ends know nothing of NaN,
-        which SQL has above all numbers.
+        Comparisons that the ends of the column decide are not looked up. Ends do not cover NaN,
+        which SQL orders above all numbers.
         """
         if self.declared.type == "float" or self.ends is None:
-            return values_meeting(self.values, asked, lookup)
+            return comparisons_met(self.values, comparisons, lookup)
         if self.ends[0] is None:
             return set()
-        ordered = [comparison for comparison in asked if comparison.kind != "pattern"]
+        ordered = [comparison for comparison in comparisons if comparison.kind != "pattern"]
         inside = lookup.met_between(self.ends, ordered) if ordered else set[ColumnComparison]()
-        found = {comparison for comparison in inside if comparison.kind == "order"}
+        decided = {comparison for comparison in inside if comparison.kind == "order"}
         open_ = [
             comparison
-            for comparison in asked
-            if comparison.kind == "pattern" or comparison in inside - found
+            for comparison in comparisons
+            if comparison.kind == "pattern" or comparison in inside - decided
         ]
-        return found | values_meeting(self.values, open_, lookup)
+        return decided | comparisons_met(self.values, open_, lookup)
 
 
 @dataclass(frozen=True)
 class LabelledColumn:
-    """A column of labels, behind each of which stands one of several values.
+    """A column of labels, each of which hides one of several values.
 
     Attributes:
         source: the table of labels.
@@ -127,80 +134,90 @@ class LabelledColumn:
 
     @cached_property
     def labels(self) -> list[Admitted]:
-        """What the published labels admit, each label once."""
+        """The sets of values that the published labels admit, each label once."""
         texts = {text for batch in batches(self.source, self.name) for text in batch.to_pylist()}
         return [self.reader(text) for text in sorted(texts - {None})]
 
     @cached_property
     def ends(self) -> Ends | None:
-        """The least and the greatest value behind a label; None where a label has any value."""
+        """The least and the greatest value behind a label; None if a label admits any value."""
         ends = [_ends_of_label(label) for label in self.labels]
         return None if None in ends else widest(pair for pair in ends if pair is not None)
 
     @cached_property
     def sample(self) -> frozenset[Any]:
         """The values that labels list."""
-        return frozenset(self._listed)
+        return frozenset(self._listed_values)
 
     def values(self) -> Iterator[pa.Array]:
-        """Give the values that labels list, and the ends of ranges."""
+        """Yield the values that labels list, and the ends of ranges."""
         ranges = [label for label in self.labels if isinstance(label, Between)]
         ends = [end for label in ranges for end in (label.low, label.high) if end is not None]
-        yield pa.array([*self._listed, *ends], self.declared.arrow_type)
+        yield pa.array([*self._listed_values, *ends], self.declared.arrow_type)
 
-    def admitted(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
+    def admitted_comparisons(
+        self, comparisons: Sequence[ColumnComparison], lookup: Lookup
+    ) -> set[ColumnComparison]:
         """Return the comparisons that some value behind a published label may meet."""
         if any(not _is_limited(label) for label in self.labels):
-            return set(asked)
-        listed = pa.array(self._listed, self.declared.arrow_type)
-        found = values_meeting(lambda: iter([listed]), asked, lookup)
-        found |= self._between(
-            [comparison for comparison in asked if comparison not in found], lookup
+            return set(comparisons)
+        listed = pa.array(self._listed_values, self.declared.arrow_type)
+        admitted = comparisons_met(lambda: iter([listed]), comparisons, lookup)
+        admitted |= self._admitted_by_ranges(
+            [comparison for comparison in comparisons if comparison not in admitted], lookup
         )
-        return found | {
+        return admitted | {
             comparison
-            for comparison in asked
-            if comparison not in found and self._prefixed(comparison)
+            for comparison in comparisons
+            if comparison not in admitted and self._is_admitted_by_prefix(comparison)
         }
 
     @cached_property
-    def _listed(self) -> list[Any]:
+    def _listed_values(self) -> list[Any]:
         listed = (label.values for label in self.labels if isinstance(label, ListedValues))
         return list(dict.fromkeys(chain.from_iterable(listed)))
 
-    def _between(self, asked: Sequence[ColumnComparison], lookup: Lookup) -> set[ColumnComparison]:
+    def _admitted_by_ranges(
+        self, comparisons: Sequence[ColumnComparison], lookup: Lookup
+    ) -> set[ColumnComparison]:
         """Return the comparisons that a value of some range may meet."""
-        ranges = [(of.low, of.high) for of in self.labels if isinstance(of, Between)]
-        ordered = [comparison for comparison in asked if comparison.kind != "pattern"]
+        ranges = [(label.low, label.high) for label in self.labels if isinstance(label, Between)]
+        ordered = [comparison for comparison in comparisons if comparison.kind != "pattern"]
         if not ranges or not ordered:
-            return set(asked) if ranges else set()
+            return set(comparisons) if ranges else set()
         ends = low_and_high(ranges, self.declared.arrow_type)
-        return lookup.met_between(ends, ordered) | (set(asked) - set(ordered))
+        return lookup.met_between(ends, ordered) | (set(comparisons) - set(ordered))
 
-    def _prefixed(self, comparison: ColumnComparison) -> bool:
-        """Whether a text that only begins as a label says may meet it: any may but by equality."""
+    def _is_admitted_by_prefix(self, comparison: ColumnComparison) -> bool:
+        """Decide whether a text with the prefix and length of some label may meet a comparison.
+
+        Any comparison may be met if there are prefixes, except equality with another prefix or
+        length.
+        """
         prefixes = [label for label in self.labels if isinstance(label, Prefixed)]
         if comparison.kind != "equality":
             return bool(prefixes)
         text = str(comparison.constants[0].this)
-        return any(len(text) == of.length and text.startswith(of.kept) for of in prefixes)
+        return any(
+            len(text) == prefix.length and text.startswith(prefix.kept) for prefix in prefixes
+        )
 
 
-def values_meeting(
-    pieces: Pieces, asked: Iterable[ColumnComparison], lookup: Lookup
+def comparisons_met(
+    pieces: Pieces, comparisons: Iterable[ColumnComparison], lookup: Lookup
 ) -> set[ColumnComparison]:
-    """Return the comparisons that some value meets, or cannot be evaluated on."""
-    open_, found = list(asked), set[ColumnComparison]()
+    """Return the comparisons that some value meets, or that cannot be evaluated on some value."""
+    open_, met = list(comparisons), set[ColumnComparison]()
     for values in pieces() if open_ else ():
-        found |= lookup.met(values, open_)
-        open_ = [comparison for comparison in open_ if comparison not in found]
+        met |= lookup.met_among(values, open_)
+        open_ = [comparison for comparison in open_ if comparison not in met]
         if not open_:
             break
-    return found
+    return met
 
 
 def _is_limited(label: Admitted) -> bool:
-    """Whether a label leaves out some values of its type."""
+    """Decide whether a label excludes some values of its type."""
     if isinstance(label, Between):
         return label.low is not None
     return isinstance(label, ListedValues | Prefixed)
@@ -208,6 +225,6 @@ def _is_limited(label: Admitted) -> bool:
 
 def _ends_of_label(label: Admitted) -> Ends | None:
     if isinstance(label, ListedValues):
-        known = [value for value in label.values if value is not None]
-        return (min(known), max(known)) if known else (None, None)
+        values = [value for value in label.values if value is not None]
+        return (min(values), max(values)) if values else (None, None)
     return (label.low, label.high) if isinstance(label, Between) and _is_limited(label) else None

@@ -1,7 +1,7 @@
-"""Comparisons looked up among published values, which are read piece by piece.
+"""Lookup of comparisons among published values, which are read piece by piece.
 
-Files are Parquet, whose statistics a release's bytes hold: the least and the greatest value of a
-column are known without reading it.
+Files are Parquet. The least and the greatest value of a column are read from its statistics, which
+are part of the release's bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,18 +47,18 @@ def batches(source: Source, name: str) -> Iterator[pa.Array]:
 
 
 def ends_of(source: Source, name: str) -> Ends:
-    """Return the least and the greatest value of a column; NaN is passed over."""
+    """Return the least and the greatest value of a column, without NaN."""
     if isinstance(source, pa.Table):
         return widest(map(_ends_of_values, batches(source, name)))
     return widest(_ends_of_file(path, name) for path in _files(source))
 
 
-def widest(found: Iterator[Ends]) -> Ends:
+def widest(pieces: Iterator[Ends]) -> Ends:
     """Return the ends of several pieces together."""
-    known = [ends for ends in found if ends != _NO_ENDS]
-    if not known:
+    pairs = [ends for ends in pieces if ends != _NO_ENDS]
+    if not pairs:
         return _NO_ENDS
-    return min(low for low, _ in known), max(high for _, high in known)
+    return min(low for low, _ in pairs), max(high for _, high in pairs)
 
 
 def _files(source: Path | TableInParts) -> tuple[Path, ...]:
@@ -92,102 +92,102 @@ _LOW, _HIGH, _DISTANCE = "\x01low", "\x01high", "\x01distance"
 
 
 class Lookup:
-    """A connection that compares values with the constants of a query."""
+    """Compares values with the constants of a query, by a connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Take a connection, in which one name is used for values while they are looked at."""
+        """Take a connection, in which one name is reserved for the table of compared values."""
         self._connection = connection
 
-    def met(self, values: pa.Array, asked: Sequence[ColumnComparison]) -> set[ColumnComparison]:
-        """Return the comparisons of a column that some value meets, or that fail on one."""
-        name = asked[0].column
+    def met_among(
+        self, values: pa.Array, comparisons: Sequence[ColumnComparison]
+    ) -> set[ColumnComparison]:
+        """Return the comparisons of a column that some value meets, or that fail on some value."""
+        name = comparisons[0].column
         column = exp.column(name, table=_ROWS, quoted=True)
-        with self._registered(pa.table({name: values})) as rows:
-            return self._met(rows, asked, [exp.EQ(this=column, expression=_member())])
+        with self._register(pa.table({name: values})) as rows:
+            return self._met_in_rows(rows, comparisons, [exp.EQ(this=column, expression=_member())])
 
     def met_between(
-        self, ends: pa.Table | Ends, asked: Sequence[ColumnComparison]
+        self, ends: pa.Table | Ends, comparisons: Sequence[ColumnComparison]
     ) -> set[ColumnComparison]:
         """Return the comparisons that a value between two ends may meet.
 
         Args:
-            ends: several pairs as `low_and_high` has them, or one.
-            asked: comparisons with ordered constants, of one column.
+            ends: one pair, or several in a table as `low_and_high` returns it.
+            comparisons: with ordered constants, of one column.
         """
         between = [
             exp.LTE(this=_end(_LOW), expression=_member()),
             exp.GTE(this=_end(_HIGH), expression=_member()),
         ]
         if isinstance(ends, pa.Table):
-            with self._registered(ends) as rows:
-                return self._met(rows, asked, between, among_ends=True)
+            with self._register(ends) as rows:
+                return self._met_in_rows(rows, comparisons, between, among_ends=True)
         pairs = zip((_LOW, _HIGH), map(literal, ends), strict=True)
         row = exp.select(*(exp.alias_(end, name, quoted=True) for name, end in pairs))
-        return self._met(row.subquery(_ROWS), asked, between, among_ends=True)
+        return self._met_in_rows(row.subquery(_ROWS), comparisons, between, among_ends=True)
 
     def neighbours(self, values: pa.Array, comparison: ColumnComparison) -> Ends:
         """Return the values of a column next to a constant: below it, and above it."""
         column, constant = exp.column(comparison.column, quoted=True), comparison.constants[0]
-        below = _filtered(exp.Max, column, exp.LT, constant)
-        above = _filtered(exp.Min, column, exp.GT, constant)
-        (ends,) = self._with(pa.table({comparison.column: values}), exp.select(below, above))
+        below = _extreme_beside(exp.Max, column, exp.LT, constant)
+        above = _extreme_beside(exp.Min, column, exp.GT, constant)
+        (ends,) = self._fetch_from(pa.table({comparison.column: values}), exp.select(below, above))
         return ends[0], ends[1]
 
-    def similar_texts(self, texts: Iterable[str], wanted: str, most: int) -> list[str]:
-        """Return the texts that are the fewest edits away from another one, if these are few.
+    def similar_texts(self, texts: Iterable[str], written: str, most: int) -> list[str]:
+        """Return the texts that are the fewest edits away from a written one.
 
-        Letters' case does not count. A third of the characters may differ.
+        Case is ignored. At most a third of the characters may differ.
         """
         column = exp.column("text")
-        lower = [exp.Lower(this=side) for side in (column, exp.Literal.string(wanted))]
+        lower = [exp.Lower(this=side) for side in (column, exp.Literal.string(written))]
         edits = exp.alias_(exp.func("damerau_levenshtein", *lower), _DISTANCE, quoted=True)
         query = exp.select(column.copy(), edits)
         query = query.order_by(exp.column(_DISTANCE, quoted=True), column.copy()).limit(most)
-        found = self._with(pa.table({"text": pa.array(list(texts), pa.string())}), query)
-        allowed = min([len(wanted) // 3, *(distance for _, distance in found)])
-        return [text for text, distance in found if distance <= allowed]
+        nearest = self._fetch_from(pa.table({"text": pa.array(list(texts), pa.string())}), query)
+        allowed = min([len(written) // 3, *(distance for _, distance in nearest)])
+        return [text for text, distance in nearest if distance <= allowed]
 
     def constant(self, node: exp.Expr) -> Any:
         """Return the value of a constant."""
         return fetch(self._connection, exp.select(node.copy()))[0][0]
 
-    def _met(
+    def _met_in_rows(
         self,
         rows: exp.Expr,
-        asked: Sequence[ColumnComparison],
+        comparisons: Sequence[ColumnComparison],
         equal: Sequence[exp.Expr],
         *,
         among_ends: bool = False,
     ) -> set[ColumnComparison]:
-        """The comparisons that hold in some row; equalities are looked up together."""
-        equalities = [comparison for comparison in asked if comparison.kind == "equality"]
-        others = [comparison for comparison in asked if comparison.kind != "equality"]
-        found: set[ColumnComparison] = set()
+        """Return the comparisons that hold in some row; equalities are looked up together."""
+        equalities = [comparison for comparison in comparisons if comparison.kind == "equality"]
+        others = [comparison for comparison in comparisons if comparison.kind != "equality"]
+        met: set[ColumnComparison] = set()
         if equalities:
             join = exp.select("i").from_(_members(equalities))
             query = join.join(rows.copy(), on=exp.and_(*equal), join_type="semi")
-            found |= {equalities[place] for (place,) in fetch(self._connection, query)}
+            met |= {equalities[place] for (place,) in fetch(self._connection, query)}
         if others:
             conditions = [
                 _of_ends(comparison) if among_ends else comparison.condition
                 for comparison in others
             ]
-            shown = [
+            columns = [
                 exp.alias_(_holds_somewhere(comparison), f"c{n}")
                 for n, comparison in enumerate(conditions)
             ]
-            (outcomes,) = fetch(self._connection, exp.select(*shown).from_(rows))
-            found |= {
-                comparison for comparison, holds in zip(others, outcomes, strict=True) if holds
-            }
-        return found
+            (outcomes,) = fetch(self._connection, exp.select(*columns).from_(rows))
+            met |= {comparison for comparison, holds in zip(others, outcomes, strict=True) if holds}
+        return met
 
-    def _with(self, table: pa.Table, query: exp.Select) -> list[tuple[Any, ...]]:
-        with self._registered(table) as rows:
+    def _fetch_from(self, table: pa.Table, query: exp.Select) -> list[tuple[Any, ...]]:
+        with self._register(table) as rows:
             return fetch(self._connection, query.from_(rows))
 
     @contextmanager
-    def _registered(self, table: pa.Table) -> Iterator[exp.Expr]:
+    def _register(self, table: pa.Table) -> Iterator[exp.Expr]:
         self._connection.register(_TABLE, table)
         try:
             yield exp.table_(_TABLE, quoted=True, alias=_ROWS)
@@ -210,25 +210,25 @@ def _member() -> exp.Column:
 
 
 def _members(equalities: Sequence[ColumnComparison]) -> exp.Subquery:
-    """The constants of equalities as a table, with their places."""
+    """Return the constants of equalities as a table, with their places."""
     constants = exp.Array(expressions=[comparison.constants[0].copy() for comparison in equalities])
     places = exp.Anonymous(this="RANGE", expressions=[exp.Literal.number(len(equalities))])
     columns = [
-        exp.alias_(exp.Anonymous(this="UNNEST", expressions=[of]), name)
-        for of, name in ((places, "i"), (constants, "c"))
+        exp.alias_(exp.Anonymous(this="UNNEST", expressions=[array]), name)
+        for array, name in ((places, "i"), (constants, "c"))
     ]
     return exp.select(*columns).subquery(_MEMBERS)
 
 
 def _holds_somewhere(condition: exp.Expr) -> exp.Expr:
-    """Whether a condition is true in some row; what fails in one counts as true there."""
-    known = exp.Coalesce(this=exp.paren(condition), expressions=[exp.false()])
-    tried = exp.Coalesce(this=exp.Try(this=known), expressions=[exp.true()])
+    """Return whether a condition is true in some row; a row on which it fails counts as true."""
+    never_null = exp.Coalesce(this=exp.paren(condition), expressions=[exp.false()])
+    tried = exp.Coalesce(this=exp.Try(this=never_null), expressions=[exp.true()])
     return exp.LogicalOr(this=tried)
 
 
 def _of_ends(comparison: ColumnComparison) -> exp.Expr:
-    """The condition that a value from one end to the other may meet a comparison."""
+    """Return the condition that a value from one end to the other may meet a comparison."""
     if comparison.kind == "order":
         return exp.or_(*(_with_column(comparison.condition, _end(name)) for name in (_LOW, _HIGH)))
     first, last = (exp.paren(constant) for constant in comparison.constants)
@@ -237,13 +237,13 @@ def _of_ends(comparison: ColumnComparison) -> exp.Expr:
 
 
 def _with_column(condition: exp.Expr, other: exp.Column) -> exp.Expr:
-    found = condition.copy()
-    for column in list(found.find_all(exp.Column)):
+    changed = condition.copy()
+    for column in list(changed.find_all(exp.Column)):
         column.replace(other.copy())
-    return found
+    return changed
 
 
-def _filtered(
+def _extreme_beside(
     aggregate: type[exp.AggFunc],
     column: exp.Column,
     side: type[exp.Binary],

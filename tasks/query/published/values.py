@@ -1,4 +1,4 @@
-"""The columns of a release as they are published, each looked at when it is first needed."""
+"""The columns of a release as they are published, each read when it is first needed."""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -36,12 +36,12 @@ _ORDER: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
 def is_plainly_met(
     comparison: ColumnComparison, type_: ColumnType, column: PublishedColumn
 ) -> bool:
-    """Decide whether a comparison is one that a value meets; False where SQL has to tell.
+    """Decide whether some value surely meets a comparison; False if SQL must decide.
 
     Args:
-        comparison: that is decided.
+        comparison: the comparison.
         type_: of the values of its column.
-        column: as it is published.
+        column: the published column.
     """
     constants = [_constant(node, type_) for node in comparison.constants]
     if None in constants:
@@ -61,7 +61,7 @@ def is_plainly_met(
 
 
 def _constant(node: exp.Expr, type_: ColumnType) -> Fraction | str | None:
-    """A constant of the type of its column; None of another one, or of a type that SQL rounds."""
+    """Return a constant of its column's type; None for other types, and types that SQL rounds."""
     if type_ == "integer":
         return number_of(node)
     is_text = type_ == "string" and isinstance(node, exp.Literal) and node.is_string
@@ -69,7 +69,7 @@ def _constant(node: exp.Expr, type_: ColumnType) -> Fraction | str | None:
 
 
 class PublishedValues:
-    """Columns of the published tables: no rows left out, and no table of a reader's own."""
+    """The columns of the published tables, with all rows and without a reader's own tables."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class PublishedValues:
         """Read nothing yet.
 
         Args:
-            tables: by their names; of those that are missing nothing is known.
-            declared: of the release.
-            connection: to compare values with; one is opened when it is needed, if none is given.
+            tables: by their names; missing ones are ignored.
+            declared: the terms of the release.
+            connection: to compare values with; if it is None, one is opened when it is needed.
         """
         self._tables, self._declared, self._connection = tables, declared, connection
         self._columns: dict[str, PublishedColumn | None] = {}
@@ -90,48 +90,50 @@ class PublishedValues:
 
     @cached_property
     def rows(self) -> int | None:
-        """The most rows that a query can count, None where no table tells."""
+        """The most rows that a query can count; None if no table gives their number."""
         if WAYS[self._declared.form.shows].without_rows:
-            return max((_total(source) for source in self._with(COUNT)), default=None)
+            return max((_total(source) for source in self._tables_with(COUNT)), default=None)
         rows = self._tables.get(self._declared.form.rows_table or TABLE)
         return None if rows is None else row_count(rows)
 
     @cached_property
     def lookup(self) -> Lookup:
-        """What compares values."""
+        """The lookup that compares values."""
         if self._connection is None:
             self._connection = open_session({})
             finalize(self, self._connection.close)
         return Lookup(self._connection)
 
     def column(self, name: str) -> PublishedColumn | None:
-        """Return a published column; None of another one, or where its table is missing."""
+        """Return a published column; None if it does not exist or its table is missing."""
         if name not in self._columns:
             self._columns[name] = self._column(name) if name in self._declared.columns else None
         return self._columns[name]
 
-    def admits(self, asked: list[ColumnComparison]) -> list[bool]:
-        """Say of comparisons of one published column whether a row can meet each.
+    def admits(self, comparisons: list[ColumnComparison]) -> list[bool]:
+        """Return whether a row can meet each of some comparisons of one published column.
 
         Raises:
-            QueryError: where they cannot be evaluated.
+            QueryError: if they cannot be evaluated.
         """
-        name = asked[0].column
+        name = comparisons[0].column
         column, type_ = self.column(name), self._declared.columns[name].type
         if column is None:
-            return [True] * len(asked)
+            return [True] * len(comparisons)
         texts = {
             comparison: comparison.condition.sql("duckdb")
-            for comparison in asked
+            for comparison in comparisons
             if not is_plainly_met(comparison, type_, column)
         }
         unknown = {
             text: comparison for comparison, text in texts.items() if text not in self._known
         }
         if unknown:
-            found = column.admitted(list(unknown.values()), self.lookup)
-            self._known |= {text: comparison in found for text, comparison in unknown.items()}
-        return [comparison not in texts or self._known[texts[comparison]] for comparison in asked]
+            admitted = column.admitted_comparisons(list(unknown.values()), self.lookup)
+            self._known |= {text: comparison in admitted for text, comparison in unknown.items()}
+        return [
+            comparison not in texts or self._known[texts[comparison]] for comparison in comparisons
+        ]
 
     def _column(self, name: str) -> PublishedColumn | None:
         declared = self._declared.columns[name]
@@ -144,11 +146,11 @@ class PublishedValues:
             targets = self._tables.get(TARGETS)
             sources = [] if targets is None else [(targets, end) for end in BOUNDS]
         else:
-            sources = [(source, name) for source in self._with(name)]
+            sources = [(source, name) for source in self._tables_with(name)]
         return ValueColumn(tuple(sources), declared) if sources else None
 
-    def _with(self, name: str) -> Iterator[Source]:
-        """The published tables that have a column."""
+    def _tables_with(self, name: str) -> Iterator[Source]:
+        """Yield the published tables that have a column."""
         for table, schema in schemas(self._declared).items() if self._tables else ():
             if name in schema.names and table in self._tables:
                 yield self._tables[table]

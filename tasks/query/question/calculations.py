@@ -1,14 +1,14 @@
-"""What a query calculates of columns, each expression once, as columns of their own.
+"""Calculations with columns in a query, each expression once, as columns of their own.
 
-A row of the microdata has one row of the table, or none: so what it says is known of every row, as
-are the columns by which it is joined.
+A calculation with columns that are published as they are is known of every row. A calculation with
+sensitive values is known of each value, and shuffled with it: the calculated values of a group are
+those of its own values. Questions that bounds answer may be about either kind.
 
-What is calculated of columns that are published as they are is known of every row. What is
-calculated of sensitive values is known of each value, and shuffled with it: the values of a group
-are those that its own values come to. So the questions that bounds answer may be about either.
+A row of the microdata matches one row of a joined table, or none. The columns of that table are
+therefore known of every row, like the columns by which it is joined.
 
-DuckDB calculates them, and holds their arguments to its types. Nothing here draws a number, asks
-for the time, or reads anything but its arguments.
+DuckDB calculates the expressions and checks the types of their arguments. Nothing here draws a
+random number, asks for the time, or reads anything other than its arguments.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.published import DerivedColumn, Schema
@@ -101,8 +101,8 @@ class JoinedTable:
     Attributes:
         table: with the columns that are asked for, and those of the key under published names.
         keys: the published columns by which it is joined.
-        columns: the declarations of its columns by the names that stand for them.
-        matched: the name of the column that says whether a row of the microdata has one in it.
+        columns: the declarations of its columns, by the names that the query uses for them.
+        matched: the name of the column of truth values: whether a row of the microdata has a match.
     """
 
     table: pa.Table
@@ -113,22 +113,22 @@ class JoinedTable:
 
 @dataclass(frozen=True)
 class Calculated:
-    """A column that is calculated.
+    """A calculated column.
 
     Attributes:
-        name: that no published column can have.
+        name: one that no published column can have.
         expression: over published columns.
-        of: the columns that it is calculated of.
+        sources: the columns in the expression.
         type: of its values.
         scale: decimals of a decimal column.
         nulls: whether some of its values may be null.
-        sensitive: whether it is calculated of sensitive values.
-        labelled: whether it is calculated of labels, so that no table can have its values.
+        sensitive: whether the expression contains sensitive values.
+        labelled: whether it contains labels, so that no table can have its values.
     """
 
     name: str
     expression: exp.Expr
-    of: tuple[str, ...]
+    sources: tuple[str, ...]
     type: ColumnType
     scale: int | None
     nulls: bool
@@ -137,22 +137,22 @@ class Calculated:
 
     @property
     def columns(self) -> Mapping[str, DerivedColumn]:
-        """Its declaration beside those of published columns."""
+        """Its declaration by its name, like those of published columns."""
         role: Literal["sensitive", "insensitive", "quasi-identifier"]
         role = "sensitive" if self.sensitive else "insensitive"
-        found = DerivedColumn(
+        column = DerivedColumn(
             role="quasi-identifier" if self.labelled else role,
             type=self.type,
             scale=self.scale,
             nulls=self.nulls,
-            of=self.of,
+            of=self.sources,
             formula=self.expression.sql("duckdb") if self.labelled else None,
         )
-        return {self.name: found}
+        return {self.name: column}
 
 
 def expressions_of(columns: Schema) -> dict[str, exp.Expr]:
-    """What columns are calculated by of which no table has the values, by their names."""
+    """Return the expressions of the calculated columns that no table has, by their names."""
     return {
         name: parse_one(column.formula, read="duckdb")
         for name, column in columns.items()
@@ -160,22 +160,24 @@ def expressions_of(columns: Schema) -> dict[str, exp.Expr]:
     }
 
 
-def put_calculated(node: exp.Expr, known: Mapping[str, exp.Expr]) -> exp.Expr:
-    """An expression with calculated columns as what they are calculated by."""
+def put_calculated(node: exp.Expr, expressions: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return an expression with calculated columns replaced by their expressions."""
 
     def put(part: exp.Expr) -> exp.Expr:
-        found = known.get(part.name) if isinstance(part, exp.Column) else None
-        return part if found is None else exp.paren(found.copy())
+        expression = expressions.get(part.name) if isinstance(part, exp.Column) else None
+        return part if expression is None else exp.paren(expression.copy())
 
-    return node.copy().transform(put, copy=False) if known else node
+    return node.copy().transform(put, copy=False) if expressions else node
 
 
 _Terms = TypeVar("_Terms", bound=Terms)
 
 
-def extend_terms(terms: _Terms, more: Iterable[Calculated | JoinedTable]) -> _Terms:
-    """The terms of a release with further columns in them, and without calibrated intervals."""
-    columns = {name: column for one in more for name, column in one.columns.items()}
+def extend_terms(terms: _Terms, extensions: Iterable[Calculated | JoinedTable]) -> _Terms:
+    """Return the terms of a release with further columns, and without calibrated intervals."""
+    columns = {
+        name: column for extension in extensions for name, column in extension.columns.items()
+    }
     update: dict[str, Any] = {"columns": {**terms.columns, **columns}}
     if columns and isinstance(terms, Declared):
         update["intervals"] = None
@@ -183,7 +185,7 @@ def extend_terms(terms: _Terms, more: Iterable[Calculated | JoinedTable]) -> _Te
 
 
 def require_calculation(node: exp.Expr) -> None:
-    """Hold an expression to what may be calculated of a row.
+    """Require that an expression contains only what may be calculated of a row.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -205,7 +207,7 @@ def require_calculation(node: exp.Expr) -> None:
 
 
 def may_be_null(node: exp.Expr) -> bool:
-    """Decide whether a calculation may come to null where none of its columns is null.
+    """Decide whether a calculation may be null where none of its columns is null.
 
     >>> import sqlglot
     >>> texts = "age / 10", "10 / age", "NULLIF(age, 0)"
@@ -227,9 +229,9 @@ def _makes_null(part: exp.Expr) -> bool:
 
 
 def direction(node: exp.Expr) -> int:
-    """Return 1 where a calculation never falls as its one column grows, -1 where it never rises.
+    """Return 1 if a calculation never falls as its one column grows, -1 if it never rises, else 0.
 
-    0 is returned where neither is known.
+    Returns 0 also if the direction is not known.
 
     >>> import sqlglot
     >>> [direction(sqlglot.parse_one(text)) for text in ("FLOOR(age / 10)", "5 - age", "age % 2")]
@@ -243,15 +245,15 @@ def direction(node: exp.Expr) -> int:
         return -direction(node.this)
     if not isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.IntDiv):
         return 0
-    left, right = node.this, node.expression
-    first, second = number_of(left.unnest()), number_of(right.unnest())
+    first_operand, second_operand = node.this, node.expression
+    first, second = number_of(first_operand.unnest()), number_of(second_operand.unnest())
     if second is not None:
         scaled = isinstance(node, exp.Mul | exp.Div | exp.IntDiv)
-        return direction(left) * (_sign(second) if scaled else 1)
+        return direction(first_operand) * (_sign(second) if scaled else 1)
     if first is None or isinstance(node, exp.Div | exp.IntDiv):
         return 0
     times = _sign(first) if isinstance(node, exp.Mul) else -1 if isinstance(node, exp.Sub) else 1
-    return direction(right) * times
+    return direction(second_operand) * times
 
 
 def _sign(number: Fraction) -> int:
@@ -268,66 +270,66 @@ class Calculations:
 
     @property
     def columns(self) -> tuple[Calculated, ...]:
-        """All of them."""
+        """All calculated columns."""
         return tuple(self._found.values())
 
     def column(self, expression: exp.Expr, *, condition: bool = False) -> exp.Column:
-        """The column of an expression: itself where it is one, else a calculated one.
+        """Return the column of an expression: itself if it is a column, else a calculated one.
 
         Args:
             expression: over published columns.
-            condition: whether it has to come to true, false or null.
+            condition: whether it must be true, false or null.
 
         Raises:
-            QueryError: where it may not be calculated, or is of columns that are not published
-                beside each other.
+            QueryError: if it may not be calculated, or its columns are not published beside each
+                other.
         """
         bare = expression.unnest()
         if isinstance(bare, exp.Column):
             return bare
-        known = bare.sql("duckdb")
-        if known not in self._found:
-            self._found[known] = self._calculated(bare)
-        found = self._found[known]
-        if condition and found.type != "boolean":
-            raise QueryError(f"not a condition: a value of type {found.type}")
-        return exp.column(found.name, quoted=True)
+        text = bare.sql("duckdb")
+        if text not in self._found:
+            self._found[text] = self._calculate(bare)
+        column = self._found[text]
+        if condition and column.type != "boolean":
+            raise QueryError(f"not a condition: a value of type {column.type}")
+        return exp.column(column.name, quoted=True)
 
     @property
     def terms(self) -> Terms:
-        """The terms with calculated columns in them."""
+        """The terms with the calculated columns added."""
         return extend_terms(self._terms, self.columns)
 
-    def _calculated(self, expression: exp.Expr) -> Calculated:
+    def _calculate(self, expression: exp.Expr) -> Calculated:
         require_calculation(expression)
         if len(self._found) == _MOST:
             raise QueryError(f"a query calculates at most {_MOST} columns")
-        of = tuple(dict.fromkeys(column.name for column in expression.find_all(exp.Column)))
-        if not of:
+        sources = tuple(dict.fromkeys(column.name for column in expression.find_all(exp.Column)))
+        if not sources:
             raise QueryError("a calculation of no column: write what it comes to")
-        sensitive = self._is_sensitive(of)
-        type_, scale = self._type(expression, of)
+        sensitive = self._is_sensitive(sources)
+        type_, scale = self._type(expression, sources)
         name = f"\x02{len(self._found)}"
-        columns = [self._terms.columns[one] for one in of]
+        columns = [self._terms.columns[source] for source in sources]
         labelled = self._terms.recoded and any(c.role == "quasi-identifier" for c in columns)
         null = not labelled or any(c.nulls for c in columns) or may_be_null(expression)
-        return Calculated(name, expression, of, type_, scale, null, sensitive, labelled)
+        return Calculated(name, expression, sources, type_, scale, null, sensitive, labelled)
 
-    def _is_sensitive(self, of: tuple[str, ...]) -> bool:
-        """Whether values apart from rows are calculated with.
+    def _is_sensitive(self, sources: tuple[str, ...]) -> bool:
+        """Decide whether the columns have values that are published apart from rows.
 
         Raises:
-            QueryError: where columns are not published beside each other.
+            QueryError: if the columns are not published beside each other.
         """
         way = WAYS[self._terms.form.shows]
         bundles = way.bundles(self._terms)
-        apart = [name for name in of if name in bundles]
-        if apart and set(of) - set(bundles[apart[0]]):
+        apart = [name for name in sources if name in bundles]
+        if apart and set(sources) - set(bundles[apart[0]]):
             raise QueryError(
                 "a calculation with columns whose association is not published: "
-                f"{', '.join(map(quote_name, sorted(of)))}"
+                f"{', '.join(map(quote_name, sorted(sources)))}"
             )
-        roles = {name: self._terms.columns[name].role for name in of}
+        roles = {name: self._terms.columns[name].role for name in sources}
         if hidden := [name for name, role in roles.items() if role not in way.calculable]:
             raise QueryError(
                 f"column {quote_name(hidden[0])}: its values are not published as they are, and "
@@ -336,17 +338,19 @@ class Calculations:
             )
         return bool(apart)
 
-    def _type(self, expression: exp.Expr, of: tuple[str, ...]) -> tuple[ColumnType, int | None]:
+    def _type(
+        self, expression: exp.Expr, sources: tuple[str, ...]
+    ) -> tuple[ColumnType, int | None]:
         from sfumato.tasks.sql.session import calculate
 
-        schema = pa.schema([(name, self._terms.columns[name].arrow_type) for name in of])
+        schema = pa.schema([(name, self._terms.columns[name].arrow_type) for name in sources])
         return column_type(
             calculate(pa.Table.from_batches([], schema), [expression]).schema.types[0]
         )
 
 
 def column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:
-    """The type of a column by that of its values in Arrow."""
+    """Return the type of a column by the type of its values in Arrow."""
     if pa.types.is_decimal(type_):
         return "decimal", int(type_.scale)
     kinds: list[tuple[Any, ColumnType]] = [
@@ -358,7 +362,7 @@ def column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:
         (pa.types.is_string, "string"),
         (pa.types.is_large_string, "string"),
     ]
-    found = next((kind for is_kind, kind in kinds if is_kind(type_)), None)
-    if found is None:
+    type_name = next((kind for is_kind, kind in kinds if is_kind(type_)), None)
+    if type_name is None:
         raise QueryError("a calculation that comes to no number, text, moment, or truth value")
-    return found, None
+    return type_name, None

@@ -1,10 +1,10 @@
-"""Conditions of a query: what rows decide, and what values apart from them do."""
+"""Conditions of a query, split into those on rows and those on values apart from rows."""
 
 from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.question import Aggregate, Matching, Question
 from sfumato.tasks.query.question.ways import WAYS, Bundles
 from sfumato.tasks.sql.parse import quote_name
@@ -14,32 +14,32 @@ from sfumato.tasks.terms.terms import Terms
 def split_where(
     checked: exp.Expr | None, declared: Terms
 ) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
-    """The condition on columns published as they are, and those on values apart from rows.
+    """Return the condition on columns published as they are, and those on values apart from rows.
 
     Raises:
-        QueryError: where the condition joins what the release does not.
+        QueryError: if the condition joins columns that the release publishes apart.
     """
     return (None, ()) if checked is None else split_condition(checked, declared)
 
 
 def question_of(aggregate: Aggregate, where: exp.Expr | None, declared: Terms) -> Question:
-    """The question of an aggregate over the rows on which a condition of ours holds, or over all.
+    """Return the question of an aggregate over the rows on which a condition holds, or all rows.
 
     Raises:
-        QueryError: where the condition joins what the release does not.
+        QueryError: if the condition joins columns that the release publishes apart.
     """
     name = aggregate.sensitive
     there = None if name is None else where_there(name, declared)
-    both = all_of([one for one in (where, there) if one is not None])
+    both = all_of([part for part in (where, there) if part is not None])
     condition, matching = split_where(both, declared)
     return Question((aggregate,), condition, (), matching)
 
 
 def where_there(name: str, declared: Terms) -> exp.Expr | None:
-    """The condition that a column is not null, which its aggregates imply.
+    """Return the condition that a column is not null, which its aggregates imply.
 
-    None where it never is, and where values, and nulls, stand in rows beside labels: there engines
-    count them.
+    Returns None if the column is never null, or if rows beside labels contain its values and nulls:
+    engines count these.
     """
     column = declared.columns[name]
     if not column.nulls or stands_beside_labels(name, declared):
@@ -49,18 +49,18 @@ def where_there(name: str, declared: Terms) -> exp.Expr | None:
 
 
 def stands_beside_labels(name: str, declared: Terms) -> bool:
-    """Whether values, and nulls, of a column stand in rows beside labels."""
-    shown = declared.columns[name].role in ("insensitive", "sensitive")
-    return WAYS[declared.form.shows].groups_by_sensitive and shown
+    """Decide whether rows beside labels contain the values and nulls of a column."""
+    in_rows = declared.columns[name].role in ("insensitive", "sensitive")
+    return WAYS[declared.form.shows].groups_by_sensitive and in_rows
 
 
 def split_condition(
     checked: exp.Expr, declared: Terms
 ) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
-    """The part of a condition that rows decide, and the parts that values apart from them do.
+    """Return the part of a condition on rows, and its parts on values apart from rows.
 
     Raises:
-        QueryError: where the condition joins what the release does not.
+        QueryError: if the condition joins columns that the release publishes apart.
     """
     exact: list[exp.Expr] = []
     matching: dict[tuple[str, ...], list[exp.Expr]] = {}
@@ -69,20 +69,24 @@ def split_condition(
         (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
     if not matching:
         return checked, ()
-    found = ((columns, all_of(parts)) for columns, parts in matching.items())
-    return all_of(exact), tuple(Matching(columns, of) for columns, of in found if of is not None)
+    conjunctions = ((columns, all_of(parts)) for columns, parts in matching.items())
+    return all_of(exact), tuple(
+        Matching(columns, conjunction)
+        for columns, conjunction in conjunctions
+        if conjunction is not None
+    )
 
 
 def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
-    """The condition that all of some hold, None without any; one alone is that one, not a copy."""
+    """Return the conjunction of some conditions: None of none, and a single one uncopied."""
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return exp.and_(*conditions)
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The parts that AND joins, outside of which nothing is said."""
-    found: list[exp.Expr] = []
+    """Return the parts that AND joins."""
+    parts: list[exp.Expr] = []
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -90,15 +94,15 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
         if isinstance(inner, exp.And):
             waiting += [inner.args["expression"], inner.this]
         else:
-            found.append(part)
-    return found
+            parts.append(part)
+    return parts
 
 
 def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
-    """The columns that are published together with those of a condition, if apart from rows."""
+    """Return the bundle of a condition's columns, if these are published apart from rows."""
     names = {column.name for column in part.find_all(exp.Column)}
-    found = bundles(declared)
-    hidden = names & set(found)
+    bundle_of = bundles(declared)
+    hidden = names & set(bundle_of)
     if not hidden:
         return _of_no_column(declared) if not names else None
     if names - hidden:
@@ -106,23 +110,23 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
             "a sensitive column is compared with others, and who has which value is not published: "
             f"{', '.join(map(quote_name, sorted(names)))}"
         )
-    if len({found[name] for name in hidden}) > 1:
+    if len({bundle_of[name] for name in hidden}) > 1:
         raise QueryError(
             "columns are compared whose association is not published: "
             f"{', '.join(map(quote_name, sorted(hidden)))}"
         )
-    return found[hidden.pop()]
+    return bundle_of[hidden.pop()]
 
 
 def _of_no_column(declared: Terms) -> tuple[str, ...] | None:
-    """The columns that a condition on no column counts as one on, where rows stand nowhere."""
+    """Return the columns to which a condition on no column belongs, if rows are not published."""
     way = WAYS[declared.form.shows]
     return way.bundles(declared)[declared.named("sensitive")[0]] if way.without_rows else None
 
 
 def bundles(declared: Terms) -> Bundles:
-    """For each column apart from rows those that keep their association with it, itself included.
+    """Return the columns associated with each column apart from rows, itself included.
 
-    These are the sensitive ones, and the quasi-identifiers where each stands by itself.
+    These are the sensitive columns, and the quasi-identifiers if each is published separately.
     """
     return WAYS[declared.form.shows].bundles(declared)

@@ -1,8 +1,8 @@
-"""What is calculated of aggregates, by interval arithmetic: it surely contains what it comes to.
+"""Calculations with aggregates by interval arithmetic: the bounds surely contain the result.
 
-Ends are attained where at most one operand is not known exactly, since the calculations here are
-monotone in each operand while the others stay; otherwise two operands may not come to their ends
-together, and the interval is said not to be attained.
+Ends are attained if at most one operand is not known exactly, since the calculations here are
+monotone in each operand while the others are fixed. Otherwise two operands may not reach their ends
+together, and the interval is marked as not attained.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.arithmetic import NULL, UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, proportion, variance_of_parts
@@ -19,11 +19,11 @@ from sfumato.tasks.query.question.question import Aggregate
 
 
 @dataclass(frozen=True)
-class AskedOfPart:
-    """An aggregate over the rows that one of the questions means.
+class PartAggregate:
+    """An aggregate over the rows of one of the questions.
 
     Attributes:
-        part: which question.
+        part: the number of the question.
         aggregate: of that question.
     """
 
@@ -31,42 +31,42 @@ class AskedOfPart:
     aggregate: Aggregate
 
 
-Found = Mapping[AskedOfPart, Bounds]
+CellBounds = Mapping[PartAggregate, Bounds]
 """The bounds of aggregates in one cell."""
 
 
 class Formula(Protocol):
-    """Something that comes to a number, or to another value, in each row of an answer."""
+    """An expression that has a number, or another value, in each row of an answer."""
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """The aggregates that it is calculated of."""
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """The aggregates that it is calculated from."""
         ...
 
-    def bounds(self, found: Found) -> Bounds:
-        """Its bounds in a cell."""
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return its bounds in a cell."""
         ...
 
 
 @dataclass(frozen=True)
 class Plain:
-    """An aggregate by itself."""
+    """An aggregate without a calculation."""
 
-    of: AskedOfPart
+    operand: PartAggregate
 
     @property
     def counts_all_rows(self) -> bool:
         """True for COUNT(*) of the rows on which WHERE holds."""
-        return not self.of.part and self.of.aggregate.counts_all_rows
+        return not self.operand.part and self.operand.aggregate.counts_all_rows
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
+    def aggregates(self) -> tuple[PartAggregate, ...]:
         """The aggregate."""
-        return (self.of,)
+        return (self.operand,)
 
-    def bounds(self, found: Found) -> Bounds:
-        """Its bounds."""
-        return found[self.of]
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return the aggregate's bounds."""
+        return cell[self.operand]
 
 
 @dataclass(frozen=True)
@@ -76,77 +76,79 @@ class Constant:
     value: Fraction
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """Nothing."""
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """No aggregate."""
         return ()
 
-    def bounds(self, _: Found) -> Bounds:
-        """Itself."""
+    def bounds(self, _: CellBounds) -> Bounds:
+        """Return the number as both bounds."""
         return Bounds(self.value, self.value, self.value)
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """An aggregate over rows that several questions mean, no row two of them.
+    """An aggregate over the disjoint rows of several questions.
 
     Attributes:
         name: of the aggregate, one of those of `pool`.
         values: the aggregate in each part.
-        counts: how many values it is of in each part.
-        whole: the aggregate over rows that all these are among, if it tells more of them.
-        rest: the aggregate over what else is among those, if that is one part.
+        counts: the number of aggregated values in each part.
+        whole: the aggregate over a larger set of rows; None if it adds no information.
+        rest: the aggregate over the other rows of that set, if they are one part.
     """
 
     name: str
-    values: tuple[AskedOfPart, ...]
-    counts: tuple[AskedOfPart, ...]
-    whole: AskedOfPart | None = None
-    rest: AskedOfPart | None = None
+    values: tuple[PartAggregate, ...]
+    counts: tuple[PartAggregate, ...]
+    whole: PartAggregate | None = None
+    rest: PartAggregate | None = None
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
+    def aggregates(self) -> tuple[PartAggregate, ...]:
         """The aggregates, and the counts."""
-        around = [one for one in (self.whole, self.rest) if one is not None]
-        return (*self.values, *self.counts, *around)
+        surrounding = [aggregate for aggregate in (self.whole, self.rest) if aggregate is not None]
+        return (*self.values, *self.counts, *surrounding)
 
-    def bounds(self, found: Found) -> Bounds:
-        """Its bounds over all parts."""
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return its bounds over all parts."""
         pairs = [
-            (found[value], found[count])
+            (cell[value], cell[count])
             for value, count in zip(self.values, self.counts, strict=True)
         ]
         pooled = POOLED[self.name](pairs)
         if self.whole is None:
             return pooled
-        rest = None if self.rest is None else found[self.rest]
-        return NARROWED[self.name](pooled, found[self.whole], rest)
+        rest = None if self.rest is None else cell[self.rest]
+        return NARROWED[self.name](pooled, cell[self.whole], rest)
 
 
 @dataclass(frozen=True)
 class PooledSpread:
-    """A variance or standard deviation over rows that several questions mean, no row two of them.
+    """A variance or standard deviation over the disjoint rows of several questions.
 
     Attributes:
         name: of the aggregate, one of `SPREADS`.
         spreads: the variance of a sample in each part.
         means: the mean in each part.
-        counts: how many values they are of in each part.
+        counts: the number of aggregated values in each part.
     """
 
     name: str
-    spreads: tuple[AskedOfPart, ...]
-    means: tuple[AskedOfPart, ...]
-    counts: tuple[AskedOfPart, ...]
+    spreads: tuple[PartAggregate, ...]
+    means: tuple[PartAggregate, ...]
+    counts: tuple[PartAggregate, ...]
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """All three of each part."""
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """The variance, mean and count of each part."""
         return (*self.spreads, *self.means, *self.counts)
 
-    def bounds(self, found: Found) -> Bounds:
-        """Its bounds over all parts."""
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return its bounds over all parts."""
         sample, root = SPREADS[self.name]
-        of_parts = ([found[one] for one in s] for s in (self.spreads, self.means, self.counts))
+        of_parts = (
+            [cell[operand] for operand in s] for s in (self.spreads, self.means, self.counts)
+        )
         spread = variance_of_parts(*of_parts, sample=sample)
         if not root or spread.lower is None:
             return spread
@@ -160,7 +162,7 @@ SPREADS: Mapping[str, tuple[bool, bool]] = {
     "stddev": (True, True),
     "stddev_pop": (False, True),
 }
-"""Of which aggregates that is known: whether rows are a sample, and whether it is the root."""
+"""For each poolable spread: whether rows are a sample, and whether it is the root."""
 
 
 @dataclass(frozen=True)
@@ -171,36 +173,40 @@ class Calculation:
     operands: tuple[Formula, ...]
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """All that the operands are calculated of."""
-        return tuple(dict.fromkeys(one for operand in self.operands for one in operand.asked))
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """All aggregates of the operands."""
+        return tuple(
+            dict.fromkeys(
+                aggregate for operand in self.operands for aggregate in operand.aggregates
+            )
+        )
 
-    def bounds(self, found: Found) -> Bounds:
-        """What the function makes of the operands' bounds."""
-        operands = [operand.bounds(found) for operand in self.operands]
-        if any(one.unbounded for one in operands):
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return the function of the operands' bounds."""
+        operands = [operand.bounds(cell) for operand in self.operands]
+        if any(bound.unbounded for bound in operands):
             return UNBOUNDED
         result = self.function(*operands)
-        open_ = [one for one in operands if one.lower != one.upper or one.may_be_empty]
-        attained = len(open_) < 2 and all(one.attained for one in operands)
+        open_ = [bound for bound in operands if bound.lower != bound.upper or bound.may_be_empty]
+        attained = len(open_) < 2 and all(bound.attained for bound in operands)
         return replace(result, attained=attained and result.attained)
 
 
 @dataclass(frozen=True)
 class Existing:
-    """A formula that is null where there is no row at all."""
+    """A formula that is null if there is no row."""
 
     value: Formula
     rows: Formula
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """All that both are calculated of."""
-        return tuple(dict.fromkeys((*self.value.asked, *self.rows.asked)))
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """The aggregates of the value and of the number of rows."""
+        return tuple(dict.fromkeys((*self.value.aggregates, *self.rows.aggregates)))
 
-    def bounds(self, found: Found) -> Bounds:
-        """Return those of the formula, if there is a row."""
-        value, rows = self.value.bounds(found), self.rows.bounds(found)
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return the bounds of the formula if there may be a row, else null."""
+        value, rows = self.value.bounds(cell), self.rows.bounds(cell)
         if not number(rows.upper):
             return NULL
         if number(rows.lower):
@@ -214,11 +220,11 @@ class AmongRows:
     """A number, a sum or a proportion of some rows among others.
 
     Attributes:
-        function: which of these, by `bounds/among.py`.
+        function: one of those of `bounds/among.py`.
         part: the number of the rows that count, or their sum.
-        others: how many other rows there are.
-        rows: how many rows there are.
-        joint: whether the part and the number of others come to opposite ends together.
+        others: the number of other rows.
+        rows: the number of all rows.
+        joint: whether the part and the number of others reach opposite ends together.
     """
 
     function: Callable[[Bounds, Bounds, Bounds, bool], Bounds]
@@ -228,33 +234,37 @@ class AmongRows:
     joint: bool
 
     @property
-    def asked(self) -> tuple[AskedOfPart, ...]:
-        """All that the three are calculated of."""
+    def aggregates(self) -> tuple[PartAggregate, ...]:
+        """The aggregates of the three formulas."""
         formulas = (self.part, self.others, self.rows)
-        return tuple(dict.fromkeys(asked for formula in formulas for asked in formula.asked))
+        return tuple(
+            dict.fromkeys(aggregate for formula in formulas for aggregate in formula.aggregates)
+        )
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """The least and the greatest that it can come to, as far as its function tells."""
+        """The least and the greatest value that its function allows."""
         return (0, 1) if self.function is proportion else (None, None)
 
-    def bounds(self, found: Found) -> Bounds:
-        """Return what the function makes of the bounds of all three."""
-        part, others, rows = (of.bounds(found) for of in (self.part, self.others, self.rows))
+    def bounds(self, cell: CellBounds) -> Bounds:
+        """Return the function of the bounds of all three formulas."""
+        part, others, rows = (
+            formula.bounds(cell) for formula in (self.part, self.others, self.rows)
+        )
         return self.function(part, others, rows, self.joint)
 
 
 def pool(
     name: str,
-    values: tuple[AskedOfPart, ...],
-    counts: tuple[AskedOfPart, ...],
-    whole: AskedOfPart | None = None,
-    rest: AskedOfPart | None = None,
+    values: tuple[PartAggregate, ...],
+    counts: tuple[PartAggregate, ...],
+    whole: PartAggregate | None = None,
+    rest: PartAggregate | None = None,
 ) -> Formula:
-    """An aggregate over the rows of several questions, as `Pooled` has them.
+    """Return an aggregate over the rows of several questions, as `Pooled` describes.
 
     Raises:
-        QueryError: where it is not known of parts what it is of all.
+        QueryError: if the aggregate over all rows does not follow from that of each part.
     """
     if name not in POOLED:
         raise QueryError(

@@ -1,8 +1,8 @@
-"""HAVING in its two readings: rows of an answer that surely, and that possibly, are wanted.
+"""HAVING in its two readings: the rows of an answer that certainly meet it, or possibly.
 
-A comparison of an aggregate with a constant is certain where all values between its bounds keep it,
-and possible where some does. What is certain is in the answer: a group is only where it surely has
-rows, while without GROUP BY there is one row of the answer, be it of no rows at all.
+A comparison of an aggregate with a constant is certain if all values between its bounds meet it,
+and possible if some value does. A certain row must be in the answer: a group is certain only if it
+surely has rows, while without GROUP BY the answer always has one row, even of no rows at all.
 """
 
 import operator
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.sql.parse import number_of
 from sfumato.tasks.sql.refusals import construct
@@ -57,9 +57,9 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class Comparison:
-    """An aggregate, or what is calculated of some, compared with a constant.
+    """A comparison of an aggregate, or of a calculation with aggregates, with a constant.
 
-    The constant is written as `literal` in SQL. In the clause of a question all are aggregates.
+    `literal` is the constant in SQL. In the clause of a question every left side is an aggregate.
     """
 
     aggregate: Any
@@ -69,35 +69,35 @@ class Comparison:
 
     @property
     def comparisons(self) -> list["Comparison"]:
-        """Itself."""
+        """The comparison itself."""
         return [self]
 
     @property
     def aggregates(self) -> list[Any]:
-        """What is compared."""
+        """The compared aggregate."""
         return [self.aggregate]
 
     def holds(self, bounds: Mapping[Any, Bounds], reading: Reading) -> bool:
-        """Decide whether it surely, or possibly, holds; an answer that is null keeps nothing."""
-        found = bounds[self.aggregate]
-        low, high = found.lower, found.upper
-        if found.unbounded:
+        """Decide whether it surely, or possibly, holds; a null answer meets no comparison."""
+        ends = bounds[self.aggregate]
+        low, high = ends.lower, ends.upper
+        if ends.unbounded:
             return reading == "possible"
-        if low is None or high is None or (found.may_be_empty and reading == "certain"):
+        if low is None or high is None or (ends.may_be_empty and reading == "certain"):
             return False
         if self.operator == "=":
             inside = low <= self.value <= high  # type: ignore[operator]
             return inside if reading == "possible" else low == high == self.value
         if self.operator == "<>":
-            alone = low == high == self.value
-            return not alone if reading == "possible" else not low <= self.value <= high  # type: ignore[operator]
+            single = low == high == self.value
+            return not single if reading == "possible" else not low <= self.value <= high  # type: ignore[operator]
         end = (low, high)[(self.operator[0] == ">") == (reading == "possible")]
         return _COMPARED[self.operator](end, self.value)
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Comparisons joined by AND or OR; a negation was pushed down to them."""
+    """Comparisons joined by AND or OR; a negation is pushed down to them."""
 
     kind: Literal["and", "or"]
     parts: tuple["Having", ...]
@@ -109,22 +109,22 @@ class Joined:
 
     @property
     def aggregates(self) -> list[Any]:
-        """All that is compared."""
+        """All compared aggregates."""
         return [comparison.aggregate for comparison in self.comparisons]
 
     def holds(self, bounds: Mapping[Any, Bounds], reading: Reading) -> bool:
-        """Decide whether it surely, or possibly, holds, each comparison taken by itself."""
+        """Decide whether it surely, or possibly, holds; each comparison is decided separately."""
         each = (part.holds(bounds, reading) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
 
 
 Having = Comparison | Joined
 Reader = Callable[[exp.Expr], Any]
-"""Reads an aggregate, or what is calculated of some."""
+"""Reads an aggregate, or a calculation with aggregates."""
 
 
 def read_having(condition: exp.Expr, aggregate: Reader) -> Having:
-    """The comparisons of a condition on groups; `aggregate` reads what stands in their sides.
+    """Return the comparisons of a condition on groups; `aggregate` reads their sides.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -136,9 +136,9 @@ def read_having(condition: exp.Expr, aggregate: Reader) -> Having:
 
 
 def on_groups(having: Having) -> Having:
-    """The same clause about groups, which are in an answer with at least one row.
+    """Return the same clause for groups, which have at least one row in an answer.
 
-    So `COUNT(*) = 0` is never possible, and `COUNT(*) <> 1` means `COUNT(*) > 1`.
+    Therefore `COUNT(*) = 0` is never possible, and `COUNT(*) <> 1` means `COUNT(*) > 1`.
     """
     if isinstance(having, Joined):
         return replace(having, parts=tuple(on_groups(part) for part in having.parts))
@@ -168,7 +168,7 @@ def _read(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Having:
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
         return _read(exp.And(this=low, expression=high), aggregate, negated=negated)
     if isinstance(node, exp.In) and node.expressions:
-        equal = (exp.EQ(this=node.this.copy(), expression=one) for one in node.expressions)
+        equal = (exp.EQ(this=node.this.copy(), expression=member) for member in node.expressions)
         return _read(exp.or_(*equal, copy=False), aggregate, negated=negated)
     if type(node) not in _OPERATORS:
         raise QueryError(f"HAVING takes comparisons of aggregates, not {construct(node)}")

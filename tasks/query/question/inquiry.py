@@ -1,4 +1,4 @@
-"""An inquiry: what one SELECT asks, as questions that bounds answer, and what is made of these."""
+"""An inquiry: one SELECT as questions that bounds answer, and calculations with the answers."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from sfumato.tasks.query.question.question import (
 
 @dataclass(frozen=True)
 class Measure:
-    """Something calculated that is shown, under a name."""
+    """A calculated value of an answer, under a name."""
 
     formula: Formula
     label: str
@@ -26,7 +26,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ConstantColumn:
-    """A constant that is shown in every row, under a name; null where a grouping leaves it out."""
+    """A constant in every row of an answer, under a name; null if a grouping leaves it out."""
 
     value: str | int | float | bool | None
     label: str
@@ -37,8 +37,8 @@ class KeyColumn:
     """A column of GROUP BY.
 
     Attributes:
-        name: of the published, or calculated, column.
-        banded: whether it is of sensitive values: then each value that it has is asked for.
+        name: of the published or calculated column.
+        banded: whether it has sensitive values; then each of its values is asked for.
     """
 
     name: str
@@ -47,15 +47,15 @@ class KeyColumn:
 
 @dataclass(frozen=True)
 class InquiredPart:
-    """Rows that are meant, and what is asked of them.
+    """Rows, and the aggregates that are asked of them.
 
     Attributes:
-        condition: which rows are meant, decided on columns published as they are.
-        matching: which values are meant, where they stand apart from their rows.
+        condition: the condition on columns published as they are.
+        matching: the conditions on values that are published apart from their rows.
         aggregates: with bounds.
         exact: aggregates of columns that are published as they are.
-        grouped: whether each row of the answer has its own; else it is the same in all of them.
-        extra: what its condition says besides WHERE, as FILTER does, if that is one condition.
+        grouped: whether each row of the answer has its own result, not all rows the same.
+        extra: the condition in addition to WHERE, as of FILTER, if it is one condition.
     """
 
     condition: exp.Expr | None
@@ -66,19 +66,19 @@ class InquiredPart:
     extra: exp.Expr | None = None
 
     @property
-    def counts_rows_alone(self) -> bool:
-        """True where nothing is asked of them that has bounds, but how many there are."""
-        return all(one.counts_all_rows for one in self.aggregates)
+    def only_counts_rows(self) -> bool:
+        """True if no aggregate with bounds is asked for other than the number of rows."""
+        return all(aggregate.counts_all_rows for aggregate in self.aggregates)
 
     def question(self, group_by: tuple[str, ...]) -> Question:
-        """The question of these aggregates by the values of some columns."""
+        """Return the question of these aggregates by the values of some columns."""
         keys = (GroupColumn(name, name) for name in group_by)
         return Question((*keys, *self.aggregates), self.condition, group_by, self.matching)
 
 
 @dataclass(frozen=True)
 class OrderKey:
-    """What rows are ordered by: a group column, by its place, or something calculated."""
+    """A key by which rows are ordered: the place of a group column, or a formula."""
 
     by: int | Formula
     descending: bool
@@ -87,18 +87,18 @@ class OrderKey:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What one SELECT asks.
+    """The questions of one SELECT.
 
     Attributes:
-        shown: what is selected, in order.
+        shown: the selected columns, in order.
         keys: the columns of GROUP BY.
-        parts: rows that are meant.
+        parts: the sets of rows that are asked about.
         present: the number of rows on which WHERE holds.
-        calculated: columns that the questions name beside published ones.
-        having: which rows of the answer are wanted, about formulas.
-        order: how they are ordered.
-        limit: how many are wanted; None for all.
-        offset: how many are left out before.
+        calculated: columns that the questions use in addition to published ones.
+        having: the condition on rows of the answer, about formulas.
+        order: the keys by which rows are ordered.
+        limit: the greatest number of rows; None for all.
+        offset: the number of first rows that are left out.
         joins: tables of the analyst's that the microdata is joined with.
     """
 
@@ -115,28 +115,28 @@ class Inquiry:
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """All that is calculated in each row of the answer."""
-        shown = [item.formula for item in self.shown if isinstance(item, Measure)]
+        """All formulas that are calculated in each row of the answer."""
+        measures = [item.formula for item in self.shown if isinstance(item, Measure)]
         compared = self.having.aggregates if self.having else []
         ordered = [key.by for key in self.order if not isinstance(key.by, int)]
-        return tuple(dict.fromkeys([*shown, *compared, *ordered]))
+        return tuple(dict.fromkeys([*measures, *compared, *ordered]))
 
     @property
     def helped_by(self) -> tuple[str, ...]:
         """The sensitive columns whose help tables are needed."""
-        asked = (part.question(()).helped_by for part in self.parts)
-        calculated = {one.name for one in self.calculated}
-        names = (name for of_part in asked for name in of_part if name not in calculated)
+        by_part = (part.question(()).helped_by for part in self.parts)
+        calculated = {column.name for column in self.calculated}
+        names = (name for of_part in by_part for name in of_part if name not in calculated)
         return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
 class SeveralInquiries:
-    """Inquiries whose rows stand one after another in one answer; mostly one alone.
+    """Inquiries whose rows follow one another in one answer; mostly there is only one.
 
     Attributes:
-        inquiries: each shows as many columns; their names are those of the first.
-        order: the columns that all rows together are ordered by; as they come, without any.
+        inquiries: with the same number of columns; the names are those of the first.
+        order: the columns by which all rows together are ordered; empty to keep their order.
     """
 
     inquiries: tuple[Inquiry, ...]
@@ -145,4 +145,6 @@ class SeveralInquiries:
     @property
     def helped_by(self) -> tuple[str, ...]:
         """The sensitive columns whose help tables are needed."""
-        return tuple(dict.fromkeys(name for one in self.inquiries for name in one.helped_by))
+        return tuple(
+            dict.fromkeys(name for inquiry in self.inquiries for name in inquiry.helped_by)
+        )

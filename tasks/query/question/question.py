@@ -1,4 +1,4 @@
-"""A question: the rows and aggregates that bounds are asked of."""
+"""Questions: the rows and aggregates for which bounds are asked."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,17 +22,17 @@ BOUNDS = ("lower", "upper")
 
 @dataclass(frozen=True)
 class Aggregate:
-    """An aggregate of a sensitive column; without one, COUNT(*).
+    """An aggregate of a sensitive column, or COUNT(*) if there is no column.
 
     Attributes:
         function: its name among all aggregates.
         sensitive: the column.
         label: its name in the answer.
-        distinct: whether it is of the different values.
-        share: of the values that are below it, where it is a quantile.
-        weight: a column that is published as it is, which each value is multiplied by.
-        exact: whether a database finds it in published rows, of a column that they have.
-        where: the condition on rows that it is of, besides that of the question, where it is exact.
+        distinct: whether only different values count.
+        share: the share of the values below it, for a quantile.
+        weight: an exact column by which each value is multiplied.
+        exact: whether databases compute it from published rows, for a column that they contain.
+        where: for an exact aggregate, the condition on its rows in addition to the question's.
     """
 
     function: str
@@ -46,7 +46,7 @@ class Aggregate:
 
     @property
     def kind(self) -> AggregateKind:
-        """All that is known of the function."""
+        """The definition of the function."""
         return AGGREGATES[self.function]
 
     @property
@@ -55,7 +55,7 @@ class Aggregate:
         return self.kind.counts_rows and self.sensitive is None
 
     def bounds_over(self, counted: CountedValues) -> Bounds:
-        """Its bounds over values of which copies count one by one."""
+        """Return its bounds over values whose copies count one by one."""
         if self.kind.of_share is not None and self.share is not None:
             return self.kind.of_share(counted, self.share)
         if self.kind.of_values is None:
@@ -63,7 +63,7 @@ class Aggregate:
         return self.kind.of_values(counted)
 
     def bounds_of(self, choices: Choices) -> Bounds:
-        """Its bounds where it matters which values of a group count together."""
+        """Return its bounds if it matters which values of a group count together."""
         if self.kind.of_choices is None:
             raise TypeError(self.function)
         return self.kind.of_choices(choices)
@@ -75,7 +75,7 @@ ROWS = Aggregate("count", None, "count(*)")
 
 @dataclass(frozen=True)
 class GroupColumn:
-    """A column of the GROUP BY that is shown."""
+    """A selected column of GROUP BY."""
 
     name: str
     label: str
@@ -83,9 +83,9 @@ class GroupColumn:
 
 @dataclass(frozen=True)
 class Matching:
-    """A condition on columns that keep their association: the values that are meant.
+    """A condition on columns that keep their association, by which values match.
 
-    These are sensitive ones, or a quasi-identifier that stands by itself.
+    The columns are sensitive, or a quasi-identifier that is published separately.
     """
 
     columns: tuple[str, ...]
@@ -94,7 +94,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """A column that rows are ordered by: of groups, or of an answer."""
+    """A column by which the rows of groups, or of an answer, are ordered."""
 
     name: str
     descending: bool
@@ -106,15 +106,15 @@ class Question:
     """A query that bounds answer.
 
     Attributes:
-        shown: what is selected, in order.
-        condition: which rows are meant, decided on columns published as they are.
-        group_by: the columns whose values make a row of the answer each.
-        matching: which values are meant, where they stand apart from their rows.
-        having: which rows of the answer are wanted.
-        calculated: by their names, what columns are calculated by that are not published.
-        order: the group columns that rows are ordered by, where that is asked for.
-        limit: how many rows are wanted, of those that come first; None for all.
-        offset: how many are left out before.
+        shown: the selected columns, in order.
+        condition: the condition on columns published as they are.
+        group_by: the columns whose values make the rows of the answer.
+        matching: the conditions on values that are published apart from their rows.
+        having: the condition on rows of the answer.
+        calculated: the expressions of calculated columns that are not published, by name.
+        order: the group columns by which rows are ordered, if an order is asked for.
+        limit: the greatest number of rows; None for all.
+        offset: the number of first rows that are left out.
     """
 
     shown: tuple[GroupColumn | Aggregate, ...]
@@ -129,7 +129,7 @@ class Question:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates alone, those that are only compared last."""
+        """The aggregates; those that are only compared come last."""
         selected = [item for item in self.shown if isinstance(item, Aggregate)]
         compared = self.having.aggregates if self.having else []
         return tuple(dict.fromkeys([*selected, *compared]))
@@ -141,7 +141,7 @@ class Question:
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def with_aggregates(self, aggregates: Iterable[Aggregate]) -> "Question":
-        """The same rows and groups, all group columns shown first, with these aggregates."""
+        """Return the question with these aggregates, and all group columns before them."""
         keys = (GroupColumn(name, name) for name in self.group_by)
         return replace(self, shown=(*keys, *aggregates), having=None)
 
@@ -151,9 +151,9 @@ class SideBySide:
     """Questions that are answered side by side, in one query.
 
     Attributes:
-        whole: all that is shown, and which rows the answer has.
-        others: about other rows than those; each shows all group columns first, or it has none.
-        places: by their labels the numbers of the others that shown aggregates are of, if of any.
+        whole: the question with all selected columns, which determines the rows of the answer.
+        others: about other rows; each shows all group columns first, or has none.
+        places: the numbers of the other questions of selected aggregates, by their labels.
     """
 
     whole: Question
@@ -162,5 +162,5 @@ class SideBySide:
 
 
 def sides(label: str) -> tuple[str, str]:
-    """The names of an aggregate's bounds in a rewritten query."""
+    """Return the names of an aggregate's bounds in a rewritten query."""
     return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"

@@ -1,13 +1,13 @@
-"""The one value of a group column that stands for all values that no published label names."""
+"""A value of a group column that represents all values that no published label names."""
 
 from enum import Enum
 from typing import Final, Literal
 
 
 class Rest(Enum):
-    """All other values: those of people whose label may hide a value that none names.
+    """All other values: those of people whose label may hide a value that no label names.
 
-    It equals no value that data could have.
+    It is equal to no value that data could have.
     """
 
     REST = "(any other value)"

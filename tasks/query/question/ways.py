@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sfumato.expectations.errors import QueryError
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
@@ -13,16 +13,20 @@ from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.terms.terms import Terms
 
 GROUP_ID = "group_id"
-GROUP_VALUES = "group_values"  # a query that pools the values of tables; no table has its name
+GROUP_VALUES = (
+    "group_values"  # a query that pools the values of several tables; no table has its name
+)
 Bundles = Mapping[str, tuple[str, ...]]
-"""For each column apart from rows those that keep their association with it, itself included."""
+"""The columns associated with each column apart from rows, itself included."""
 
 
 @dataclass(frozen=True)
 class Relations:
     """The tables of the rows, and of the sensitive values of groups.
 
-    `rows` is the table of all columns that are published as they are, with group_id.
+    Attributes:
+        rows: the table of all columns that are published as they are, with group_id.
+        declared: the terms of the release.
     """
 
     rows: str
@@ -30,28 +34,28 @@ class Relations:
 
     @cached_property
     def tables(self) -> Mapping[tuple[str, ...], str]:
-        """By the sensitive columns that keep their association the relation that they are in."""
-        found = tables_of_counts(self.declared)
+        """The relation of each set of sensitive columns that keep their association."""
+        tables = tables_of_counts(self.declared)
         if self.declared.form.values_apart:
-            return found
-        return dict.fromkeys(found, GROUP_VALUES if self.pooled else self.rows)
+            return tables
+        return dict.fromkeys(tables, GROUP_VALUES if self.has_pooled_values else self.rows)
 
     @property
-    def counted(self) -> bool:
-        """True where a value stands once in its group, with a count."""
+    def has_counts(self) -> bool:
+        """True if a value occurs once in the table of its group, with a count."""
         return self.declared.form.values_apart
 
     @property
-    def pooled(self) -> bool:
-        """True where the values of a group stand in two tables, beside people and beside nobody."""
-        return self.declared.composed and not self.counted
+    def has_pooled_values(self) -> bool:
+        """True if two tables have the values of a group: for people, and vacant ones."""
+        return self.declared.composed and not self.has_counts
 
 
 def relations(declared: Terms) -> Relations:
-    """The tables of a release that shows exact rows.
+    """Return the tables of a release that shows exact rows.
 
     Raises:
-        TypeError: where its form shows none.
+        TypeError: if its form shows no rows.
     """
     if declared.form.rows_table is None:
         raise TypeError(declared.form.method)
@@ -59,22 +63,22 @@ def relations(declared: Terms) -> Relations:
 
 
 def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
-    """By the sensitive columns that keep their association the table of their counts.
+    """Return the table of counts of each set of sensitive columns that keep their association.
 
-    What is calculated of some of them stands beside them.
+    Columns that are calculated from some of them are added to their set.
     """
     sensitive = declared.named("sensitive")
-    derived = {name: of for name in sensitive if (of := _base(declared, name))}
+    derived = {name: bases for name in sensitive if (bases := _base(declared, name))}
     published = [name for name in sensitive if name not in derived]
-    found = names_of_tables(published, declared.form.together)
+    tables = names_of_tables(published, declared.form.together)
     return {
-        (*columns, *(name for name, of in derived.items() if of <= set(columns))): table
-        for table, columns in found.items()
+        (*columns, *(name for name, bases in derived.items() if bases <= set(columns))): table
+        for table, columns in tables.items()
     }
 
 
 def _base(declared: Terms, name: str) -> set[str]:
-    """The columns that one is calculated of, none of a published one."""
+    """Return the columns that a column is calculated from; empty for a published one."""
     column = declared.columns[name]
     return set(column.of) if isinstance(column, DerivedColumn) else set()
 
@@ -84,14 +88,14 @@ class Way:
     """The questions that queries on a release may ask.
 
     Attributes:
-        bundles: the columns apart from rows, on which a condition is judged by itself.
-        aggregated: the column that an aggregate of a named one is of; None where it counts rows.
-        sides: what a rewritten query returns of each aggregate, as ends of its columns' names.
-        groups_by_sensitive: whether sensitive values stand in rows, and tell these apart.
-        without_rows: whether rows stand nowhere, so that values are counted in their place.
+        bundles: returns the columns apart from rows, on which a condition is judged separately.
+        aggregated: returns the column of an aggregate; None if it counts rows.
+        sides: the bounds that a rewritten query returns of each aggregate, as ends of names.
+        groups_by_sensitive: whether rows contain sensitive values, so that these can be grouped by.
+        without_rows: whether no rows are published, so that values are counted in place of rows.
         scores_estimates: whether estimates without a guarantee are measured, too.
         calculable: the roles of columns whose values are published, to be calculated with.
-        shows_rows: whether columns that are not sensitive stand in rows as they are.
+        shows_rows: whether rows contain the columns that are not sensitive as they are.
     """
 
     bundles: Callable[[Terms], Bundles]
@@ -105,21 +109,21 @@ class Way:
 
 
 def sensitive_bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
-    """The sensitive columns apart from rows, with those that keep their association."""
+    """Return the columns associated with each sensitive column apart from rows."""
     return {name: columns for columns in tables_of_counts(declared) for name in columns}
 
 
 def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
-    """A sensitive column, or None for a count of rows by a column published as it is.
+    """Return a sensitive column, or None for a count of rows by a column published as it is.
 
     Raises:
-        QueryError: for another aggregate of such a column, or where it can be null.
+        QueryError: for another aggregate of such a column, or if the column can be null.
     """
     if declared.columns[name].role == "sensitive":
         return name
     if not kind.counts_rows:
         raise QueryError(
-            f"column {quote_name(name)} is published as it is: {kind.called} of it over rows "
+            f"column {quote_name(name)} is published as it is: {kind.sql_name} of it over rows "
             "chosen by such columns is exact in plain SQL on the published table, and there are no "
             "bounds of it where a condition is on a sensitive column"
         )
@@ -128,10 +132,10 @@ def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
 
 
 def require_never_null(name: str, declared: Terms) -> None:
-    """Make sure that a count of a column is a count of rows.
+    """Require that a count of a column is a count of rows.
 
     Raises:
-        QueryError: where the column can be null.
+        QueryError: if the column can be null.
     """
     if declared.columns[name].nulls:
         raise QueryError(
@@ -143,23 +147,23 @@ rows = Way(bundles=sensitive_bundles, aggregated=of_sensitive, shows_rows=True)
 
 
 def _bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
-    """Return each quasi-identifier by itself, first, with the columns that are joined by it."""
-    alone: dict[str, tuple[str, ...]] = {}
+    """Return each quasi-identifier with the columns joined by it, then sensitive columns."""
+    bundles: dict[str, tuple[str, ...]] = {}
     for name in declared.named("quasi-identifier"):
-        joined = (of for of, column in declared.columns.items() if _is_beside(column, name))
+        joined = (other for other, column in declared.columns.items() if _is_beside(column, name))
         bundle = (name, *joined)
-        alone |= dict.fromkeys(bundle, bundle)
-    return alone | sensitive_bundles(declared)
+        bundles |= dict.fromkeys(bundle, bundle)
+    return bundles | sensitive_bundles(declared)
 
 
 def _is_beside(column: DeclaredColumn, name: str) -> bool:
     return isinstance(column, DerivedColumn) and column.of == (name,)
 
 
-def _counted(kind: AggregateKind, name: str, declared: Terms) -> None:
+def _count_rows_only(kind: AggregateKind, name: str, declared: Terms) -> None:
     if not kind.counts_rows:
         raise QueryError(
-            f"a release in form {declared.form.method} answers COUNT, not {kind.called}: who "
+            f"a release in form {declared.form.method} answers COUNT, not {kind.sql_name}: who "
             "has which value is not published. Ask for counts of a condition on each column: "
             "COUNT(*) FILTER (WHERE …)"
         )
@@ -168,7 +172,7 @@ def _counted(kind: AggregateKind, name: str, declared: Terms) -> None:
 
 columns = Way(
     bundles=_bundles,
-    aggregated=_counted,
+    aggregated=_count_rows_only,
     sides=("lower", "upper", "estimate"),
     without_rows=True,
     scores_estimates=True,

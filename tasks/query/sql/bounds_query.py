@@ -1,4 +1,4 @@
-"""Queries over published rows and help tables, for bounds and for whole sums of groups."""
+"""Queries over published rows and help tables, for bounds and for sums of whole groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.calculations import put_calculated
 from sfumato.tasks.query.question.having import Comparison, Having, Joined, Reading
@@ -33,7 +33,7 @@ from sfumato.tasks.query.sql.trees import (
 )
 
 Means = Literal["outward", "nearest", "sums"]
-"""Bounds of means: quotients rounded outwards, or to the nearest, or their sums in their place."""
+"""Bounds of means: quotients rounded outwards or to the nearest, or only their sums."""
 _COMPARISONS: Mapping[str, type[exp.Expr]] = {
     "<": exp.LT,
     "<=": exp.LTE,
@@ -46,16 +46,16 @@ _SELECTED, _GROUP_ID, _HITS = "selected", "group_id", "hits"
 
 
 def bounds_query(question: Question, rows: str = TABLE, means: Means = "outward") -> exp.Select:
-    """The query that returns the bounds.
+    """Return the query for the bounds of a question.
 
     Args:
         question: without conditions on sensitive values.
         rows: the table of the rows.
-        means: as they are written. Where they are rounded outwards, the query is over one that
-            returns sums and numbers of rows under names of its own.
+        means: how means are written. If they are rounded outwards, the query reads an inner one
+            that returns sums and numbers of rows under names of its own.
 
     Raises:
-        QueryError: where a help table does not hold the bounds of an aggregate.
+        QueryError: if a help table does not contain the bounds of an aggregate.
     """
     keys, columns = _keys(question), []
     for item in question.shown:
@@ -63,16 +63,16 @@ def bounds_query(question: Question, rows: str = TABLE, means: Means = "outward"
             columns.append(alias(keys[item.name], item.label, quoted=True))
         else:
             bounds = zip(_bounds(item, question, means), sides(item.label), strict=True)
-            columns += [alias(of, side, quoted=True) for of, side in bounds]
+            columns += [alias(bound, side, quoted=True) for bound, side in bounds]
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
-    query = query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
+    query = query.group_by(*keys.values()).with_(_SELECTED, as_=_count_selected(question, rows))
     return over_sums(_with_distinct(query, question, rows))
 
 
-def totals_query(question: Question, sensitive: str, known: Relations) -> exp.Select:
-    """Per group columns, group size and hits: the sum of all values of the groups concerned."""
+def totals_query(question: Question, sensitive: str, relations: Relations) -> exp.Select:
+    """Return the query of the sums of all values of groups with hits, by keys, size and hits."""
     whole, size = "whole", "size"
     keys = [*_keys(question).values(), _column(size, whole), _column(_HITS, _SELECTED)]
     query = (
@@ -80,17 +80,17 @@ def totals_query(question: Question, sensitive: str, known: Relations) -> exp.Se
         .from_(_SELECTED)
         .join(whole, using=[_GROUP_ID])
         .group_by(*keys)
-        .with_(_SELECTED, as_=_selected(question, known.rows))
+        .with_(_SELECTED, as_=_count_selected(question, relations.rows))
     )
-    if known.declared.composed:
-        columns = next(of for of in known.tables if sensitive in of)
-        parts = [*group_parts(known), (whole, group_sums(sensitive, columns, known))]
+    if relations.declared.composed:
+        columns = next(names for names in relations.tables if sensitive in names)
+        parts = [*group_parts(relations), (whole, group_sums(sensitive, columns, relations))]
         return with_parts(parts, query)
     return query.with_(whole, as_=_whole_groups(help_name(sensitive), size))
 
 
 def _whole_groups(helping: str, size: str) -> exp.Select:
-    """The query of the sum of each group's values, which its last row in the help table has."""
+    """Return the query for the sum of each group's values, from its last row in the help table."""
     hits = _column(_HITS, helping)
     total = exp.ArgMax(this=_column("l_sum", helping), expression=hits)
     return (
@@ -104,55 +104,56 @@ def _whole_groups(helping: str, size: str) -> exp.Select:
     )
 
 
-def _selected(question: Question, rows: str) -> exp.Select:
-    """The query that counts each group's selected rows by the values of the group columns."""
-    by, renamed = _by(question, rows)
-    group = _published(_GROUP_ID, rows)
+def _count_selected(question: Question, rows: str) -> exp.Select:
+    """Return the query that counts each group's selected rows by the group columns."""
+    keys, renamed = _group_columns(question, rows)
+    group = _published_column(_GROUP_ID, rows)
     count = alias(exp.Count(this=exp.Star()), _HITS)
     exact = [
         column
         for number, aggregate in enumerate(exact_of(question))
-        for column in of_group(question, number, _meant(question, aggregate, rows))
+        for column in of_group(question, number, _operand(question, aggregate, rows))
     ]
-    query = exp.select(*renamed, group, count, *exact).from_(rows).group_by(*by, group.copy())
-    return _of_meant_rows(query, question)
+    query = exp.select(*renamed, group, count, *exact).from_(rows).group_by(*keys, group.copy())
+    return _where_selected(query, question)
 
 
-def _by(question: Question, rows: str) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """The group columns over the rows, and the same under their names among selected rows."""
-    by: list[exp.Expr] = [
-        put_calculated(_published(name, rows), question.calculated) for name in question.group_by
+def _group_columns(question: Question, rows: str) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Return the group columns over the rows, and under their names among selected rows."""
+    keys: list[exp.Expr] = [
+        put_calculated(_published_column(name, rows), question.calculated)
+        for name in question.group_by
     ]
     renamed = [
         key if key.name == inner.name else alias(key, inner.name, quoted=True)
-        for key, inner in zip(by, _keys(question).values(), strict=True)
+        for key, inner in zip(keys, _keys(question).values(), strict=True)
     ]
-    return by, renamed
+    return keys, renamed
 
 
-def _meant(question: Question, aggregate: Aggregate, rows: str) -> exp.Expr:
-    """What an exact aggregate is of, null in rows that FILTER leaves out."""
+def _operand(question: Question, aggregate: Aggregate, rows: str) -> exp.Expr:
+    """Return the operand of an exact aggregate, null in rows that FILTER leaves out."""
     name = aggregate.sensitive
-    of = exp.Literal.number(1) if name is None else _published(name, rows)
-    return put_calculated(counted_if(of, aggregate.where), question.calculated)
+    value = exp.Literal.number(1) if name is None else _published_column(name, rows)
+    return put_calculated(counted_if(value, aggregate.where), question.calculated)
 
 
-def _of_meant_rows(query: exp.Select, question: Question) -> exp.Select:
+def _where_selected(query: exp.Select, question: Question) -> exp.Select:
     if question.condition is None:
         return query
     return query.where(put_calculated(question.condition, question.calculated))
 
 
 def _with_distinct(query: exp.Select, question: Question, rows: str) -> exp.Select:
-    """A query with the numbers of different values that it asks for, beside its groups."""
+    """Return a query joined with the numbers of different values that its question asks for."""
     for number, aggregate in enumerate(exact_of(question)):
         if not aggregate.distinct:
             continue
-        by, renamed = _by(question, rows)
-        name, column = distinct_name(number), _meant(question, aggregate, rows)
-        counted = _of_meant_rows(distinct_of(renamed, by, column, rows), question)
+        keys, renamed = _group_columns(question, rows)
+        name, column = distinct_name(number), _operand(question, aggregate, rows)
+        counted = _where_selected(distinct_of(renamed, keys, column, rows), question)
         same = [
-            exp.NullSafeEQ(this=key.copy(), expression=_published(key.name, name))
+            exp.NullSafeEQ(this=key.copy(), expression=_published_column(key.name, name))
             for key in _keys(question).values()
         ]
         on = exp.and_(*same) if same else exp.true()
@@ -161,7 +162,7 @@ def _with_distinct(query: exp.Select, question: Question, rows: str) -> exp.Sele
 
 
 def _keys(question: Question) -> dict[str, exp.Column]:
-    """The group columns among the selected rows, where no other may be called as ours are."""
+    """Return the group columns among the selected rows, renamed if their name is reserved."""
     reserved = {_HITS, *names_of_groups(question)}
     taken = {name.casefold() for name in question.group_by} | reserved
     inner = {}
@@ -169,53 +170,57 @@ def _keys(question: Question) -> dict[str, exp.Column]:
         own = f"calculated_{number}" if name in question.calculated else name
         inner[name] = _free(own, taken) if own != name or name.casefold() in reserved else name
         taken.add(inner[name].casefold())
-    return {name: _published(called, _SELECTED) for name, called in inner.items()}
+    return {name: _published_column(called, _SELECTED) for name, called in inner.items()}
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name that no group column has."""
+    """Return a name that no group column has."""
     while name in taken:
         name += "_"
     return name
 
 
 def _bounds(aggregate: Aggregate, question: Question, means: Means) -> tuple[exp.Expr, exp.Expr]:
-    """Bounds of the help table, combined over groups; the number of rows is known exactly.
+    """Return bounds of the help table, combined over groups; the number of rows is known exactly.
 
-    Without selected rows all bounds but those of COUNT are null, as in SQL.
+    Without selected rows all bounds except those of COUNT are null, as in SQL.
     """
-    hits, of = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
+    hits, helped = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
     if aggregate.exact and aggregate.function == "avg":
-        return _divided(*parts_of_mean(question, aggregate, _SELECTED))
+        return _divide(*parts_of_mean(question, aggregate, _SELECTED))
     if aggregate.exact:
-        known = of_all(question, aggregate, _SELECTED)
-        return known, known.copy()
+        exact = of_all(question, aggregate, _SELECTED)
+        return exact, exact.copy()
     if aggregate.kind.counts_rows:
         rows = exp.Coalesce(this=hits, expressions=[exp.Literal.number(0)])
         return (hits, hits.copy()) if question.group_by else (rows, rows.copy())
-    if of is None:
-        raise QueryError(f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`")
+    if helped is None:
+        raise QueryError(
+            f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
+        )
     table = help_name(str(aggregate.sensitive))
-    low, high = (end.function(this=_column(end.name, table)) for end in (of.lower, of.upper))
-    if not of.per_row or means == "sums":
+    low, high = (
+        end.function(this=_column(end.name, table)) for end in (helped.lower, helped.upper)
+    )
+    if not helped.per_row or means == "sums":
         return low, high
     if means == "nearest":
         return plain_quotient(low, hits), plain_quotient(high, hits.copy())
-    return _divided(low, high, hits)
+    return _divide(low, high, hits)
 
 
-def _divided(low: exp.Expr, high: exp.Expr, rows: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+def _divide(low: exp.Expr, high: exp.Expr, rows: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
     lower = quotient_bound(low, rows, upper=False)
     return lower, quotient_bound(high, rows.copy(), upper=True)
 
 
 def _column(name: str, table: str) -> exp.Column:
-    """A column of this module or of a help table."""
+    """Return a column of this module's queries or of a help table."""
     return exp.column(exp.to_identifier(name), table=exp.to_identifier(table))
 
 
-def _published(name: str, table: str) -> exp.Column:
-    """A published column, which can have any name, by the name it has in a table."""
+def _published_column(name: str, table: str) -> exp.Column:
+    """Return a published column, which can have any name, by the name it has in a table."""
     quoted = name not in (_GROUP_ID, _HITS)
     return exp.column(exp.to_identifier(name, quoted=quoted), table=exp.to_identifier(table))
 
@@ -223,17 +228,17 @@ def _published(name: str, table: str) -> exp.Column:
 def of_help_tables(
     question: Question, rows: str, shown_as: Sequence[str], reading: Reading
 ) -> exp.Select:
-    """The query for bounds that help tables hold, where no condition is on sensitive values."""
+    """Return the query for bounds from help tables, for questions without sensitive conditions."""
     if question.having is None:
         return bounds_query(question, rows)
-    inner = bounds_query(question.with_aggregates(_numbered(question)), rows)
+    inner = bounds_query(question.with_aggregates(_number_aggregates(question)), rows)
     keys = enumerate(inner.expressions[: len(question.group_by)])
     numbered = [exp.alias_(key.unalias(), f"k{n}") for n, key in keys]
     renamed = inner.select(*numbered, *inner.expressions[len(numbered) :], append=False)
     return AnswerColumns(question, renamed, sides("{}"), tuple(shown_as)).read(reading)
 
 
-def _numbered(question: Question) -> list[Aggregate]:
+def _number_aggregates(question: Question) -> list[Aggregate]:
     return [replace(a, label=str(number)) for number, a in enumerate(question.aggregates)]
 
 
@@ -241,9 +246,13 @@ def _numbered(question: Question) -> list[Aggregate]:
 class AnswerColumns:
     """A query for the bounds of a question, with group columns k0, k1, ….
 
-    `names` are those of its columns for aggregate number {}, parallel to `shown_as`, the ends of
-    the names that are shown. Its column `least` says how many rows are meant at least, where that
-    may be none though there is a row of the answer.
+    Attributes:
+        question: the question.
+        tree: the query.
+        names: of its columns for aggregate number {}, parallel to `shown_as`.
+        shown_as: the ends of the names of the answer's columns.
+        least: the column with the least number of matching rows, if this may be 0 in a row of the
+            answer.
     """
 
     question: Question
@@ -253,7 +262,7 @@ class AnswerColumns:
     least: str | None = None
 
     def read(self, reading: Reading) -> exp.Select:
-        """The columns as they were asked for, rows as HAVING wants them."""
+        """Return the query with the columns that were asked for, and the rows that HAVING keeps."""
         question, columns = self.question, []
         for item in question.shown:
             if isinstance(item, GroupColumn):
@@ -264,37 +273,41 @@ class AnswerColumns:
                 columns += [
                     alias(column, f"{item.label}_{end}", quoted=True) for column, end in ends
                 ]
-        kept = self._kept(question.having, reading)
-        return select(columns, self.tree.subquery("answer", copy=False), where=[kept])
+        condition = self._condition(question.having, reading)
+        return select(columns, self.tree.subquery("answer", copy=False), where=[condition])
 
     def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
         number = self.question.aggregates.index(aggregate)
         names = (name.format(number) for name in self.names)
         return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
 
-    def _kept(self, having: Having | None, reading: Reading) -> exp.Expr | None:
-        """The condition on returned rows: a group that is wanted for certain surely has rows."""
-        wanted = None if having is None else self._wanted(having, reading)
-        return self._and_some(wanted) if reading == "certain" and self.question.group_by else wanted
+    def _condition(self, having: Having | None, reading: Reading) -> exp.Expr | None:
+        """Return the condition on returned rows; a certain group surely has rows."""
+        condition = None if having is None else self._having_condition(having, reading)
+        return (
+            self._and_some(condition)
+            if reading == "certain" and self.question.group_by
+            else condition
+        )
 
-    def _and_some(self, wanted: exp.Expr | None) -> exp.Expr | None:
-        """A condition, and that some row is surely meant."""
+    def _and_some(self, condition: exp.Expr | None) -> exp.Expr | None:
+        """Return a condition joined with the condition that some row surely matches."""
         if self.least is None:
-            return wanted
+            return condition
         some = exp.GT(this=exp.column(self.least), expression=exp.Literal.number(0))
-        return some if wanted is None else exp.and_(wanted, some)
+        return some if condition is None else exp.and_(condition, some)
 
-    def _wanted(self, having: Having, reading: Reading) -> exp.Expr:
-        """A condition on bounds, see `tasks.query.question.having`."""
+    def _having_condition(self, having: Having, reading: Reading) -> exp.Expr:
+        """Return HAVING as a condition on bounds, see `tasks.query.question.having`."""
         if isinstance(having, Joined):
-            parts = [exp.paren(self._wanted(part, reading)) for part in having.parts]
+            parts = [exp.paren(self._having_condition(part, reading)) for part in having.parts]
             return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
-        wanted = self._compared(having, reading)
+        condition = self._comparison(having, reading)
         null = not self.question.group_by and not having.aggregate.kind.counts_rows
-        some = self._and_some(wanted) if reading == "certain" and null else None
-        return some or wanted
+        some = self._and_some(condition) if reading == "certain" and null else None
+        return some or condition
 
-    def _compared(self, having: Comparison, reading: Reading) -> exp.Expr:
+    def _comparison(self, having: Comparison, reading: Reading) -> exp.Expr:
         low, high = self._columns(having.aggregate)[:2]
         constant = having.literal
         if having.operator in ("=", "<>"):
@@ -302,12 +315,12 @@ class AnswerColumns:
                 exp.LTE(this=low, expression=constant.copy()),
                 exp.GTE(this=high, expression=constant.copy()),
             )
-            alone = exp.and_(
+            exactly = exp.and_(
                 exp.EQ(this=low.copy(), expression=constant.copy()),
                 exp.EQ(this=high.copy(), expression=constant.copy()),
             )
             equal = having.operator == "="
-            wanted = inside if equal == (reading == "possible") else alone
-            return wanted if equal else exp.not_(wanted)
+            condition = inside if equal == (reading == "possible") else exactly
+            return condition if equal else exp.not_(condition)
         end = (low, high)[(having.operator[0] == ">") == (reading == "possible")]
         return _COMPARISONS[having.operator](this=end, expression=constant.copy())

@@ -1,4 +1,4 @@
-"""Databases that are given every quasi-identifier by itself, and counts of sensitive values."""
+"""The SQL of releases that show each quasi-identifier separately, with counts of values."""
 
 from sqlglot import exp
 
@@ -27,7 +27,7 @@ had when they came; a help table counts them, too. Bounds and estimates are of p
 any of a group may be those who have left."""
 
 
-def _rewritten(
+def _rewrite(
     question: Question, declared: Terms, reading: Reading, estimator: Estimator
 ) -> exp.Select:
     counts = MarginalCounts(question, declared, estimator)
@@ -41,7 +41,7 @@ def _words(declared: Declared) -> str:
 
 
 columns = SqlWay(
-    rewritten=_rewritten,
+    rewritten=_rewrite,
     words=_words,
     examples=lambda _: [],
     views=lambda _: [],

@@ -1,8 +1,7 @@
-"""Rewritten queries as the databases read them, where what they mean depends on their parts.
+"""Rewritten queries in the dialects of databases, where the meaning of a part depends on others.
 
-Bounds stand in help tables, and in common table expressions that
-`tasks.query.sql.conditions` names: those of groups
-in cells, and of the values in a group.
+Bounds are read from help tables, and from common table expressions that `tasks.query.sql.trees`
+names: of the cells of groups, and of the values in a group.
 """
 
 from collections.abc import Iterator
@@ -35,18 +34,18 @@ _SUMS = {
     "high_base_sum": True,
     "high_mean_sum": True,
 }
-"""The names of bounds that are sums, or that means are made of, and whether they are upper ones."""
+"""The names of bounds that are sums or the sums of means, and whether they are upper bounds."""
 _INEXACT = ("decimal", "float")
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
 
 
 def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
-    """A query for bounds as a database reads it.
+    """Return a query for bounds as the text that a database reads.
 
     Args:
-        tree: the query, as DuckDB would read it.
+        tree: the query in DuckDB's dialect.
         dialect: of the database.
-        types: of the published columns; where one is not told, it counts as of integers.
+        types: of the published columns; a column without a type counts as integer.
 
     Raises:
         QueryError: naming what cannot be written for the database.
@@ -56,77 +55,83 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
 
 
 def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> exp.Expr:
-    """The tree that `write_bounds` writes, which another statement may have as its part."""
-    changed, known, spelling = tree.copy(), types or {}, dialect.spelling
+    """Return the tree that `write_bounds` writes, which can be part of another statement."""
+    changed, column_types, spelling = tree.copy(), types or {}, dialect.spelling
     if spelling is not None and not spelling.decimals:
-        _require_exact_sums(changed, known, dialect)
-    _round_quotients(changed, known, dialect.arithmetic)
-    _round_sums(changed, known, dialect.arithmetic)
+        _require_exact_sums(changed, column_types, dialect)
+    _round_quotients(changed, column_types, dialect.arithmetic)
+    _round_sums(changed, column_types, dialect.arithmetic)
     if spelling is not None:
         if spelling.groups_windows:
             _group_windows(changed)
-        if not spelling.boolean_extremes and "boolean" in known.values():
-            _write_booleans(changed, known)
-    return spell(changed, dialect, known)
+        if not spelling.boolean_extremes and "boolean" in column_types.values():
+            _write_booleans(changed, column_types)
+    return spell(changed, dialect, column_types)
 
 
 def _write_booleans(tree: exp.Expr, types: Types) -> None:
-    """Write the least boolean as "all of them" and the greatest as "some of them"."""
+    """Write the least boolean as "all of them" and the greatest one as "some of them"."""
     for extreme in list(tree.find_all(exp.Min, exp.Max)):
-        if _bounded(extreme, types) == "boolean":
+        if _type_of_bound(extreme, types) == "boolean":
             kind = exp.LogicalAnd if isinstance(extreme, exp.Min) else exp.LogicalOr
             extreme.replace(kind(this=extreme.this))
 
 
 def _require_exact_sums(tree: exp.Expr, types: Types, dialect: Dialect) -> None:
-    """Without decimals a sum of them cannot be compared exactly.
+    """Refuse to compare sums of decimals in a database that has no decimals.
 
     Raises:
-        QueryError: where HAVING compares one.
+        QueryError: if HAVING compares one.
     """
     clause = tree.args.get("where")
     if clause is None:
         return
     compared = {column.name for column in clause.find_all(exp.Column)}
     for named in tree.find_all(exp.Alias):
-        sums = named.find(exp.Sum) or _summed(named.this) or _is_quotient(named)
-        if named.alias in compared and sums and _bounded(_summed_in(named.this), types) in _INEXACT:
+        sums = named.find(exp.Sum) or _is_sum_column(named.this) or _is_quotient(named)
+        if (
+            named.alias in compared
+            and sums
+            and _type_of_bound(_summed_in(named.this), types) in _INEXACT
+        ):
             raise dialect.refusal("HAVING with a sum or mean of decimals or floats")
 
 
-def _round_quotients(tree: exp.Expr, types: Types, known: Arithmetic) -> None:
-    """Write quotients that are bounds, rounded outwards."""
+def _round_quotients(tree: exp.Expr, types: Types, arithmetic: Arithmetic) -> None:
+    """Replace the marks of quotients by quotients that are rounded outwards."""
     for mark, upper in marked_quotients(tree):
         over, under = mark.expressions
-        mark.replace(quotient(over, under, _kind(mark, types, known), upper, known))
+        mark.replace(quotient(over, under, _kind(mark, types, arithmetic), upper, arithmetic))
 
 
-def _round_sums(tree: exp.Expr, types: Types, known: Arithmetic) -> None:
-    """Round sums that are bounds outwards, where the database's may have been rounded."""
+def _round_sums(tree: exp.Expr, types: Types, arithmetic: Arithmetic) -> None:
+    """Round sums that are bounds outwards if the database may have rounded them."""
     for named in list(tree.find_all(exp.Alias)):
         bound = named.this
         of_help = isinstance(bound, exp.Sum) and isinstance(bound.this, exp.Column)
         name = bound.this.name if of_help else named.alias
-        if name in _SUMS and _bounded(bound, types) is not None:
-            kind = _kind(bound, types, known)
+        if name in _SUMS and _type_of_bound(bound, types) is not None:
+            kind = _kind(bound, types, arithmetic)
             for total, sums in list(_totals(bound)):
-                total.replace(_rounded(sums, kind, known, upper=_SUMS[name]))
+                total.replace(_round_total(sums, kind, arithmetic, upper=_SUMS[name]))
 
 
-def _rounded(sums: list[exp.Expr], kind: Numeric, known: Arithmetic, *, upper: bool) -> exp.Expr:
+def _round_total(
+    sums: list[exp.Expr], kind: Numeric, arithmetic: Arithmetic, *, upper: bool
+) -> exp.Expr:
     if kind == "float":
         return exp.paren(sum_of_floats(sums, upper))
-    if kind == "integer" and known.total is not None:
-        return known.total(sums, upper)
-    copies = [of.copy() for of in sums]
-    for value in (v for of in copies for v in of.find_all(exp.Column)):
+    if kind == "integer" and arithmetic.total is not None:
+        return arithmetic.total(sums, upper)
+    copies = [total.copy() for total in sums]
+    for value in (v for copy in copies for v in copy.find_all(exp.Column)):
         if kind == "integer" and isinstance(value.parent, exp.Mul) and value.name == "v":
-            value.replace(known.factor(value))
+            value.replace(arithmetic.factor(value))
     return add(*copies)
 
 
 def _totals(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
-    """The sums of values in a bound, those that are added as one, with what is added."""
+    """Yield the sums of values in a bound with their terms; added sums count as one."""
     terms = [node.left, node.right] if isinstance(node, exp.Add) else [node]
     if all(isinstance(sum_within(term), exp.Sum) and _has_values(term) for term in terms):
         yield node, terms
@@ -140,31 +145,35 @@ def _has_values(node: exp.Expr) -> bool:
     return any(column.name == "v" or column.table.startswith(_HELP) for column in columns)
 
 
-def _kind(node: exp.Expr, types: Types, known: Arithmetic) -> Numeric:
-    """The type of the numbers that a bound is made of: integers where it is not told."""
+def _kind(node: exp.Expr, types: Types, arithmetic: Arithmetic) -> Numeric:
+    """Return the type of the numbers that a bound is computed from; integers if it is not known."""
     source = _summed_in(node)
-    type_ = _bounded(source, types)
+    type_ = _type_of_bound(source, types)
     if type_ not in _INEXACT:
         return "integer"
     helped = any(column.table.startswith(_HELP) for column in source.find_all(exp.Column))
-    return "decimal" if known.decimals and (helped or type_ == "decimal") else "float"
+    return "decimal" if arithmetic.decimals and (helped or type_ == "decimal") else "float"
 
 
 def _summed_in(node: exp.Expr) -> exp.Expr:
-    """The sum that a marked quotient is of, which another query may have made for it."""
+    """Return the sum in a marked quotient, which an inner query may have computed."""
     query = node.find_ancestor(exp.Select)
     source = query.args.get("from_") if isinstance(node, exp.Anonymous) and query else None
     if source is None or not isinstance(source.this, exp.Subquery):
         return node
-    made = (of for of in source.this.this.expressions if of.alias == node.expressions[0].name)
-    return next((of.this for of in made if isinstance(of, exp.Alias)), node)
+    candidates = (
+        column
+        for column in source.this.this.expressions
+        if column.alias == node.expressions[0].name
+    )
+    return next((column.this for column in candidates if isinstance(column, exp.Alias)), node)
 
 
 def _group_windows(tree: exp.Expr) -> None:
-    """Group what window functions give by its keys, without which it is the same.
+    """Group the rows of window functions by keys that are unique already.
 
-    SQLite takes the rows of a window for very few, and would join them one by one with all others,
-    in quadratic time; the rows of groups it takes for many, and makes an index.
+    SQLite estimates few rows for a window, and would join them one by one with all others, in
+    quadratic time. For the rows of groups it estimates many, and builds an index.
     """
     for part in tree.find_all(exp.CTE):
         key = next((key for start, key in _KEYS if part.alias.startswith(start)), None)
@@ -177,26 +186,26 @@ def _is_quotient(node: exp.Expr) -> bool:
     return any(True for _ in marked_quotients(node))
 
 
-def _summed(node: exp.Expr) -> bool:
+def _is_sum_column(node: exp.Expr) -> bool:
     sums = (kind.name for kind in AGGREGATES.values() if kind.adds)
     names = {f"{name}_{side}" for name in sums for side in ("l", "u")}
     return isinstance(node, exp.Column) and node.name in names
 
 
-def _bounded(node: exp.Expr, types: Types) -> ColumnType | None:
-    """The type of the sensitive column whose values or bounds are in an expression, if any."""
+def _type_of_bound(node: exp.Expr, types: Types) -> ColumnType | None:
+    """Return the type of the sensitive column with values or bounds in an expression."""
     for column in node.find_all(exp.Column):
         if column.table.startswith(_HELP):
             safe = column.table.removeprefix(_HELP)
             return next((t for name, t in types.items() if safe_name(name) == safe), None)
-        number = _numbered(column)
+        number = _column_number(column)
         if number is not None:
-            return _valued(column, number, types)
+            return _type_of_value(column, number, types)
     return None
 
 
-def _numbered(column: exp.Column) -> str | None:
-    """The number of the column that values, or bounds of a query on sensitive values, are of."""
+def _column_number(column: exp.Column) -> str | None:
+    """Return the number of the column whose values or bounds a column of the query contains."""
     if column.table.startswith(BOUNDS_OF):
         return column.table.removeprefix(BOUNDS_OF)
     part = column.find_ancestor(exp.CTE)
@@ -206,29 +215,33 @@ def _numbered(column: exp.Column) -> str | None:
     return None
 
 
-def _valued(column: exp.Column, number: str, types: Types) -> ColumnType | None:
-    name = _called(column, f"{VALUED}{number}", "v")
-    return types.get(_called(column, CHOSEN, name) or name)
+def _type_of_value(column: exp.Column, number: str, types: Types) -> ColumnType | None:
+    name = _column_called(column, f"{VALUED}{number}", "v")
+    return types.get(_column_called(column, CHOSEN, name) or name)
 
 
-def _called(node: exp.Expr, part: str, name: str) -> str:
-    """The column that the nearest part of a query calls by a name; none is the empty one."""
+def _column_called(node: exp.Expr, part: str, name: str) -> str:
+    """Return the column that the nearest part of a query calls by a name; "" if there is none."""
     of_part = _nearest(node, part)
-    found = (
+    names = (
         named.this.name
         for named in (of_part.find_all(exp.Alias) if of_part else ())
         if named.alias == name and isinstance(named.this, exp.Column)
     )
-    return next(found, "")
+    return next(names, "")
 
 
 def _nearest(node: exp.Expr, part: str) -> exp.Expr | None:
-    """The part of such a name beside a node: other questions have parts of the same names."""
+    """Return the nearest part with a name above a node, since names of parts recur."""
     around: exp.Expr | None = node
     while around is not None:
         parts = around if isinstance(around, exp.With) else around.args.get("with_")
-        found = (of for of in (parts.expressions if parts else ()) if of.alias == part)
-        nearest: exp.Expr | None = next(found, None)
+        candidates = (
+            candidate
+            for candidate in (parts.expressions if parts else ())
+            if candidate.alias == part
+        )
+        nearest: exp.Expr | None = next(candidates, None)
         if nearest is not None:
             return nearest
         around = around.parent

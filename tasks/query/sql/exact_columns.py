@@ -1,7 +1,7 @@
-"""Aggregates and calculations of columns that are published as they are.
+"""Aggregates of, and calculations with, columns that are published as they are.
 
-Each group's selected rows have their part of it, and groups add up; how many different values
-there are is counted by itself.
+Each group's selected rows contribute a part, and groups add up; numbers of different values are
+counted separately.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,32 +24,32 @@ _JOINED = (exp.And, exp.Or, exp.Not, exp.Boolean)
 
 
 def why_not_written(aggregate: Aggregate, type_: str) -> str | None:
-    """Why databases cannot be given an aggregate; None where they can."""
+    """Return why databases cannot be given an aggregate; None if they can."""
     if aggregate.weight is not None:
         return "a product with a sensitive column"
     if aggregate.distinct:
         return None
     if aggregate.function not in _WRITTEN:
-        return f"{aggregate.kind.called} of a column published as it is"
+        return f"{aggregate.kind.sql_name} of a column published as it is"
     if type_ == "boolean":
-        return f"{aggregate.kind.called} of truth values"
+        return f"{aggregate.kind.sql_name} of truth values"
     if aggregate.function not in _EXTREMES and type_ != "integer":
-        return f"{aggregate.kind.called} of numbers that are no integers"
+        return f"{aggregate.kind.sql_name} of numbers that are no integers"
     return None
 
 
 def exact_of(question: Question) -> list[Aggregate]:
-    """The aggregates of columns that are published as they are."""
-    return [one for one in question.aggregates if one.exact]
+    """Return the aggregates of columns that are published as they are."""
+    return [aggregate for aggregate in question.aggregates if aggregate.exact]
 
 
 def names_of_groups(question: Question) -> list[str]:
-    """The names that columns have by which groups tell of their rows."""
+    """Return the names of the columns with the groups' parts of exact aggregates."""
     return [f"{name}{number}" for number in range(len(exact_of(question))) for name in "xn"]
 
 
 def of_group(question: Question, number: int, column: exp.Expr) -> list[exp.Expr]:
-    """What each group's selected rows tell of one of them, under names of its number."""
+    """Return the columns with each group's part of an exact aggregate, named by its number."""
     aggregate = exact_of(question)[number]
     if aggregate.distinct:
         return []
@@ -63,17 +63,17 @@ def of_group(question: Question, number: int, column: exp.Expr) -> list[exp.Expr
 
 
 def counted_if(column: exp.Expr, where: exp.Expr | None) -> exp.Expr:
-    """A column where a condition holds, null elsewhere."""
+    """Return a column where a condition holds, null elsewhere."""
     return column if where is None else exp.Case(ifs=[exp.If(this=where, true=column)])
 
 
 def of_all(question: Question, aggregate: Aggregate, table: str) -> exp.Expr:
-    """An aggregate over all groups, of what each told."""
+    """Return an aggregate over all groups, from the part of each."""
     number = exact_of(question).index(aggregate)
     if aggregate.distinct:
-        found = exp.Max(this=exp.column("x", table=distinct_name(number)))
+        count = exp.Max(this=exp.column("x", table=distinct_name(number)))
         zero = exp.Literal.number(0)
-        return found if question.group_by else exp.Coalesce(this=found, expressions=[zero])
+        return count if question.group_by else exp.Coalesce(this=count, expressions=[zero])
     value = exp.column(f"x{number}", table=table)
     extreme = _EXTREMES.get(aggregate.function)
     if extreme is not None:
@@ -88,63 +88,65 @@ def of_all(question: Question, aggregate: Aggregate, table: str) -> exp.Expr:
 def parts_of_mean(
     question: Question, aggregate: Aggregate, table: str
 ) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
-    """The sum of all groups' values, twice, and their number, null where there are none."""
+    """Return the sum of all groups' values, twice, and their number, null if there are none."""
     number = exact_of(question).index(aggregate)
-    total, counted = (exp.Sum(this=exp.column(f"{of}{number}", table=table)) for of in "xn")
+    total, counted = (exp.Sum(this=exp.column(f"{letter}{number}", table=table)) for letter in "xn")
     divisor = exp.Nullif(this=counted, expression=exp.Literal.number(0))
     return total, total.copy(), divisor
 
 
 def distinct_name(number: int) -> str:
-    """The name of the query that counts different values."""
+    """Return the name of the query that counts different values."""
     return f"distinct_{number}"
 
 
 def distinct_of(
-    keys: Sequence[exp.Expr], by: Sequence[exp.Expr], column: exp.Expr, rows: str
+    keys: Sequence[exp.Expr], group_by: Sequence[exp.Expr], column: exp.Expr, rows: str
 ) -> exp.Select:
-    """The query that counts different values by the values of group columns."""
+    """Return the query that counts different values by the values of group columns."""
     counted = exp.Count(this=exp.Distinct(expressions=[column]))
     query = exp.select(*keys, exp.alias_(counted, "x")).from_(rows)
-    return query.group_by(*by) if by else query
+    return query.group_by(*group_by) if group_by else query
 
 
 def why_not_calculated(
     calculated: Iterable[Calculated], compared: Iterable[str], columns: Schema
 ) -> str | None:
-    """Why databases cannot be given some calculated columns; None where they can.
+    """Return why databases cannot be given some calculated columns; None if they can.
 
     Args:
         calculated: the columns.
         compared: the names of those that are truth values of a condition on rows.
-        columns: that are published.
+        columns: the published columns.
     """
     in_conditions = set(compared)
-    for one in calculated:
-        tested = one.name in in_conditions
-        fault = _fault(one.expression, columns, tested=tested)
+    for column in calculated:
+        tested = column.name in in_conditions
+        fault = _fault(column.expression, columns, tested=tested)
         if fault is not None:
             return f"a calculation with {fault}"
     return None
 
 
 def _fault(node: exp.Expr, columns: Schema, *, tested: bool) -> str | None:
-    """What databases calculate differently, if something is."""
+    """Return the part that databases may calculate differently; None if there is none."""
     for part in node.walk():
-        known = (*_VALUES, *_ARITHMETIC, *(() if tested else _CASES))
+        allowed = (*_VALUES, *_ARITHMETIC, *(() if tested else _CASES))
         in_test = part.find_ancestor(exp.If) is not None or tested
-        if not isinstance(part, (*known, *((*TESTS, *_JOINED) if in_test else ()))):
+        if not isinstance(part, (*allowed, *((*TESTS, *_JOINED) if in_test else ()))):
             return construct(part)
         if isinstance(part, _ARITHMETIC) and not _of_integers(part, columns):
             return "numbers that are no integers"
         if isinstance(part, exp.IntDiv) and not number_of(part.expression.unnest()):
             return "a quotient by what can be 0"
-    texts = [one.name for one in node.find_all(exp.Literal) if one.is_string]
+    texts = [literal.name for literal in node.find_all(exp.Literal) if literal.is_string]
     told_apart = {text.casefold().rstrip() for text in texts}
     return None if len(told_apart) == len(set(texts)) else "texts that differ in case alone"
 
 
 def _of_integers(node: exp.Expr, columns: Schema) -> bool:
-    named = all(columns[one.name].type == "integer" for one in node.find_all(exp.Column))
-    numbers = [one for one in node.find_all(exp.Literal) if one.find_ancestor(exp.If) is None]
-    return named and all(not one.is_string and one.name.isdecimal() for one in numbers)
+    named = all(columns[column.name].type == "integer" for column in node.find_all(exp.Column))
+    numbers = [
+        literal for literal in node.find_all(exp.Literal) if literal.find_ancestor(exp.If) is None
+    ]
+    return named and all(not number.is_string and number.name.isdecimal() for number in numbers)

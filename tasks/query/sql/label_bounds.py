@@ -1,11 +1,11 @@
-"""Bounds over rows of labels, each of which a question means surely, maybe, or not.
+"""Bounds over rows of labels, which match a question surely, maybe, or not at all.
 
-The rows that a question surely means count, and any of the others may. Where people have left, of a
-group with v vacant rows as many as v of the former may not count, and no more than its people do:
-which of them, is what is best for each bound (see `tasks.query.engines.attendance`).
+Rows that surely match count, and any row that may match can count. If people have left, up to v
+rows of a group with v vacant rows do not count, and no more rows count than the group has people.
+Which of them do is decided by what is best for each bound (see `tasks.query.engines.attendance`).
 
-Sensitive and insensitive values stand beside the labels of their row. The values of the rows that
-are surely meant count, and any of the others may: as `tasks.query.engines.labels` counts them.
+Sensitive and insensitive values are in the row of their labels. The values of rows that surely
+match count, and any value of the other rows can: as `tasks.query.engines.labels` counts them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,11 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.query.behind_labels.decide import columns_of, parts_by_column
 from sfumato.tasks.query.question.question import TABLE, Aggregate, Question
 from sfumato.tasks.query.question.ways import GROUP_ID
-from sfumato.tasks.query.sql.decided_labels import Decided, Tested
+from sfumato.tasks.query.sql.decided_labels import ColumnTest, Decider
 from sfumato.tasks.query.sql.label_conditions import JoinedRows, MayMust, connect, of_row
 from sfumato.tasks.query.sql.sensitive_conditions import runs, sizes_with_vacant
 from sfumato.tasks.query.sql.trees import (
@@ -77,14 +77,14 @@ _LIMITED = (
     "CASE WHEN r.must > vacancies THEN r.must - vacancies ELSE 0 END AS a",
     "CASE WHEN r.every < live THEN r.every ELSE live END AS b",
 )
-"""Values, beside how many of their group's rows count at least, a, and at most, b."""
+"""Values, with the least (a) and the greatest number (b) of their group's rows that count."""
 _SURE = (
     "cell",
     "v",
     "n",
     *(
-        part.format(at=at, side=side)
-        for side, at in (("low", "below"), ("high", "above"))
+        part.format(at=place, side=side)
+        for side, place in (("low", "below"), ("high", "above"))
         for part in (
             "CASE WHEN a <= m_{at} THEN 0 WHEN a - m_{at} < m THEN a - m_{at} ELSE m END "
             "AS {side}_sure",
@@ -92,7 +92,7 @@ _SURE = (
         )
     ),
 )
-"""The first a of the rows that are surely meant count; of the others, what these leave to be."""
+"""The first a of the surely matching rows count; `left` is the number of others that still can."""
 _COUNTED = (
     "cell",
     "v",
@@ -109,59 +109,62 @@ _COUNTED = (
 
 
 def rows_of_cells(keys: Sequence[exp.Column], valued: int, *, composed: bool) -> list[Part]:
-    """The parts up to `counted`: the number of rows of each cell, and those with a value.
+    """Return the parts up to `counted`: the numbers of rows of each cell, and of rows with a value.
 
     Args:
         keys: the group columns.
-        valued: how many columns values are asked of.
+        valued: the number of columns with aggregated values.
         composed: whether people have left.
     """
     ends = ["", *(f"_{number}" for number in range(valued))]
-    sums = [_where_known(of, end) for end in ends for of in ("must", "1")]
+    sums = [_value_or_zero(number, end) for end in ends for number in ("must", "1")]
     names = [f"{side}{end}" for end in ends for side in ("m", "n")]
-    rows = [alias(exp.Sum(this=of), name) for of, name in zip(sums, names, strict=True)]
+    rows = [alias(exp.Sum(this=total), name) for total, name in zip(sums, names, strict=True)]
     if not composed:
-        counts = [exp.Sum(this=of.copy()) for of in sums]
+        counts = [exp.Sum(this=total.copy()) for total in sums]
         return [("counted", _by_cell(keys, counts, ends, CHOSEN))]
     cells = _cell(keys)
-    ranged = select([*cells, own(GROUP_ID), *rows], CHOSEN, by=[*_keys(keys), own(GROUP_ID)])
-    limits = [tree(of.format(end=end)) for end in ends for of in _LIMITS]
-    counted = _by_cell(keys, [exp.Sum(this=of) for of in limits], ends, "ranged")
+    ranged = select([*cells, own(GROUP_ID), *rows], CHOSEN, group_by=[*_keys(keys), own(GROUP_ID)])
+    limits = [tree(text.format(end=end)) for end in ends for text in _LIMITS]
+    counted = _by_cell(keys, [exp.Sum(this=limit) for limit in limits], ends, "ranged")
     join(counted, _SIZES, same(GROUP_ID, _SIZES, "ranged"))
     return [(_SIZES, sizes_with_vacant()), ("ranged", ranged), ("counted", counted)]
 
 
 def copies_of_values(number: int, *, composed: bool) -> Iterator[Part]:
-    """The parts up to `of_value_…`: how many copies of each value count in each cell."""
+    """Yield the parts up to `of_value_…`: how many copies of each value count in each cell."""
     source, result = f"{VALUED}{number}", f"of_value_{number}"
-    shown = [own("cell"), alias(own(f"v{number}"), "v"), own("must")]
-    known = tree(f"NOT v{number} IS NULL")
+    columns = [own("cell"), alias(own(f"v{number}"), "v"), own("must")]
+    is_value = tree(f"NOT v{number} IS NULL")
     if not composed:
-        yield source, select(shown, CHOSEN, where=[known])
-        yield result, select(trees(*_COPIES), source, by=trees("cell", "v"))
+        yield source, select(columns, CHOSEN, where=[is_value])
+        yield result, select(trees(*_COPIES), source, group_by=trees("cell", "v"))
         return
-    yield source, select([*shown, own(GROUP_ID)], CHOSEN, where=[known])
-    by = trees("cell", "group_id", "v")
+    yield source, select([*columns, own(GROUP_ID)], CHOSEN, where=[is_value])
+    keys = trees("cell", "group_id", "v")
     counts = trees("SUM(must) AS m", "COUNT(*) AS n")
-    yield f"copies_{number}", select([*by, *counts], source, by=trees("cell", "group_id", "v"))
+    yield (
+        f"copies_{number}",
+        select([*keys, *counts], source, group_by=trees("cell", "group_id", "v")),
+    )
     yield f"ranked_{number}", select(trees(*_RANKED), f"copies_{number}")
     limited = select(trees(*_LIMITED), exp.table_(f"ranked_{number}", alias="r"))
     join(limited, _SIZES, same(GROUP_ID, _SIZES, "r"))
     yield f"limited_{number}", limited
     yield f"sure_{number}", select(trees(*_SURE), f"limited_{number}")
-    yield result, select(trees(*_COUNTED), f"sure_{number}", by=trees("cell", "v"))
+    yield result, select(trees(*_COUNTED), f"sure_{number}", group_by=trees("cell", "v"))
 
 
 def _by_cell(
     keys: Sequence[exp.Column], sums: Sequence[exp.Expr], ends: Sequence[str], source: str
 ) -> exp.Select:
-    """The query of the sums by cell, 0 over no rows."""
+    """Return the query of the sums by cell, 0 over no rows."""
     names = [f"count_{side}{end}" for end in ends for side in "lu"]
     columns = [
-        alias(exp.Coalesce(this=of, expressions=[exp.Literal.number(0)]), name)
-        for of, name in zip(sums, names, strict=True)
+        alias(exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]), name)
+        for total, name in zip(sums, names, strict=True)
     ]
-    return select([*_cell(keys), *columns], source, by=_keys(keys))
+    return select([*_cell(keys), *columns], source, group_by=_keys(keys))
 
 
 def _cell(keys: Sequence[exp.Column]) -> list[exp.Expr]:
@@ -172,11 +175,11 @@ def _keys(keys: Sequence[exp.Column]) -> list[exp.Expr]:
     return [own("cell"), *(key.copy() for key in keys)] if keys else []
 
 
-def _where_known(number: str, end: str) -> exp.Expr:
-    found: exp.Expr = tree(
+def _value_or_zero(number: str, end: str) -> exp.Expr:
+    value: exp.Expr = tree(
         f"CASE WHEN v{end[1:]} IS NULL THEN 0 ELSE {number} END" if end else number
     )
-    return found
+    return value
 
 
 @dataclass(frozen=True)
@@ -185,50 +188,50 @@ class LabelBounds:
 
     question: Question
     declared: Terms
-    decided: Decided
+    decided: Decider
 
     def bounds(self) -> exp.Select:
-        """The query for bounds: k0, …, and l0, u0, … for each aggregate, and `least`.
+        """Return the query for bounds: k0, …, and l0, u0, … for each aggregate, and `least`.
 
         Raises:
-            QueryError: where an aggregate is not written in SQL, or label tables cannot tell.
+            QueryError: if an aggregate is not written in SQL, or label tables do not determine it.
         """
         ends = [self._ends(aggregate) for aggregate in self.question.aggregates]
         columns: list[exp.Expr] = [
-            alias(of, key)
-            for of, key in zip(
+            alias(column, key)
+            for column, key in zip(
                 keys_of(self.question, "counted"), key_names(self.question), strict=True
             )
         ]
-        for number, of in enumerate(ends):
-            columns += [alias(end, f"{side}{number}") for end, side in zip(of, "lu", strict=True)]
+        for number, pair in enumerate(ends):
+            columns += [alias(end, f"{side}{number}") for end, side in zip(pair, "lu", strict=True)]
         query = select([*columns, tree("counted.count_l AS least")], "counted")
         counted = rows_of_cells(
-            keys_of(self.question), len(self._valued), composed=self.declared.composed
+            keys_of(self.question), len(self._asked_columns), composed=self.declared.composed
         )
-        parts = [*self._chosen(), *counted, *self._of_columns()]
-        for number in self._bounded:
+        parts = [*self._choice_parts(), *counted, *self._of_columns()]
+        for number in self._bounded_columns:
             table = f"{BOUNDS_OF}{number}"
             join(query, table, same("cell", table, "counted"), "LEFT")
         return with_parts(parts, query)
 
     @cached_property
-    def _valued(self) -> list[str]:
-        """The columns of which something is asked, in order."""
-        asked = (a.sensitive for a in self.question.aggregates)
-        return list(dict.fromkeys(name for name in asked if name is not None))
+    def _asked_columns(self) -> list[str]:
+        """The aggregated columns, in order."""
+        names = (a.sensitive for a in self.question.aggregates)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
     @cached_property
-    def _bounded(self) -> list[int]:
-        """The numbers of those of which more than a count is asked."""
-        asked = {a.sensitive for a in self.question.aggregates if not a.kind.counts_rows}
-        return [number for number, name in enumerate(self._valued) if name in asked]
+    def _bounded_columns(self) -> list[int]:
+        """The numbers of the columns with an aggregate other than a count."""
+        names = {a.sensitive for a in self.question.aggregates if not a.kind.counts_rows}
+        return [number for number, name in enumerate(self._asked_columns) if name in names]
 
-    def _chosen(self) -> list[Part]:
-        """The parts that choose the rows that may be meant, and say which surely are."""
+    def _choice_parts(self) -> list[Part]:
+        """Return the parts that choose the rows that may match, and mark those that surely do."""
         rows = JoinedRows(self.declared, self.decided)
-        keys, meant = self._meant(rows)
-        must = meant.must if meant else exp.true()
+        keys, matches = self._keys_and_matches(rows)
+        must = matches.must if matches else exp.true()
         surely = exp.Case().when(must, exp.Literal.number(1)).else_(exp.Literal.number(0))
         cell: exp.Expr = exp.Literal.number(1)
         if keys:
@@ -236,65 +239,70 @@ class LabelBounds:
             cell = exp.Window(this=exp.DenseRank(), order=ranked, over="OVER")
         columns = [
             alias(cell, "cell"),
-            *(alias(key, of) for key, of in zip(keys, key_names(self.question), strict=True)),
-            *(alias(of_row(name), f"v{number}") for number, name in enumerate(self._valued)),
+            *(
+                alias(key, key_name)
+                for key, key_name in zip(keys, key_names(self.question), strict=True)
+            ),
+            *(alias(of_row(name), f"v{number}") for number, name in enumerate(self._asked_columns)),
             alias(surely, "must"),
             *([own(GROUP_ID, TABLE)] if self.declared.composed else []),
         ]
-        query = select(columns, TABLE, where=[meant.may if meant else None])
+        query = select(columns, TABLE, where=[matches.may if matches else None])
         for name, on, kind in rows.joins:
             join(query, name, on, kind)
         return [*rows.parts, (CHOSEN, query)]
 
-    def _meant(self, rows: JoinedRows) -> tuple[list[exp.Expr], MayMust | None]:
-        """The group columns of each row, and whether it is meant in their cell."""
+    def _keys_and_matches(self, rows: JoinedRows) -> tuple[list[exp.Expr], MayMust | None]:
+        """Return the group columns of each row, and whether the row matches in their cell."""
         parts = list(_conjuncts(self.question.condition))
         keys: list[exp.Expr] = []
-        meant: list[MayMust] = []
+        matches: list[MayMust] = []
         for number, name in enumerate(self.question.group_by):
             keys.append(of_row(name))
             if self.declared.columns[name].role == "quasi-identifier":
                 of_cell = [part for part in parts if columns_of(part) == [name]]
                 parts = [part for part in parts if part not in of_cell]
-                tested = Tested(name, of_cell[0], negated=False) if of_cell else None
-                meant.append(rows.cell(number, name, tested))
+                tested = ColumnTest(name, of_cell[0], negated=False) if of_cell else None
+                matches.append(rows.cell(number, name, tested))
                 keys[-1] = own("value", f"cells_{number}")
-        meant += [rows.meant(part) for part in parts]
-        return keys, connect(meant, every=True) if meant else None
+        matches += [rows.matches(part) for part in parts]
+        return keys, connect(matches, every=True) if matches else None
 
     def _of_columns(self) -> Iterator[Part]:
-        """The bounds of each column, from how many of its values count in each cell."""
-        for number in self._bounded:
+        """Yield the bounds of each column, from the number of its values that count per cell."""
+        for number in self._bounded_columns:
             yield from copies_of_values(number, composed=self.declared.composed)
             source = f"of_value_{number}"
             kinds = {
-                a.kind for a in self.question.aggregates if a.sensitive == self._valued[number]
+                a.kind
+                for a in self.question.aggregates
+                if a.sensitive == self._asked_columns[number]
             }
             if any(kind.runs for kind in kinds):
                 yield f"runs_{number}", runs(number)
                 source = f"runs_{number}"
             columns: list[exp.Expr] = [own("cell")]
             for kind in sorted(kinds, key=lambda kind: kind.name):
-                for of, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
-                    columns.append(alias(of.copy(), f"{kind.name}_{end}"))
-            yield f"{BOUNDS_OF}{number}", select(columns, source, by=[own("cell")])
+                for bound, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
+                    columns.append(alias(bound.copy(), f"{kind.name}_{end}"))
+            yield f"{BOUNDS_OF}{number}", select(columns, source, group_by=[own("cell")])
 
     def _ends(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
-        name, of = aggregate.kind.name, aggregate.sensitive
+        name, column = aggregate.kind.name, aggregate.sensitive
         if aggregate.kind.counts_rows:
-            end = "" if of is None else f"_{self._valued.index(of)}"
+            end = "" if column is None else f"_{self._asked_columns.index(column)}"
             return own(f"count_l{end}", "counted"), own(f"count_u{end}", "counted")
         if aggregate.kind.over_counts is None:
             raise QueryError(
-                f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`"
+                f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
             )
-        table = f"{BOUNDS_OF}{self._valued.index(str(of))}"
+        table = f"{BOUNDS_OF}{self._asked_columns.index(str(column))}"
         return own(f"{name}_l", table), own(f"{name}_u", table)
 
 
 def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """The parts that AND joins, those on the same column as one."""
+    """Return the parts that AND joins, with those on the same column as one."""
     if condition is None:
         return []
     inner = condition.unnest()
-    return by_column(inner) if isinstance(inner, exp.And) else [inner]
+    return parts_by_column(inner) if isinstance(inner, exp.And) else [inner]

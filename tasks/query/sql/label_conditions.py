@@ -1,9 +1,10 @@
-"""Conditions on labels as queries over label tables: rows that may be meant, and surely are.
+"""Conditions on labels as queries over label tables: rows that may match, and rows that surely do.
 
-Negations are pushed down to the tests, so that AND and OR join what may be with what may be, and
-what is sure with what is sure. Each test on one recoded column is decided for each label, all parts
-of a chain on the same column together; a test on several columns is decided where the labels are
-single values, and can come to anything elsewhere. As `tasks.query.engines.labels` decides them.
+Negations are pushed down to the tests, so that AND and OR combine the rows that may match with each
+other, and those that surely do. Each test on one recoded column is decided for each label, with all
+parts of a chain on the same column together. A test on several columns is decided where the labels
+are single values, and can have any outcome elsewhere. `tasks.query.engines.labels` decides the same
+way.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,58 +13,58 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.query.behind_labels.decide import columns_of, parts_by_column
 from sfumato.tasks.query.help_tables.labels import (
     Kind,
 )
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.query.sql.decided_labels import Decided, Run, Tested
-from sfumato.tasks.query.sql.label_tables import LabelTable, alone_name
+from sfumato.tasks.query.sql.decided_labels import ColumnTest, Decider, Run
+from sfumato.tasks.query.sql.label_tables import LabelTable, single_values_name
 from sfumato.tasks.query.sql.trees import Part, alias, join, own, select
 from sfumato.tasks.sql.parse import literal, quote_name
 from sfumato.tasks.terms.terms import Terms
 
 _Conditions = tuple[exp.Expr, exp.Expr]
-"""On the rows of a label table: that a condition may hold on what they tell, and may not."""
-_Found = tuple[_Conditions, Callable[[exp.Expr], exp.Select]]
+"""Conditions on the rows of a label table: that a test may hold there, and that it may not."""
+_ConditionsAndQuery = tuple[_Conditions, Callable[[exp.Expr], exp.Select]]
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """A condition on a recoded column, and its label table."""
+class _LabelCondition:
+    """A test of a recoded column, and its label table."""
 
-    tested: Tested
+    tested: ColumnTest
     table: LabelTable
-    decided: Decided
+    decided: Decider
 
     @property
     def values(self) -> _Conditions:
-        """That the condition holds on the values of the label table, and that it does not."""
+        """The conditions that the test holds on values of the label table, and does not."""
         columns = {self.tested.name: self.table.value}
         holds, same = (on_columns(self.tested.condition, columns) for _ in range(2))
-        known = exp.Coalesce(this=exp.paren(same, copy=False), expressions=[exp.false()])
-        return holds, exp.Not(this=known)
+        surely = exp.Coalesce(this=exp.paren(same, copy=False), expressions=[exp.false()])
+        return holds, exp.Not(this=surely)
 
 
-def labels_meant(
-    tested: Tested, declared: Terms, decided: Decided
+def matching_labels(
+    tested: ColumnTest, declared: Terms, decided: Decider
 ) -> tuple[exp.Select, exp.Select]:
-    """The queries of the labels behind which a condition may hold, and behind which it may not.
+    """Return the queries of the labels behind which a test may hold, and behind which it may not.
 
     Raises:
-        QueryError: where label tables cannot tell.
+        QueryError: if label tables do not determine it.
     """
-    asking = _Asking(tested, LabelTable(declared, tested.name), decided)
+    asking = _LabelCondition(tested, LabelTable(declared, tested.name), decided)
     (may, open_), query = _KINDS[asking.table.kind](asking)
     if declared.columns[tested.name].nulls:
-        null = asking.table.of("admits_null")
+        null = asking.table.own_column("admits_null")
         may, open_ = (_or(may, null), open_) if decided.on_null(tested) else (may, _or(open_, null))
     return query(may), query(open_)
 
 
 def on_columns(node: exp.Expr, columns: Mapping[str, exp.Expr]) -> exp.Expr:
-    """A condition, with other columns in the place of those that it names."""
+    """Return a condition with its columns replaced by others."""
 
     def put(part: exp.Expr) -> exp.Expr:
         return columns[part.name].copy() if isinstance(part, exp.Column) else part
@@ -72,44 +73,46 @@ def on_columns(node: exp.Expr, columns: Mapping[str, exp.Expr]) -> exp.Expr:
     return changed
 
 
-def _by_ranges(asking: _Asking) -> _Found:
-    """By the limits of labels, where constants alone are compared with; else by their values."""
+def _by_ranges(asking: _LabelCondition) -> _ConditionsAndQuery:
+    """Decide by the limits of labels if the test is of constants; else by their values."""
     table, runs = asking.table, asking.decided.runs(asking.tested)
     if runs is None:
-        return asking.values, lambda condition: _distinct(table.told(table.label), condition)
-    may, open_ = (_or(*(_meets(run, table) for run in of)) for of in runs)
+        return asking.values, lambda condition: _distinct(
+            table.values_query(table.label), condition
+        )
+    may, open_ = (_or(*(_meets(run, table) for run in side)) for side in runs)
     return (may, open_), table.labels
 
 
 def _meets(run: Run, table: LabelTable) -> exp.Expr:
-    """That a label with limits admits one of some values; without a limit, there is no end."""
+    """Return the condition that a label with limits admits a value of a run."""
     tests: list[exp.Expr] = []
     if run.first is not None:
-        tests.append(_reaches(table.of("high"), run.first, run.before, (exp.GTE, exp.GT)))
+        tests.append(_reaches(table.own_column("high"), run.first, run.before, (exp.GTE, exp.GT)))
     if run.last is not None:
-        tests.append(_reaches(table.of("low"), run.last, run.after, (exp.LTE, exp.LT)))
+        tests.append(_reaches(table.own_column("low"), run.last, run.after, (exp.LTE, exp.LT)))
     return exp.and_(*tests, copy=False) if tests else exp.true()
 
 
 def _reaches(
     limit: exp.Column, value: Any, next_: Any, signs: tuple[type[exp.Expr], type[exp.Expr]]
 ) -> exp.Expr:
-    """That a limit is a value or beyond, by this value or by the next, which is shorter."""
+    """Return the condition that a limit is a value or beyond, in the shorter of two notations."""
     strict = next_ is not None and len(str(next_)) < len(str(value))
     test = signs[strict](this=limit, expression=literal(next_ if strict else value))
     return exp.Coalesce(this=test, expressions=[exp.true()])
 
 
-def _by_values(asking: _Asking) -> _Found:
-    """By the values of labels; one without a value can be anything."""
+def _by_values(asking: _LabelCondition) -> _ConditionsAndQuery:
+    """Decide by the values of labels; a label without a value admits anything."""
     return _with_stars(asking, asking.values), asking.table.labels
 
 
-def _by_prefixes(asking: _Asking) -> _Found:
-    """By the texts that a condition names: all others come to the same.
+def _by_prefixes(asking: _LabelCondition) -> _ConditionsAndQuery:
+    """Decide by the texts that a condition names; its outcome is the same for all other texts.
 
     Raises:
-        QueryError: where the condition depends on more.
+        QueryError: if the outcome depends on more.
     """
     named = asking.decided.texts_named(asking.tested)
     if named is None:
@@ -119,49 +122,62 @@ def _by_prefixes(asking: _Asking) -> _Found:
         )
     other = f"{max(named, default='')}\0"
     decided = asking.decided.on_texts(asking.tested, [*named, other])
-    kept = asking.table.of("kept")
+    kept_length = asking.table.own_column("kept")
     of_prefixes = tuple(
-        _and(_is_told(kept), _or(*_hidden(named, of.tolist(), asking.table))) for of in decided
+        _and(_is_not_null(kept_length), _or(*_match_hidden(named, outcomes.tolist(), asking.table)))
+        for outcomes in decided
     )
-    plain = _with_stars(asking, asking.values, kept)
-    may, open_ = (_or(*of) for of in zip(plain, of_prefixes, strict=True))
+    plain = _with_stars(asking, asking.values, kept_length)
+    may, open_ = (_or(*pair) for pair in zip(plain, of_prefixes, strict=True))
     return (may, open_), asking.table.labels
 
 
-def _hidden(texts: Sequence[str], chosen: Sequence[bool], table: LabelTable) -> list[exp.Expr]:
-    """That a label may stand for a chosen text; the last one is that of all others."""
+def _match_hidden(
+    texts: Sequence[str], chosen: Sequence[bool], table: LabelTable
+) -> list[exp.Expr]:
+    """Return conditions that a label may hide a chosen text; the last is any other text."""
     if chosen[-1]:
         return [exp.true()]
-    return [_stands_for(text, table) for text, of in zip(texts, chosen, strict=False) if of]
+    return [
+        _stands_for(text, table)
+        for text, is_chosen in zip(texts, chosen, strict=False)
+        if is_chosen
+    ]
 
 
 def _stands_for(text: str, table: LabelTable) -> exp.Expr:
     first = exp.Literal.number(1)
     starts = [
-        exp.Substring(this=of, start=first.copy(), length=exp.cast(table.of("kept"), "int"))
-        for of in (table.label.copy(), literal(text))
+        exp.Substring(
+            this=side, start=first.copy(), length=exp.cast(table.own_column("kept"), "int")
+        )
+        for side in (table.label.copy(), literal(text))
     ]
-    length = exp.EQ(this=table.of("length"), expression=exp.Literal.number(len(text)))
+    length = exp.EQ(this=table.own_column("length"), expression=exp.Literal.number(len(text)))
     return _and(exp.EQ(this=starts[0], expression=starts[1]), length)
 
 
 def _with_stars(
-    asking: _Asking, conditions: _Conditions, kept: exp.Column | None = None
+    asking: _LabelCondition, conditions: _Conditions, kept_length: exp.Column | None = None
 ) -> _Conditions:
-    """The conditions on values, and on labels that tell neither a value nor what else is `kept`."""
+    """Return the conditions extended to labels without a value, which admit anything."""
     if not asking.table.has_stars:
         return conditions
-    told = _is_told(asking.table.value)
-    star = exp.not_(told) if kept is None else _and(exp.not_(told), exp.not_(_is_told(kept)))
+    has_value = _is_not_null(asking.table.value)
+    star = (
+        exp.not_(has_value)
+        if kept_length is None
+        else _and(exp.not_(has_value), exp.not_(_is_not_null(kept_length)))
+    )
     on_stars = asking.decided.on_anything(asking.tested)
     may, open_ = (
-        _or(_and(told.copy(), holds), *([star.copy()] if on_star else []))
+        _or(_and(has_value.copy(), holds), *([star.copy()] if on_star else []))
         for holds, on_star in zip(conditions, on_stars, strict=True)
     )
     return may, open_
 
 
-def _is_told(column: exp.Expr) -> exp.Expr:
+def _is_not_null(column: exp.Expr) -> exp.Expr:
     return exp.not_(exp.Is(this=column.copy(), expression=exp.Null()), copy=False)
 
 
@@ -177,7 +193,7 @@ def _distinct(query: exp.Select, condition: exp.Expr) -> exp.Select:
     return query.where(condition, copy=False).distinct(copy=False)
 
 
-_KINDS: Mapping[Kind, Callable[[_Asking], _Found]] = {
+_KINDS: Mapping[Kind, Callable[[_LabelCondition], _ConditionsAndQuery]] = {
     "ranges": _by_ranges,
     "values": _by_values,
     "prefixes": _by_prefixes,
@@ -185,7 +201,7 @@ _KINDS: Mapping[Kind, Callable[[_Asking], _Found]] = {
 
 
 class MayMust(NamedTuple):
-    """That a row may be meant, and that it surely is; null counts as false."""
+    """The conditions that a row may match, and that it surely does; null counts as false."""
 
     may: exp.Expr
     must: exp.Expr
@@ -193,57 +209,61 @@ class MayMust(NamedTuple):
 
 @dataclass
 class JoinedRows:
-    """The rows of a release, joined with what is told of their labels.
+    """The rows of a release, joined with the queries of their labels.
 
     Attributes:
-        declared: of the release.
-        decided: decides what constants alone do.
+        declared: the terms of the release.
+        decided: decides the outcomes that depend only on constants.
         parts: the queries that rows are joined with.
-        joins: their names, the conditions of joining, and how.
+        joins: their names, the conditions of joining, and the kinds of joins.
     """
 
     declared: Terms
-    decided: Decided
+    decided: Decider
     parts: list[Part] = field(default_factory=list)
     joins: list[tuple[str, exp.Expr, str]] = field(default_factory=list)
 
-    def meant(self, node: exp.Expr, *, negated: bool = False) -> MayMust:
-        """Whether a condition, or its opposite, means a row.
+    def matches(self, node: exp.Expr, *, negated: bool = False) -> MayMust:
+        """Return whether a row may match, and surely matches, a condition or its negation.
 
         Raises:
-            QueryError: where label tables cannot tell.
+            QueryError: if label tables do not determine it.
         """
-        asked = columns_of(node)
-        if len(asked) == 1 and self._is_recoded(asked[0]):
-            return self._of_labels(Tested(asked[0], node, negated))
-        if isinstance(node, exp.Paren | exp.Not) and len(asked) != 1:
-            return self.meant(node.this, negated=negated != isinstance(node, exp.Not))
-        if isinstance(node, exp.And | exp.Or) and len(asked) > 1:
-            parts = [self.meant(part, negated=negated) for part in by_column(node)]
+        names = columns_of(node)
+        if len(names) == 1 and self._is_recoded(names[0]):
+            return self._of_labels(ColumnTest(names[0], node, negated))
+        if isinstance(node, exp.Paren | exp.Not) and len(names) != 1:
+            return self.matches(node.this, negated=negated != isinstance(node, exp.Not))
+        if isinstance(node, exp.And | exp.Or) and len(names) > 1:
+            parts = [self.matches(part, negated=negated) for part in parts_by_column(node)]
             return connect(parts, every=isinstance(node, exp.And) != negated)
-        return self._of_values(asked, exp.Not(this=exp.paren(node)) if negated else node)
+        return self._of_values(names, exp.Not(this=exp.paren(node)) if negated else node)
 
-    def cell(self, number: int, name: str, tested: Tested | None) -> MayMust:
+    def cell(self, number: int, name: str, tested: ColumnTest | None) -> MayMust:
         """Join rows with each value behind their labels, or with those on which a condition holds.
 
-        Every row is there once for each of them; a null one has no value.
+        Every row occurs once for each of these values; null has no value.
 
         Raises:
-            QueryError: where label tables cannot tell.
+            QueryError: if label tables do not determine it.
         """
         cells, nulls = f"cells_{number}", self.declared.columns[name].nulls
         with_null = nulls and (tested is None or self.decided.on_null(tested))
         table = LabelTable(self.declared, name)
         self.parts.append((cells, self._values(table, tested, with_null=with_null)))
         self._join(cells, table, "LEFT" if with_null else "")
-        found = MayMust(_is_there(cells), exp.EQ(this=own("alone", cells), expression=_one()))
-        return self._or_null(found, name) if with_null else found
+        matches = MayMust(
+            _is_there(cells), exp.EQ(this=own("alone", cells), expression=_literal_one())
+        )
+        return self._or_null(matches, name) if with_null else matches
 
-    def _values(self, table: LabelTable, tested: Tested | None, *, with_null: bool) -> exp.Query:
-        """The query of the values behind each label, and whether they are alone there."""
+    def _values(
+        self, table: LabelTable, tested: ColumnTest | None, *, with_null: bool
+    ) -> exp.Query:
+        """Return the query of the values behind each label, and whether each is alone there."""
         alone = self._alone(table)
-        is_alone = exp.Case().when(_is_there(alone), _one()).else_(exp.Literal.number(0))
-        query = table.told(table.label, table.value)
+        is_alone = exp.Case().when(_is_there(alone), _literal_one()).else_(exp.Literal.number(0))
+        query = table.values_query(table.label, table.value)
         query.select(alias(is_alone, "alone"), copy=False)
         on = exp.EQ(this=own("label", alone), expression=table.label.copy())
         join(query, alone, on, "LEFT")
@@ -253,74 +273,76 @@ class JoinedRows:
         if not with_null:
             return query
         nothing = [alias(exp.Null(), "value"), alias(exp.Literal.number(0), "alone")]
-        admitting = table.labels(table.of("admits_null")).subquery("admitting", copy=False)
+        admitting = table.labels(table.own_column("admits_null")).subquery("admitting", copy=False)
         nulls = select([own("label", "admitting"), *nothing], admitting)
         return exp.union(query, nulls, distinct=False, copy=False)
 
-    def _of_labels(self, tested: Tested) -> MayMust:
+    def _of_labels(self, tested: ColumnTest) -> MayMust:
         number = len(self.parts)
         may, open_ = f"may_{number}", f"open_{number}"
-        queries = labels_meant(tested, self.declared, self.decided)
+        queries = matching_labels(tested, self.declared, self.decided)
         table = LabelTable(self.declared, tested.name)
         for name, query in zip((may, open_), queries, strict=True):
             self.parts.append((name, query))
             self._join(name, table, "LEFT")
         surely = exp.and_(_is_there(may), _is_null(own("label", open_)), copy=False)
-        found = MayMust(_is_there(may), surely)
+        matches = MayMust(_is_there(may), surely)
         nulls = self.declared.columns[tested.name].nulls and self.decided.on_null(tested)
-        return self._or_null(found, tested.name) if nulls else found
+        return self._or_null(matches, tested.name) if nulls else matches
 
-    def _of_values(self, asked: Iterable[str], condition: exp.Expr) -> MayMust:
-        """A condition on values, which are known where columns are as they were, or a label is."""
-        known = []
+    def _of_values(self, names: Iterable[str], condition: exp.Expr) -> MayMust:
+        """Return a condition on values, known if a column is exact or its label is one value."""
+        known_conditions = []
         columns: dict[str, exp.Expr] = {}
-        for name in asked:
+        for name in names:
             columns[name] = of_row(name)
             if self._is_recoded(name):
                 alone = self._alone(LabelTable(self.declared, name))
                 columns[name] = own("value", alone)
                 self._join(alone, LabelTable(self.declared, name), "LEFT")
-                known.append(exp.or_(_is_there(alone), _is_null(of_row(name)), copy=False))
+                known_conditions.append(
+                    exp.or_(_is_there(alone), _is_null(of_row(name)), copy=False)
+                )
         holds = on_columns(condition, columns)
-        if not known:
+        if not known_conditions:
             return MayMust(holds, holds.copy())
-        told = exp.and_(*known, copy=False)
-        may = exp.or_(exp.not_(told), holds, copy=False)
-        return MayMust(may, exp.and_(told.copy(), holds.copy(), copy=False))
+        all_known = exp.and_(*known_conditions, copy=False)
+        may = exp.or_(exp.not_(all_known), holds, copy=False)
+        return MayMust(may, exp.and_(all_known.copy(), holds.copy(), copy=False))
 
     def _alone(self, table: LabelTable) -> str:
-        name = alone_name(table.column)
+        name = single_values_name(table.column)
         if name not in dict(self.parts):
-            self.parts.append((name, table.alone()))
+            self.parts.append((name, table.single_values()))
         return name
 
     def _join(self, name: str, table: LabelTable, kind: str) -> None:
-        if name not in [known for known, *_ in self.joins]:
+        if name not in [joined_name for joined_name, *_ in self.joins]:
             on = exp.EQ(this=own("label", name), expression=of_row(table.column))
             self.joins.append((name, on, kind))
 
     def _is_recoded(self, name: str) -> bool:
         return self.declared.columns[name].role == "quasi-identifier"
 
-    def _or_null(self, meant: MayMust, name: str) -> MayMust:
+    def _or_null(self, matches: MayMust, name: str) -> MayMust:
         is_null = _is_null(of_row(name))
-        return connect([meant, MayMust(is_null, is_null.copy())], every=False)
+        return connect([matches, MayMust(is_null, is_null.copy())], every=False)
 
 
 def connect(parts: Iterable[MayMust], *, every: bool) -> MayMust:
-    """The conjunction of some, or their disjunction."""
+    """Return the conjunction of some conditions, or their disjunction."""
     join_all = exp.and_ if every else exp.or_
-    may, must = (join_all(*of, copy=False) for of in zip(*parts, strict=True))
+    may, must = (join_all(*side, copy=False) for side in zip(*parts, strict=True))
     return MayMust(may, must)
 
 
 def of_row(name: str) -> exp.Column:
-    """A published column of the table of rows."""
+    """Return a published column of the table of rows."""
     return exp.column(exp.to_identifier(name, quoted=True), table=TABLE)
 
 
 def _is_there(name: str) -> exp.Expr:
-    """That a row is joined with one of a query."""
+    """Return the condition that a row is joined with a row of a query."""
     return exp.not_(_is_null(own("label", name)), copy=False)
 
 
@@ -328,5 +350,5 @@ def _is_null(column: exp.Expr) -> exp.Is:
     return exp.Is(this=column, expression=exp.Null())
 
 
-def _one() -> exp.Expr:
+def _literal_one() -> exp.Expr:
     return exp.Literal.number(1)

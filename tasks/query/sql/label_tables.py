@@ -1,4 +1,4 @@
-"""Label tables as queries see them: labels, the values behind them, and labels of one value."""
+"""Label tables in queries: labels, the values behind them, and labels of one value."""
 
 from sqlglot import exp
 
@@ -16,17 +16,19 @@ from sfumato.tasks.terms.terms import Terms
 
 
 def types_of_labels(declared: Terms) -> Types:
-    """The types of the columns of label tables, by the names of both."""
-    found: dict[str, ColumnType] = {}
+    """Return the types of the columns of label tables, by the names of both."""
+    types: dict[str, ColumnType] = {}
     for name in declared.named("quasi-identifier"):
         type_, table = declared.columns[name].type, label_name(name)
-        found |= {f"{table}.{column}": type_ for column in ("value", "low", "high")}
-        found |= dict.fromkeys([f"{value_name(name)}.value", f"{alone_name(name)}.value"], type_)
-    return found
+        types |= {f"{table}.{column}": type_ for column in ("value", "low", "high")}
+        types |= dict.fromkeys(
+            [f"{value_name(name)}.value", f"{single_values_name(name)}.value"], type_
+        )
+    return types
 
 
-def alone_name(name: str) -> str:
-    """The name of the part that knows the labels of a column which are one value each."""
+def single_values_name(name: str) -> str:
+    """Return the name of the part with the labels of a column that are one value each."""
     return f"alone_{safe_name(name)}"
 
 
@@ -35,10 +37,10 @@ class LabelTable:
 
     Attributes:
         name: of the table.
-        kind: how it tells what labels admit.
+        kind: how it describes the values that labels admit.
         label: its column of labels.
-        value: the column of values behind them, see `told`.
-        has_stars: whether labels may tell neither limits nor a value, and stand for anything.
+        value: the column of values behind them, see `values_query`.
+        has_stars: whether a label without limits and value may occur, which admits anything.
     """
 
     def __init__(self, declared: Terms, column: str) -> None:
@@ -50,38 +52,43 @@ class LabelTable:
         self._values = value_name(column)
         self.value = own("value", self._values if self.kind == "ranges" else self.name)
 
-    def of(self, name: str) -> exp.Column:
-        """Another of its columns."""
+    def own_column(self, name: str) -> exp.Column:
+        """Return another of its columns."""
         return own(name, self.name)
 
     def labels(self, condition: exp.Expr) -> exp.Select:
-        """The query of the labels on which a condition holds, once each."""
+        """Return the query of the labels on which a condition holds, once each."""
         return select([self.label.copy()], self.name, where=[condition]).distinct(copy=False)
 
-    def told(self, *columns: exp.Expr) -> exp.Select:
-        """The query of columns for each value behind each label.
+    def values_query(self, *columns: exp.Expr) -> exp.Select:
+        """Return the query of columns for each value behind each label.
 
-        The table of all values is read: where it has none, databases refuse the query.
+        It reads the table of all values. If the release has no such table, databases refuse the
+        query.
         """
         query = select([column.copy() for column in columns], self.name)
         value = own("value", self._values)
         on: exp.Expr = exp.EQ(this=value, expression=self.value.copy())
         if self.kind == "ranges":
-            on = exp.Between(this=value, low=self.of("low"), high=self.of("high"))
+            on = exp.Between(this=value, low=self.own_column("low"), high=self.own_column("high"))
         join(query, self._values, on)
         return query
 
-    def alone(self) -> exp.Select:
-        """The query of the labels that are one value each, and of this value."""
-        known = exp.not_(self.of("admits_null"), copy=False)
+    def single_values(self) -> exp.Select:
+        """Return the query of the labels that are one value each, and of this value."""
+        never_null = exp.not_(self.own_column("admits_null"), copy=False)
         if self.kind == "ranges":
-            shown = [self.label.copy(), alias(self.of("low"), "value")]
-            one = exp.EQ(this=self.of("low"), expression=self.of("high"))
-            return select(shown, self.name, where=[known, one])
+            columns = [self.label.copy(), alias(self.own_column("low"), "value")]
+            is_single = exp.EQ(this=self.own_column("low"), expression=self.own_column("high"))
+            return select(columns, self.name, where=[never_null, is_single])
         counted = tree("COUNT(*) = 1")
-        single = select([own("label")], self.name, by=[own("label")]).having(counted, copy=False)
-        told = exp.not_(exp.Is(this=self.value.copy(), expression=exp.Null()), copy=False)
-        query = select([self.label.copy(), self.value.copy()], self.name, where=[known, told])
+        single = select([own("label")], self.name, group_by=[own("label")]).having(
+            counted, copy=False
+        )
+        has_value = exp.not_(exp.Is(this=self.value.copy(), expression=exp.Null()), copy=False)
+        query = select(
+            [self.label.copy(), self.value.copy()], self.name, where=[never_null, has_value]
+        )
         join(query, single.subquery("single", copy=False), same("label", "single", self.name))
         return query
 

@@ -1,4 +1,4 @@
-"""Databases that are given labels, and in label tables what these admit."""
+"""The SQL of releases that show labels, whose admitted values are in label tables."""
 
 from collections.abc import Sequence
 
@@ -33,14 +33,14 @@ The rows of people who have left are still there, and nothing tells them from th
 group_id."""
 
 
-def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
     # DuckDB decides conditions on labels; what rewrites no query on these does without it.
-    from sfumato.tasks.query.sql.decided_labels import Decided
+    from sfumato.tasks.query.sql.decided_labels import Decider
     from sfumato.tasks.query.sql.label_bounds import LabelBounds
     from sfumato.tasks.sql.session import session
 
     with session({}) as connection:
-        decided = Decided(connection, declared.columns)
+        decided = Decider(connection, declared.columns)
         bounds = LabelBounds(question, declared, decided).bounds()
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
@@ -49,15 +49,15 @@ def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
     label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
     ordered = query.group_by(label.copy()).order_by(label.copy())
-    found = [("How many rows have each label:", ordered)]
+    queries = [("How many rows have each label:", ordered)]
     if declared.form.tells_labels:
         table = names_of_label_tables(declared)[0]
-        found.append(("What each of them admits:", exp.select("*").from_(table)))
-    return found
+        queries.append(("What each of them admits:", exp.select("*").from_(table)))
+    return queries
 
 
 labels = SqlWay(
-    rewritten=_rewritten,
+    rewritten=_rewrite,
     words=lambda declared: f"{_WORDS}\n\n{_TOLD}" if declared.form.tells_labels else _WORDS,
     examples=None,
     views=lambda _: [],

@@ -25,7 +25,7 @@ vacant the values of those who have left."""
 
 
 def duckdb_script(declared: Declared) -> str:
-    """The release's `sql/duckdb.sql`: a function of what the release declares."""
+    """Return the release's `sql/duckdb.sql`, which depends only on its declaration."""
     way = SQL_WAYS[declared.form.shows]
     views = [_view(name, f"data/{name}.parquet", declared) for name in schemas(declared)]
     views += [_view(name, f"sql/{name}.parquet", declared) for name in help_names(declared)]
@@ -35,13 +35,13 @@ def duckdb_script(declared: Declared) -> str:
     for title, plain in way.queries(declared):
         parts.append(f"{_comment(title)}\n{plain.sql('duckdb', pretty=True)};")
     parts += [
-        f"{_comment(f'Bounds for: {query}')}\n{_rewritten(query, declared)};"
+        f"{_comment(f'Bounds for: {query}')}\n{_rewrite_example(query, declared)};"
         for query in _examples(declared, way)
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _rewritten(query: str, declared: Declared) -> str:
+def _rewrite_example(query: str, declared: Declared) -> str:
     """Return the SQL of an example, with means as the release's layout has them."""
     rewritten = rewrite(query, declared)
     if tells("outward bounds", declared.software):
@@ -50,7 +50,7 @@ def _rewritten(query: str, declared: Declared) -> str:
 
 
 def _examples(declared: Declared, way: SqlWay) -> list[str]:
-    """Queries for some aggregates: over all rows, and by the first quasi-identifier."""
+    """Return queries for some aggregates: over all rows, and by the first quasi-identifier."""
     if way.examples is None or way.refusal(declared) is not None:
         return []
     query = exp.select(exp.Count(this=exp.Star()), *way.examples(declared)).from_(TABLE)

@@ -1,15 +1,15 @@
-"""A query rewritten over the published tables, so that any database returns its bounds.
+"""Rewriting of a query over the published tables, so that any database returns its bounds.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-The rows that a query selects are counted per group; joined with the help table, a count becomes
-the bounds of every aggregate over the group, and groups add up, since each is shuffled on its own.
+The selected rows are counted per group. Joined with the help table, a count becomes the bounds of
+every aggregate over the group, and groups add up, since each is shuffled independently.
 """
 
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import WAYS
@@ -22,7 +22,7 @@ from sfumato.tasks.query.sql.single import (
     has_formulas,
     ordered_question,
     questions_of,
-    read_written,
+    read_writable,
 )
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.sql.dialects.registry import DIALECTS
@@ -34,8 +34,8 @@ class Rewritten:
     """A query over the published tables that returns bounds, and the types of its columns.
 
     Attributes:
-        tree: the query, with marks in the place of quotients, which each database rounds outwards
-            in its own way.
+        tree: the query, with marks in place of quotients; each database rounds these outwards in
+            its own way.
         types: of the columns of published tables.
     """
 
@@ -48,7 +48,7 @@ class Rewritten:
         return spell_bounds(self.tree, DIALECTS["duckdb"], self.types)
 
     def sql(self, dialect: str = "duckdb") -> str:
-        """The query as a database reads it.
+        """Return the query as a database reads it.
 
         Raises:
             QueryError: naming what cannot be written for the database.
@@ -65,8 +65,8 @@ def rewrite(
     """Turn an aggregate query on `microdata` into one that returns a lower and an upper bound each.
 
     The columns of an aggregate called `x` are `x_lower` and `x_upper`, and `x_estimate` in a
-    release that shows every quasi-identifier by itself. Of rows with a HAVING clause those are
-    returned that keep it certainly, or possibly, as the reading says.
+    release that shows each quasi-identifier separately. With HAVING the query returns the rows that
+    meet it certainly, or possibly, according to the reading.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -75,19 +75,19 @@ def rewrite(
     refusal = way.refusal(declared)
     if refusal is not None:
         raise QueryError(refusal)
-    inquiry = read_written(sql, declared)
+    inquiry = read_writable(sql, declared)
     types = {name: column.type for name, column in declared.columns.items()}
 
-    def written(question: Question, reading: Reading) -> exp.Select:
+    def write(question: Question, reading: Reading) -> exp.Select:
         return way.rewritten(question, declared, reading, estimator)
 
     types = {**types, **way.types(declared)}
     if has_formulas(inquiry):
-        tree = FormulaQuery(inquiry, written).tree(reading)
+        tree = FormulaQuery(inquiry, write).tree(reading)
         return Rewritten(in_order(tree, ordered_question(inquiry)), types)
-    asked = questions_of(inquiry, declared)
-    if asked.others:
-        tree = side_by_side(asked, written, reading, WAYS[declared.form.shows].sides)
+    questions = questions_of(inquiry, declared)
+    if questions.others:
+        tree = side_by_side(questions, write, reading, WAYS[declared.form.shows].sides)
     else:
-        tree = written(asked.whole, reading)
-    return Rewritten(in_order(tree, asked.whole), types)
+        tree = write(questions.whole, reading)
+    return Rewritten(in_order(tree, questions.whole), types)

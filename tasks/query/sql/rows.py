@@ -1,4 +1,4 @@
-"""Databases that are given exact rows, beside the sensitive values of their group."""
+"""The SQL of releases that show exact rows, beside the sensitive values of their group."""
 
 from collections.abc import Sequence
 
@@ -38,23 +38,23 @@ A group keeps the values of people who have left: counts add up to more than its
 the values may be those of its rows."""
 
 
-def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
-    known = relations(declared)
+def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    source = relations(declared)
     if not question.matching:
-        return of_help_tables(question, known.rows, way.sides, reading)
-    bounds = SensitiveConditions(question, known).bounds()
+        return of_help_tables(question, source.rows, way.sides, reading)
+    bounds = SensitiveConditions(question, source).bounds()
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
 
 def _words(declared: Declared) -> str:
-    known = relations(declared)
+    source = relations(declared)
     if not declared.form.values_apart:
-        return f"{_TOGETHER.format(known.rows)}\n\n{HELP}"
-    return f"{_BESIDE.format(known.rows)} {' and '.join(known.tables.values())}.\n\n{HELP}"
+        return f"{_TOGETHER.format(source.rows)}\n\n{HELP}"
+    return f"{_BESIDE.format(source.rows)} {' and '.join(source.tables.values())}.\n\n{HELP}"
 
 
 def examples_of(declared: Declared) -> Sequence[exp.Expr]:
-    """The mean of the first sensitive column, or its ends where it is no number."""
+    """Return the mean of the first sensitive column, or its extremes if it is no number."""
     name = declared.named("sensitive")[0]
     column = exp.column(name, quoted=True)
     if declared.columns[name].type in ("integer", "decimal", "float"):
@@ -63,9 +63,11 @@ def examples_of(declared: Declared) -> Sequence[exp.Expr]:
 
 
 rows = SqlWay(
-    rewritten=_rewritten,
+    rewritten=_rewrite,
     words=_words,
     examples=examples_of,
     views=helped_columns,
-    of_vacant=lambda declared: _LEFT_OVER if relations(declared).pooled else _STILL_COUNTED,
+    of_vacant=lambda declared: (
+        _LEFT_OVER if relations(declared).has_pooled_values else _STILL_COUNTED
+    ),
 )

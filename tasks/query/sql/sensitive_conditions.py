@@ -1,17 +1,17 @@
-"""Bounds where a condition is on sensitive values: how many of a group's values may count.
+"""Bounds under conditions on sensitive values: the number of a group's values that may count.
 
-Of the `hits` rows of a group that the other conditions mean, at least a = hits + m - size and at
-most b = hits (or m, if that is less) have one of its m matching values. The a least of them are the
-best that the lower bound of a sum can count on, and so on: a relation holds for every value how
-many of its copies surely and how many possibly count, from below and from above, and every bound
-follows from it. Groups add up, since each is shuffled on its own.
+Of the `hits` rows of a group that meet the other conditions, at least a = hits + m - size and at
+most b = hits (or m, if that is less) have one of its m matching values. The lower bound of a sum
+can count on no better values than the a least of them, and so on. One relation contains for every
+value how many of its copies surely and possibly count, from below and from above, and every bound
+follows from it. Groups add up, since each is shuffled independently.
 
-Where people have left, a group has more values than rows: `size` counts values. Where several
-sensitive columns are shuffled independently, conditions on the others narrow the number of rows
-first. Written in plain SQL, with window functions and no more, for any database.
+If people have left, a group has more values than rows: `size` counts values. If several sensitive
+columns are shuffled independently, conditions on the others reduce the number of rows first. The
+queries use plain SQL with window functions, for any database.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
-whose help tables know conditions on quasi-identifiers alone; the extension is our own.
+whose help tables cover only conditions on quasi-identifiers; the extension is our own.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.forms.vacancies import VACANT
 from sfumato.tasks.query.question.conditions import bundles
@@ -49,7 +49,7 @@ ENDS = (
     "CASE WHEN r.lo + w.m > r.size THEN r.lo + w.m - r.size ELSE 0 END AS a",
     "CASE WHEN r.hi < w.m THEN r.hi ELSE w.m END AS b",
 )
-"""The least and the greatest number of a group's values that count."""
+"""The least (a) and the greatest number (b) of a group's values that count."""
 _COUNTS = (
     "cell",
     "v",
@@ -86,43 +86,45 @@ _SUMMED = (
 
 
 def count_of(relations: Relations) -> exp.Expr:
-    """The number of values in some rows, each of which is one or has a count."""
-    count: exp.Expr = tree('SUM("count")' if relations.counted else "COUNT(*)")
+    """Return the number of values in some rows, each of which is one value or has a count."""
+    count: exp.Expr = tree('SUM("count")' if relations.has_counts else "COUNT(*)")
     return count
 
 
 def group_parts(relations: Relations) -> list[Part]:
-    """The parts that say how many values each group has, and which, where no table has them all.
+    """Return the parts with each group's number of values, and its values if no table has them.
 
-    Where people have left, a group has more values than rows.
+    If people have left, a group has more values than rows.
     """
     if not relations.declared.composed:
         counted = [own(GROUP_ID), tree("COUNT(*) AS size")]
-        return [("sizes", select(counted, relations.rows, by=[own(GROUP_ID)]))]
-    pooled = [(GROUP_VALUES, _pooled(relations))] if relations.pooled else []
+        return [("sizes", select(counted, relations.rows, group_by=[own(GROUP_ID)]))]
+    pooled = [(GROUP_VALUES, _pool_values(relations))] if relations.has_pooled_values else []
     return [*pooled, ("sizes", sizes_with_vacant())]
 
 
 def sizes_with_vacant() -> exp.Select:
-    """The query of each group's people, of its vacant values, and of all its values: its size."""
+    """Return the query of each group's people, vacant values, and all values as its size."""
     people, vacant = published_column(ROWS), published_column(VACANT_ROWS)
     size = exp.Add(this=people.copy(), expression=vacant.copy())
-    shown = {"size": size, "live": people, "vacancies": vacant}
-    return select([own(GROUP_ID), *(alias(of, name) for name, of in shown.items())], LINEAGE)
+    columns = {"size": size, "live": people, "vacancies": vacant}
+    return select(
+        [own(GROUP_ID), *(alias(value, name) for name, value in columns.items())], LINEAGE
+    )
 
 
 def group_sums(name: str, columns: tuple[str, ...], relations: Relations) -> exp.Select:
-    """The query of each group's size, and of the sum of all its values of a column, as a float."""
+    """Return the query of each group's size, and of the sum of its values of a column (float)."""
     value = exp.cast(published_column(name), "double")
-    times = [published_column("count")] if relations.counted else []
+    times = [published_column("count")] if relations.has_counts else []
     total = exp.Sum(this=exp.Mul(this=value, expression=times[0]) if times else value)
     size = alias(count_of(relations), "size")
-    shown = [own(GROUP_ID), size, alias(total, "total")]
-    return select(shown, relations.tables[columns], by=[own(GROUP_ID)])
+    selected = [own(GROUP_ID), size, alias(total, "total")]
+    return select(selected, relations.tables[columns], group_by=[own(GROUP_ID)])
 
 
-def _pooled(relations: Relations) -> exp.Query:
-    """The query of the values beside people, and of those beside nobody."""
+def _pool_values(relations: Relations) -> exp.Query:
+    """Return the query of all values of groups, those of people and vacant ones."""
     names = relations.declared.named("sensitive")
     beside_people, beside_nobody = (
         select([own(GROUP_ID), *map(published_column, names)], table)
@@ -131,11 +133,11 @@ def _pooled(relations: Relations) -> exp.Query:
     return exp.union(beside_people, beside_nobody, distinct=False, copy=False)
 
 
-def rows_meant(matched: Sequence[str]) -> exp.Select:
-    """The query of the least, the greatest and the expected number of each group's meant rows.
+def matching_row_counts(matched: Sequence[str]) -> exp.Select:
+    """Return the query of the least, greatest and expected number of each group's matching rows.
 
     Args:
-        matched: the parts that count the values of groups which match a condition each.
+        matched: the parts that count the values of groups, each under one condition.
     """
     low: exp.Expr = own("hits")
     high: exp.Expr = own("hits")
@@ -155,29 +157,29 @@ def rows_meant(matched: Sequence[str]) -> exp.Select:
 
 
 def _put(text: str, values: dict[str, exp.Expr]) -> exp.Expr:
-    """The tree of an expression, with values in the place of names."""
+    """Return the tree of an expression, with names replaced by values."""
 
-    def meant(node: exp.Expr) -> exp.Expr:
-        known = isinstance(node, exp.Column) and not node.table and node.name in values
-        return values[node.name].copy() if known else node
+    def put(node: exp.Expr) -> exp.Expr:
+        is_name = isinstance(node, exp.Column) and not node.table and node.name in values
+        return values[node.name].copy() if is_name else node
 
-    whole: exp.Expr = tree(text).transform(meant, copy=False)
+    whole: exp.Expr = tree(text).transform(put, copy=False)
     return whole
 
 
 def matching_values(
     name: str, columns: tuple[str, ...], conditions: Sequence[exp.Expr], relations: Relations
 ) -> exp.Select:
-    """The matching values of each group, how often they occur, and how many are below them."""
+    """Return the query of each group's matching values, copies, and how many are below."""
     table = relations.tables[columns]
     times = alias(count_of(relations), "times")
     grouped = select(
         [own(GROUP_ID), alias(published_column(name), "v"), times],
         table,
         where=conditions,
-        by=[own(GROUP_ID), published_column(name)],
+        group_by=[own(GROUP_ID), published_column(name)],
     )
-    shown = trees(
+    with_sums = trees(
         "group_id",
         "v",
         "times",
@@ -185,11 +187,11 @@ def matching_values(
         "SUM(times) OVER (PARTITION BY group_id ORDER BY v "
         "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS below",
     )
-    return select(shown, grouped.subquery("grouped", copy=False))
+    return select(with_sums, grouped.subquery("grouped", copy=False))
 
 
 def items(number: int) -> exp.Select:
-    """The values that the rows of each group may have, from below and from above."""
+    """Return the query of the values that rows of groups may have, from below and above."""
     columns = trees(
         "r.cell",
         "w.v",
@@ -205,12 +207,12 @@ def items(number: int) -> exp.Select:
 
 
 def of_value(number: int) -> exp.Select:
-    """The query that counts the copies of each value in each cell."""
-    return select(trees(*_COUNTS), f"items_{number}", by=trees("cell", "v"))
+    """Return the query that counts the copies of each value in each cell."""
+    return select(trees(*_COUNTS), f"items_{number}", group_by=trees("cell", "v"))
 
 
 def runs(number: int) -> exp.Select:
-    """The mean of what surely counts and of the best other values, one by one."""
+    """Return the query of means over sure values and the best other values, one by one."""
     summed = select(trees("f.*", *_RUNS), exp.table_(f"of_value_{number}", alias="f"))
     means = [
         alias(
@@ -230,67 +232,72 @@ class SensitiveConditions:
     relations: Relations
 
     @cached_property
-    def aggregated(self) -> list[str]:
-        """The sensitive columns of which more than a count is asked, in order."""
-        asked = (a.sensitive for a in self.question.aggregates if not a.kind.counts_rows)
-        return list(dict.fromkeys(name for name in asked if name is not None))
+    def aggregated_columns(self) -> list[str]:
+        """The sensitive columns with an aggregate other than a count, in order."""
+        names = (a.sensitive for a in self.question.aggregates if not a.kind.counts_rows)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
     def bounds(self) -> exp.Select:
-        """The query that returns the bounds: group columns and pairs as `Question.shown` has them.
+        """Return the query for the bounds: group columns, then pairs of bounds, as asked for.
 
-        Aggregates that are only compared follow, and last how many rows are meant at `least`.
+        Aggregates that are only compared follow, and last the least number of matching rows as
+        `least`.
 
         Raises:
-            QueryError: where an aggregate is not written in SQL.
+            QueryError: if an aggregate is not written in SQL.
         """
         columns: list[exp.Expr] = list(self._named_keys())
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(self._sides(aggregate), ("l", "u"), strict=True)
-            columns += [alias(of, f"{side}{number}") for of, side in sides]
+            columns += [alias(end, f"{side}{number}") for end, side in sides]
         some = tree("counted.count_u > 0") if self.question.group_by else None
         query = select([*columns, tree("counted.count_l AS least")], "counted", where=[some])
-        parts = [*self._counted(), *self._of_values(), *self._bounds_of_columns()]
-        for number in range(len(self.aggregated)):
+        parts = [*self._count_parts(), *self._of_values(), *self._bounds_of_columns()]
+        for number in range(len(self.aggregated_columns)):
             table = f"{BOUNDS_OF}{number}"
             join(query, table, same("cell", table, "counted"), "LEFT")
         return with_parts(parts, query)
 
     def counts(self) -> exp.Select:
-        """The query of how many rows a cell has: group columns, at least, at most, as expected."""
+        """Return the query of cells' rows: group columns, least, greatest and expected number."""
         columns = [*self._keys, *trees("count_l", "count_u", "expected")]
-        return with_parts(self._counted(), select(columns, "counted"))
+        return with_parts(self._count_parts(), select(columns, "counted"))
 
     def of_values(self, name: str) -> exp.Select:
-        """The query that returns group columns, a value, and how many of its copies count.
+        """Return the query of group columns, values, and the numbers of their copies that count.
 
-        Surely and possibly for the lower bound, the same for the upper one, and the expectation.
+        These are the sure and the possible number for the lower bound, the same for the upper
+        bound, and the expected number.
         """
-        number = self.aggregated.index(name)
+        number = self.aggregated_columns.index(name)
         counts = trees("v", "low_sure", "low_maybe", "high_sure", "high_maybe", "of.expected")
         query = select([*self._keys, *counts], exp.table_(f"of_value_{number}", alias="of"))
         join(query, "counted", tree("counted.cell = of.cell"))
-        return with_parts([*self._counted(), *self._of_values()], query)
+        return with_parts([*self._count_parts(), *self._of_values()], query)
 
     def choices(self, name: str) -> exp.Select:
-        """The query that returns group columns, group, value, and how many copies it has there.
+        """Return the query of group columns, groups, values, and their copies in the group.
 
-        Last come how many values of the group count at least, and at most.
+        The last columns are the least and the greatest number of the group's values that count.
         """
-        number, columns = self.aggregated.index(name), bundles(self.relations.declared)[name]
+        number, columns = (
+            self.aggregated_columns.index(name),
+            bundles(self.relations.declared)[name],
+        )
         counts = trees("r.group_id", "w.v", "w.times", *ENDS)
         source = exp.table_(f"ranged_{number}", alias="r")
         query = select([*keys_of(self.question, "r"), *counts], source)
         join(query, exp.table_(f"{VALUED}{number}", alias="w"), same(GROUP_ID, "w", "r"))
-        parts = [*self._counted(), *self._values_of(number, name, columns)]
+        parts = [*self._count_parts(), *self._values_of(number, name, columns)]
         return with_parts(parts, query)
 
     def ranges(self) -> exp.Select:
-        """The query of group columns, group, and how many of its rows count: `lo` to `hi`."""
+        """Return the query of group columns, groups, and their counted rows: `lo` to `hi`."""
         parts = [
             *cell_parts(self.question, self.relations.rows),
             *group_parts(self.relations),
             *self._matching(),
-            ("ranged", rows_meant(self._matched())),
+            ("ranged", matching_row_counts(self._matching_names())),
         ]
         columns = [*keys_of(self.question), *trees("group_id", "lo", "hi")]
         return with_parts(parts, select(columns, "ranged"))
@@ -301,17 +308,18 @@ class SensitiveConditions:
 
     def _named_keys(self) -> list[exp.Alias]:
         return [
-            alias(of, key) for of, key in zip(self._keys, key_names(self.question), strict=True)
+            alias(column, key)
+            for column, key in zip(self._keys, key_names(self.question), strict=True)
         ]
 
-    def _counted(self) -> list[Part]:
-        """The least, the greatest and the expected number of each cell's rows."""
+    def _count_parts(self) -> list[Part]:
+        """Return the parts with the least, greatest and expected number of each cell's rows."""
         question, rows = self.question, self.relations.rows
         keys = keys_of(question)
         cell = own("cell") if keys else tree("1 AS cell")
-        by = [own("cell"), *keys_of(question)] if keys else []
-        counted = select([cell, *keys, *trees(*_SUMMED)], "ranged", by=by)
-        whole = rows_meant(self._matched())
+        group_keys = [own("cell"), *keys_of(question)] if keys else []
+        counted = select([cell, *keys, *trees(*_SUMMED)], "ranged", group_by=group_keys)
+        whole = matching_row_counts(self._matching_names())
         return [
             *cell_parts(question, rows),
             *group_parts(self.relations),
@@ -320,25 +328,25 @@ class SensitiveConditions:
             ("counted", counted),
         ]
 
-    def _matched(self, without: tuple[str, ...] | None = None) -> list[str]:
-        """The parts that count matching values, but for those on the columns `without`."""
+    def _matching_names(self, without: tuple[str, ...] | None = None) -> list[str]:
+        """Return the names of the parts of matching values, except on the columns `without`."""
         numbered = enumerate(self.question.matching)
         return [f"matching_{n}" for n, matching in numbered if matching.columns != without]
 
     def _matching(self) -> list[Part]:
-        """The parts that count each group's matching values, one for each condition."""
+        """Return the parts that count each group's matching values, one for each condition."""
         parts: list[Part] = []
         for number, matching in enumerate(self.question.matching):
             table = self.relations.tables[matching.columns]
             columns = [own(GROUP_ID), alias(count_of(self.relations), "m")]
-            counted = select(columns, table, where=[matching.condition], by=[own(GROUP_ID)])
+            counted = select(columns, table, where=[matching.condition], group_by=[own(GROUP_ID)])
             parts.append((f"matching_{number}", counted))
         return parts
 
     def _of_values(self) -> list[Part]:
-        """For every cell and value of each aggregated column how many copies count."""
+        """Return the parts with the counted copies of each aggregated value in each cell."""
         parts = []
-        for number, name in enumerate(self.aggregated):
+        for number, name in enumerate(self.aggregated_columns):
             parts += [
                 *self._values_of(number, name, bundles(self.relations.declared)[name]),
                 (f"items_{number}", items(number)),
@@ -347,16 +355,16 @@ class SensitiveConditions:
         return parts
 
     def _values_of(self, number: int, name: str, columns: tuple[str, ...]) -> list[Part]:
-        """The rows of each group that other conditions mean, and the values that match."""
+        """Return the parts of rows that meet other conditions, and of the matching values."""
         conditions = [m.condition for m in self.question.matching if m.columns == columns]
         return [
-            (f"ranged_{number}", rows_meant(self._matched(without=columns))),
+            (f"ranged_{number}", matching_row_counts(self._matching_names(without=columns))),
             (f"{VALUED}{number}", matching_values(name, columns, conditions, self.relations)),
         ]
 
     def _bounds_of_columns(self) -> list[Part]:
         parts: list[Part] = []
-        for number, name in enumerate(self.aggregated):
+        for number, name in enumerate(self.aggregated_columns):
             kinds = {a.kind for a in self.question.aggregates if a.sensitive == name}
             source = f"of_value_{number}"
             if any(kind.runs for kind in kinds):
@@ -364,9 +372,9 @@ class SensitiveConditions:
                 parts.append((source, runs(number)))
             columns: list[exp.Expr] = [own("cell")]
             for kind in sorted(kinds, key=lambda kind: kind.name):
-                for of, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
-                    columns.append(alias(of.copy(), f"{kind.name}_{end}"))
-            parts.append((f"{BOUNDS_OF}{number}", select(columns, source, by=[own("cell")])))
+                for bound, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
+                    columns.append(alias(bound.copy(), f"{kind.name}_{end}"))
+            parts.append((f"{BOUNDS_OF}{number}", select(columns, source, group_by=[own("cell")])))
         return parts
 
     def _sides(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
@@ -374,8 +382,8 @@ class SensitiveConditions:
             return own("count_l", "counted"), own("count_u", "counted")
         if aggregate.kind.over_counts is None:
             raise QueryError(
-                f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`"
+                f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
             )
-        table = f"{BOUNDS_OF}{self.aggregated.index(str(aggregate.sensitive))}"
+        table = f"{BOUNDS_OF}{self.aggregated_columns.index(str(aggregate.sensitive))}"
         name = aggregate.kind.name
         return own(f"{name}_l", table), own(f"{name}_u", table)

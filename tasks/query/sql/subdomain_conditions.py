@@ -1,13 +1,13 @@
-"""Bounds where a condition is on sensitive values and subdomains stand for them, in plain SQL.
+"""Bounds under a condition on sensitive values that are published as subdomains, in plain SQL.
 
-A subdomain is narrowed down to its values that the condition wants: from the least to the greatest
-of them. Of the `hits` rows of a group that the other conditions mean, at least `lo` have one of the
-`sure` subdomains, all of whose values are wanted, for so many copies are not among the others. The
-least sum takes as many negative values as there are rows, and else those of the `lo` least sure
-copies; the other bounds follow as well. `tasks.query.bounds.subdomains` has the same in
-Python.
+A subdomain is narrowed to the values that match the condition: from the least to the greatest of
+them. `sure` subdomains are those whose values all match. Of the `hits` rows of a group that meet
+the other conditions, at least `lo` have a sure subdomain, because the group has too few other
+copies for more rows. The least sum takes as many negative values as there are rows, and otherwise
+those of the `lo` least sure copies; the other bounds follow the same way.
+`tasks.query.bounds.subdomains` computes the same in Python.
 
-Written with window functions and no more, for any database. A mean needs more: it is refused.
+The queries use only window functions, for any database. A mean needs more, and is refused.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.query.bounds.subdomains import require_bounds
 from sfumato.tasks.query.question.question import Aggregate, Question
@@ -73,7 +73,7 @@ _VALUED = {
     '(SELECT group_id, "upper" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
     'FROM held GROUP BY group_id, "upper") AS grouped',
 }
-"""The best values of each group's subdomains, and how many copies are before them."""
+"""The best values of each group's subdomains, and the number of copies before them."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +84,22 @@ class RangeConditions:
     relations: Relations
 
     def bounds(self) -> exp.Select:
-        """The query that returns the bounds: k0, k1, …, l0, u0, l1, u1, …, least.
+        """Return the query for the bounds: k0, k1, …, l0, u0, l1, u1, …, least.
 
         Raises:
-            QueryError: where it asks for what SQL cannot say, or values are not in the order of
-                the domain.
+            QueryError: if an aggregate is not written in SQL, or values are not in the order of the
+                domain.
         """
         kinds = self._kinds()
         self._require_order()
         keys = zip(keys_of(self.question, "counted"), key_names(self.question), strict=True)
-        columns: list[exp.Expr] = [alias(of, key) for of, key in keys]
+        columns: list[exp.Expr] = [alias(column, key) for column, key in keys]
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(_sides(aggregate), ("l", "u"), strict=True)
-            columns += [alias(of, f"{side}{number}") for of, side in sides]
+            columns += [alias(end, f"{side}{number}") for end, side in sides]
         some = tree("counted.count_u > 0") if self.question.group_by else None
         query = select([*columns, tree("counted.count_l AS least")], "counted", where=[some])
-        parts = self._counted()
+        parts = self._count_parts()
         for end in _SIDES if kinds else ():
             table = f"{BOUNDS_OF}{end}"
             join(query, table, same("cell", table, "counted"), "LEFT")
@@ -107,13 +107,13 @@ class RangeConditions:
         return with_parts(parts, query)
 
     def _kinds(self) -> list[AggregateKind]:
-        """The aggregates but counts, by their names."""
+        """Return the kinds of aggregates other than counts, by their names."""
         kinds = {a.kind for a in self.question.aggregates if not a.kind.counts_rows}
         for aggregate in self.question.aggregates:
             if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
                 require_bounds(aggregate.kind)
                 raise QueryError(
-                    f"{aggregate.kind.called} with a condition on a sensitive column is not "
+                    f"{aggregate.kind.sql_name} with a condition on a sensitive column is not "
                     f"written in SQL: ask with `sfumato query`"
                 )
         return sorted(kinds, key=lambda kind: kind.name)
@@ -127,21 +127,21 @@ class RangeConditions:
                 "SQL: ask with `sfumato query`"
             )
 
-    def _counted(self) -> list[Part]:
-        """The parts that count each cell's rows, at least and at most."""
+    def _count_parts(self) -> list[Part]:
+        """Return the parts that count each cell's rows, at least and at most."""
         keys = keys_of(self.question)
         first = own("cell") if keys else tree("1 AS cell")
-        by = [own("cell"), *keys_of(self.question)] if keys else []
-        counted = select([first, *keys, *trees(*_SUMMED)], "ranged", by=by)
+        group_keys = [own("cell"), *keys_of(self.question)] if keys else []
+        counted = select([first, *keys, *trees(*_SUMMED)], "ranged", group_by=group_keys)
         return [
             *cell_parts(self.question, self.relations.rows),
-            *self._narrowed(),
+            *self._narrow_subdomains(),
             *((name, tree(text)) for name, text in _PARTS.items()),
             ("counted", counted),
         ]
 
-    def _narrowed(self) -> list[Part]:
-        """The subdomains with wanted values, from a to b, and whether all of theirs are."""
+    def _narrow_subdomains(self) -> list[Part]:
+        """Return the parts with the subdomains that have matching values, narrowed to these."""
         (matching,) = self.question.matching
         lower = exp.column("lower", quoted=True)
         condition = matching.condition.transform(
@@ -157,12 +157,12 @@ class RangeConditions:
 
 
 def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
-    """The bounds of each cell from one end of the values."""
+    """Return the bounds of each cell from one end of the values."""
     side, place = _SIDES[end]
     columns: list[exp.Expr] = [own("cell", "r")]
     bounds = ((kind.name, kind.over_ranges) for kind in kinds)
-    columns += [alias(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
-    query = select(columns, exp.table_("ranged", alias="r"), by=[own("cell", "r")])
+    columns += [alias(ends[place].copy(), f"{name}_{side}") for name, ends in bounds if ends]
+    query = select(columns, exp.table_("ranged", alias="r"), group_by=[own("cell", "r")])
     join(query, exp.table_(f"{VALUED}{end}", alias="w"), same(GROUP_ID, "w", "r"))
     return query
 
@@ -176,30 +176,30 @@ def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
 
 @dataclass(frozen=True)
 class SubdomainQueries:
-    """The queries that one question takes; `rows` is the table of the rows."""
+    """The queries for one question; `rows` is the table of the rows."""
 
     question: Question
     rows: str
 
     def keys(self) -> exp.Select:
-        """The cells, 1, 2, …, and the values of their group columns."""
+        """Return the query of the cells, 1, 2, …, and the values of their group columns."""
         columns = [own("cell"), *keys_of(self.question)]
         return self._query(select(columns, CELLED).distinct(copy=False))
 
     def hits(self) -> exp.Select:
-        """The query that counts the rows which each cell selects of each group."""
+        """Return the query that counts the rows which each cell selects of each group."""
         return self._query(select(trees("cell", "group_id", "hits"), CELLED))
 
-    def shown(self) -> exp.Select:
-        """The subdomains of the selected groups, their counts, and the targets of the groups."""
+    def subdomains(self) -> exp.Select:
+        """Return the query of the selected groups' subdomains, counts, and targets."""
         query: exp.Select = tree(
             'SELECT group_id, "count", target, "lower", "upper" FROM st JOIN aims USING (group_id) '
             "WHERE group_id IN (SELECT group_id FROM selected)"
         )
         return self._query(query)
 
-    def wanted(self, name: str) -> exp.Select:
-        """The values of the domain on which the condition on the sensitive column holds."""
+    def matching_values(self, name: str) -> exp.Select:
+        """Return the query of the values of the domain that meet the sensitive condition."""
         (matching,) = self.question.matching
         lower = alias(exp.column("lower", quoted=True), name, quoted=True)
         values = select([lower], "targets", where=[tree('"lower" = "upper"')])

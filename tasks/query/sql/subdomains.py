@@ -1,4 +1,4 @@
-"""Databases that are given exact rows, beside the subdomains of their group's sensitive values."""
+"""The SQL of releases that show exact rows, beside the subdomains of their group's values."""
 
 from sqlglot import exp
 
@@ -25,11 +25,11 @@ A group keeps the subdomains of people who have left, which look like fakes: lin
 that are vacant."""
 
 
-def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
-    known = relations(declared)
+def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    source = relations(declared)
     if not question.matching:
-        return of_help_tables(question, known.rows, way.sides, reading)
-    bounds = RangeConditions(question, known).bounds()
+        return of_help_tables(question, source.rows, way.sides, reading)
+    bounds = RangeConditions(question, source).bounds()
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
 
@@ -38,13 +38,13 @@ def _words(_: Declared) -> str:
 
 
 def _types(declared: Terms) -> Types:
-    """The types of the ends of subdomains."""
+    """Return the types of the ends of subdomains."""
     (name,) = declared.named("sensitive")
     return dict.fromkeys(("lower", "upper"), declared.columns[name].type)
 
 
 subdomains = SqlWay(
-    rewritten=_rewritten,
+    rewritten=_rewrite,
     words=_words,
     examples=examples_of,
     views=lambda declared: declared.named("sensitive"),

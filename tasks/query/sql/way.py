@@ -17,7 +17,7 @@ Rewriting = Callable[[Question, Terms, Reading, Estimator], exp.Select]
 
 
 Beside = Callable[[Mapping[str, pa.Table], Terms], Mapping[str, pa.Table]]
-"""Makes tables of the published ones."""
+"""Makes further tables from the published ones."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class SqlWay:
     """Queries for databases.
 
     Attributes:
-        rewritten: makes the query for bounds.
-        words: how to read the tables, as the release's `sql/duckdb.sql` tells it.
-        examples: of the aggregates that questions may ask, as trees; None where ready SQL has none.
+        rewritten: returns the query for bounds.
+        words: an explanation of the tables, for the release's `sql/duckdb.sql`.
+        examples: of the aggregates that questions may ask, as trees; None if ready SQL has none.
         views: the sensitive columns that have views of their groups, and functions for bounds.
-        exact_groups: whether these views hold exact sums and extremes, not bounds.
-        refusal: why no query is rewritten, if that is so.
-        queries: what is asked of the published tables themselves, under a title each.
-        types: of the columns that are made beside the published ones.
-        beside: the tables that are made of the published ones when a database is filled.
-        of_vacant: how to read values of people who left, where versions are composed.
+        exact_groups: whether these views contain exact sums and extremes, not bounds.
+        refusal: why no query is rewritten; None if queries are.
+        queries: queries of the published tables themselves, with a title each.
+        types: of the columns that are made in addition to the published ones.
+        beside: the tables that are made from the published ones when a database is filled.
+        of_vacant: an explanation of the values of people who left, if versions are composed.
     """
 
     rewritten: Rewriting

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.sql.statements import quoted_table
+from sfumato.tasks.sql.dialects.statements import quoted_table
 
 _CHUNK = 20_000
 _YEARS = (-719162, 2932896)  # the first and the last day that four digits of a year can name

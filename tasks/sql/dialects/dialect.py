@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.outward import Arithmetic
 

@@ -9,9 +9,10 @@ from sqlglot import exp
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
-from sfumato.tasks.sql.statements import (
+from sfumato.tasks.sql.dialects.statements import (
     create_function,
     drop,
+    hide_progress,
     quoted_table,
     replacement,
     returns_table,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     import duckdb as driver  # queries are rewritten without it
-
-    from sfumato.tasks.sql.session import hide_progress
 
     own = driver.connect(str(address.database))
     hide_progress(own)

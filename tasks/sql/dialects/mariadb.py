@@ -25,7 +25,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     double,
 )
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
-from sfumato.tasks.sql.statements import drop
+from sfumato.tasks.sql.dialects.statements import drop
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it

@@ -21,7 +21,7 @@ from sfumato.tasks.sql.dialects.dialect import (
     double,
 )
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
-from sfumato.tasks.sql.statements import (
+from sfumato.tasks.sql.dialects.statements import (
     column_definition,
     create_function,
     drop,

@@ -1,8 +1,12 @@
 """Statements that make, fill and drop tables, views, functions and schemas, as trees."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def quoted_table(name: str, columns: Iterable[str] = ()) -> exp.Table | exp.Schema:
@@ -169,3 +173,13 @@ def of_namespace(name: str) -> exp.Expr:
     """The number of a schema in PostgreSQL's catalogue, null where there is none."""
     quoted = exp.func("quote_ident", exp.Literal.string(name))
     return exp.func("to_regnamespace", quoted)
+
+
+def hide_progress(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Turn off DuckDB's progress bar, which it draws if somebody looks on.
+
+    In a notebook without ipywidgets the setting cannot be changed; no bar is drawn there.
+    """
+    setting = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    if setting is not None and setting[0]:
+        connection.execute("SET enable_progress_bar = false")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.microdata.notation.address import local_path, scheme_of
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.workdir import private_directory

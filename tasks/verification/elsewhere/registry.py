@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from sfumato.expectations.registered import Entries
+from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
 
 PLACES: Mapping[str, Callable[[str, Mapping[str, str]], PlaceElsewhere]] = Entries(

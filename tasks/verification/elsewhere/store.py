@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import unquote
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import resolve
 from sfumato.tasks.microdata.places.store import connect_store, is_not_shown, store_error
 from sfumato.tasks.verification.elsewhere.place import PIECE

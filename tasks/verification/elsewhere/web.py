@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
-from sfumato.expectations.errors import InputError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import InputError, SpecError, TransientFault
 from sfumato.tasks.verification.elsewhere.place import PIECE
 
 _PATIENCE = 30.0  # seconds without an answer

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merging import merge_in_order

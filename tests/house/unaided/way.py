@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.way import HelpTables
@@ -31,7 +31,7 @@ class Unaided(RowsEngine):
 
     def ask(self, question: Any, estimates: bool = True) -> Any:
         """Bound each aggregate by the values that rows of a group can have."""
-        return self._counted(question, estimates)
+        return self._bounds_by_values(question, estimates)
 
 
 @contextmanager
