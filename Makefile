@@ -20,19 +20,25 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests matrix guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test rest services all-tests matrix guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
 
 demo: $(PLAIN)
 	$(RUN)/sfumato demo
 
+# Laws, promises, the papers' examples, gates, the house: what a change breaks first.
+test: export HYPOTHESIS_PROFILE ?= quick
 test: $(STAMP)
-	$(RUN)/python -m pytest -n 2 -m "not (browser or postgres or packaging)"
+	$(RUN)/python -m pytest -n 2 --part everyday
+
+# All that `make test` leaves out.
+rest: $(STAMP)
+	$(RUN)/python -m pytest -n 3 --part rest
 
 # What needs Chromium, PostgreSQL, MariaDB or a wheel of its own.
 services: $(STAMP)
 	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
 
-# Both in one run, which sets up what they share once. Servers are waited for: three share two cores.
+# The whole suite in one run. Servers are waited for: three workers share two cores.
 all-tests: $(STAMP)
 	$(RUN)/python -m pytest -n 3
 

@@ -1,4 +1,4 @@
-"""How Hypothesis searches (`HYPOTHESIS_PROFILE`: dev, ci or deep), and what many tests share."""
+"""Hypothesis profiles (`HYPOTHESIS_PROFILE`: quick, dev, ci, deep), and what many tests share."""
 
 import gc
 import os
@@ -13,17 +13,40 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
-from tests.units import Units, rank
+from tests.units import PARTS, Units, is_everyday, rank
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
+settings.register_profile("quick", max_examples=15, derandomize=True, **_COMMON)
 settings.register_profile("ci", max_examples=60, derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("deep", max_examples=5000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-def pytest_collection_modifyitems(items):
-    """Begin with what takes longest."""
+def pytest_addoption(parser):
+    """Add the option that runs one part of the suite."""
+    parser.addoption("--part", choices=PARTS, help="run this part of the suite (tests/units.py)")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave files unread that have no test of the part `everyday`."""
+    if config.option.part == "everyday" and collection_path.suffix == ".py":
+        file = collection_path.relative_to(config.rootpath).as_posix()
+        return None if is_everyday(file) else True
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the part of the suite that is asked for, and begin with what takes longest."""
+    part = config.option.part
+    if part is not None:
+        chosen, others = [], []
+        for item in items:
+            markers = {mark.name for mark in item.iter_markers()}
+            fits = is_everyday(item.nodeid, markers) == (part == "everyday")
+            (chosen if fits else others).append(item)
+        items[:] = chosen
+        config.hook.pytest_deselected(items=others)
     items.sort(key=lambda item: rank(item.nodeid))
 
 

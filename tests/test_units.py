@@ -1,8 +1,33 @@
-"""The units of tests that workers are given."""
+"""Units of tests that workers are given, and the parts of the suite."""
+
+import re
+
+import pytest
 
 from tests.fork_server import ROOT
-from tests.units import LONG
+from tests.units import EVERYDAY, LATER, LONG, PARTS, is_everyday
 
 
 def test_every_file_that_is_named_is_there():
     assert [file for file in LONG if not (ROOT / file).is_file()] == []
+    assert [place for place in (*EVERYDAY, *LATER) if not list(ROOT.glob(f"{place}*"))] == []
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "markers", "expected"),
+    [
+        ("tests/laws/test_lattice.py::test_one", (), True),
+        ("tests/laws/test_lattice.py::test_one", ("postgres",), False),
+        ("tests/house/test_imports.py::test_one", (), False),
+        ("tests/query/test_ask.py::test_one", (), False),
+    ],
+)
+def test_a_test_belongs_to_one_part(nodeid, markers, expected):
+    assert is_everyday(nodeid, markers) == expected
+
+
+def test_continuous_integration_runs_both_parts():
+    targets = re.findall(r"^make (\w+)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.M)
+    recipes = (ROOT / "Makefile").read_text(encoding="utf-8")
+    parts = [re.search(rf"^{name}: \$.*\n.*--part (\w+)$", recipes, re.M) for name in targets]
+    assert [found and found[1] for found in parts] == list(PARTS)

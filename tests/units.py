@@ -1,8 +1,13 @@
-"""Which tests run on one worker: those of a file, and of files that share what takes long to make.
+"""Units of tests that run on one worker, and the two parts of the suite.
 
-Such a unit goes to one worker as a whole, those that take longest first, so that both workers end
-at about the same time.
+A unit is a file, or several files that share what takes long to make. It goes to one worker as a
+whole, the longest units first, so that all workers end at about the same time.
+
+`make test` runs the part `everyday`: what a change breaks first. The part `rest` is everything
+else; together they are the whole suite, each test once.
 """
+
+from collections.abc import Collection
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -92,6 +97,39 @@ LONG = [
     "tests/query/test_matched.py",
     "tests/expectations/test_model_laws.py",
 ]
+EVERYDAY = (
+    "tests/laws/",
+    "tests/papers/",
+    "tests/expectations/",
+    "tests/composition/",
+    "tests/forms/",
+    "tests/house/",
+    "tests/measure/",
+    "tests/private/",
+    "tests/randomness/",
+    "tests/spec/",
+    "tests/sql/",
+    "tests/verification/",
+    "tests/faults/test_gates.py",
+    "tests/faults/test_sync_order.py",
+    "tests/query/test_bounds_of_worlds.py",
+    "tests/release/test_sealed_candidates.py",
+    "tests/test_guards.py",
+    "tests/test_units.py",
+)
+"""Laws, promises, the papers' examples, gates, and the rules of the house."""
+
+LATER = (
+    "tests/house/test_entries.py",
+    "tests/house/test_imports.py",
+    "tests/house/test_new_",
+    "tests/house/test_static.py",
+    "tests/spec/test_deployments.py",
+)
+"""What starts many processes, though it stands among these."""
+
+PARTS = ("everyday", "rest")
+NEEDS = {"browser", "packaging", "postgres"}
 _UNITS = {file: name for name, files in SHARED.items() for file in files}
 
 
@@ -99,6 +137,13 @@ def rank(nodeid: str) -> int:
     """When a test is run: those that take long in the order above, then all others."""
     file = nodeid.partition("::")[0]
     return LONG.index(file) if file in LONG else len(LONG)
+
+
+def is_everyday(nodeid: str, markers: Collection[str] = ()) -> bool:
+    """Return True for a test of the part `everyday`: by its file, and by what it needs."""
+    return (
+        nodeid.startswith(EVERYDAY) and not nodeid.startswith(LATER) and NEEDS.isdisjoint(markers)
+    )
 
 
 class Units(LoadScopeScheduling):

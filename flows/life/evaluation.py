@@ -53,7 +53,9 @@ def ingest_again(resolved: ResolvedRun) -> Microdata:
 
 def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
     """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
-    return names_for_fingerprint(source, resolved.terms, resolved.identifiers, resolved.line.private)
+    return names_for_fingerprint(
+        source, resolved.terms, resolved.identifiers, resolved.line.private
+    )
 
 
 @passphrases(environ)

@@ -46,7 +46,12 @@ def widths_of(groups):
 
 def test_the_width_of_a_group_is_that_of_the_papers_example():
     known = widths_of([[65, 70, 75]])
-    assert known.expected_width(np.arange(4)).tolist() == [0, 10, 10, 0]  # SUM 65..75, 135..145, 210
+    assert known.expected_width(np.arange(4)).tolist() == [
+        0,
+        10,
+        10,
+        0,
+    ]  # SUM 65..75, 135..145, 210
 
 
 @given(st.lists(WAGES, min_size=1, max_size=2), st.data())

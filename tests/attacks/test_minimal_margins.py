@@ -72,7 +72,7 @@ def test_what_no_drawn_world_allows_is_open(tmp_path, monkeypatch):
     monkeypatch.setattr(worlds, "_FEW", 0)
     kept = minimality.KnownTries.promises_kept
     monkeypatch.setattr(
-        minimality.KnownTries, "kept", lambda *of: [np.ones_like(one) for one in kept(*of)]
+        minimality.KnownTries, "promises_kept", lambda *of: [np.ones_like(one) for one in kept(*of)]
     )
     for one in minimality.attack(release):
         assert (one.margin.low, one.margin.high) == (0, 1)

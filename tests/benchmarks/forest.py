@@ -22,7 +22,10 @@ def main() -> None:
     codes = np.stack([table[name].category()[0] for name in QI], axis=1)[:ROWS]
     for k in (2, 5, 10):
         taken = cpu(lambda k=k: clusters(codes, k), times=3)
-        cost, bound = stars(codes, clusters(codes, k)), cluster_by_forest(codes, k, large=True).bound
+        cost, bound = (
+            stars(codes, clusters(codes, k)),
+            cluster_by_forest(codes, k, large=True).bound,
+        )
         print(
             f"forest, UCI Adult, {ROWS:,} x {len(QI)}, k = {k}: {taken:.2f} s, "
             f"{cost / codes.size:.3f} stars per cell, at most {cost / bound:.2f} x the fewest"

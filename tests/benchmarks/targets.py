@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from sfumato.tasks.partitions.targets.distribution import weights_of_counts, uniform
+from sfumato.tasks.partitions.targets.distribution import uniform, weights_of_counts
 from sfumato.tasks.partitions.targets.fakes import with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree
@@ -40,7 +40,9 @@ def without(codes: np.ndarray, values: int) -> None:
     sort = cpu(partial(np.sort, codes))
     tree = balanced_tree(values, 2)
     start = time.process_time()
-    target = annotate(tree, weights_of_counts(np.bincount(codes, minlength=values)), DENOMINATOR).target
+    target = annotate(
+        tree, weights_of_counts(np.bincount(codes, minlength=values)), DENOMINATOR
+    ).target
     annotating = time.process_time() - start
 
     def work() -> object:

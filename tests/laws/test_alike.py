@@ -84,7 +84,9 @@ def test_who_is_with_whom_is_drawn_evenly():
     counts = [np.array([[2, 2, 0, 0], [0, 0, 2, 2]])]
     codes = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     drawn = Counter(
-        tuple(np.unique(draw_alike_groups(counts, codes, 2, seeded_keys(n)), return_inverse=True)[1])
+        tuple(
+            np.unique(draw_alike_groups(counts, codes, 2, seeded_keys(n)), return_inverse=True)[1]
+        )
         for n in range(2000)
     )
     met = Counter(

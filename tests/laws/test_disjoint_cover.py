@@ -33,7 +33,12 @@ from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverPara
 from sfumato.tasks.partitions.disjoint_cover.promises import strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
-from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, CutPreference, distinct, room_for
+from sfumato.tasks.partitions.disjoint_cover.table import (
+    CoverRule,
+    CutPreference,
+    distinct,
+    room_for,
+)
 from sfumato.tasks.partitions.disjoint_cover.tree import grow, may_cut
 
 PATIENTS = {  # Figure 1

@@ -11,9 +11,9 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.cell_suppression import factors
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.factors import (
+    cluster_by_factors,
     cut_cycles,
     factor,
-    cluster_by_factors,
     pairs_and_triples,
     partition,
 )

@@ -19,7 +19,7 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, encode, key, seeded_keys
 from sfumato.tasks.partitions.cell_suppression.clusters import stars
 from sfumato.tasks.partitions.cell_suppression.decompose import bundles, decompose, largest
-from sfumato.tasks.partitions.cell_suppression.forest import grow, cluster_by_forest, partition
+from sfumato.tasks.partitions.cell_suppression.forest import cluster_by_forest, grow, partition
 from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.shared.nearest import nearest
@@ -177,7 +177,9 @@ def test_the_search_never_raises_the_cost_and_compiled_it_finds_the_same():
             assert stars(codes, found) <= stars(codes, start)
             assert np.array_equal(found, improve(codes, start, near, k, large=True))
             lower += stars(codes, found) < stars(codes, start)
-        assert np.array_equal(cluster_by_forest(codes, k).cluster, cluster_by_forest(codes, k, large=True).cluster)
+        assert np.array_equal(
+            cluster_by_forest(codes, k).cluster, cluster_by_forest(codes, k, large=True).cluster
+        )
     assert lower > 30
 
 

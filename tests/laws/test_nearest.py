@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.partitions.shared import nearest as module
-from sfumato.tasks.partitions.shared.nearest import nearest_by_groups, nearest_directly, nearest
+from sfumato.tasks.partitions.shared.nearest import nearest, nearest_by_groups, nearest_directly
 
 
 def table(rng, rows, columns):

@@ -16,8 +16,14 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.partitions.distribution.with_targets import chances
 from sfumato.tasks.partitions.targets import trees_with_weights
-from sfumato.tasks.partitions.targets.distribution import normal, weights_of_counts, uniform, whole, zipf
-from sfumato.tasks.partitions.targets.given import weights_from_rows, read_lines
+from sfumato.tasks.partitions.targets.distribution import (
+    normal,
+    uniform,
+    weights_of_counts,
+    whole,
+    zipf,
+)
+from sfumato.tasks.partitions.targets.given import read_lines, weights_from_rows
 from sfumato.tasks.partitions.targets.tree import balanced_tree, median_tree, taxonomy_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import annotate, nearest_ratios
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_order

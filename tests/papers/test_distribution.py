@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance
-from sfumato.tasks.partitions.targets.distribution import weights_of_counts, uniform
+from sfumato.tasks.partitions.targets.distribution import uniform, weights_of_counts
 from sfumato.tasks.partitions.targets.fakes import costs, with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree

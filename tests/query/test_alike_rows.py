@@ -93,7 +93,7 @@ def test_questions_are_answered_as_by_each_row(form, kept):
             for sql in [sql for _ in range(5) for sql in questions(declared, chance)]:
                 if (asked := read(sql, declared)) is None:
                     continue
-                with patch.object(RowsByColumns, "of", lambda self, _: self._rows):
+                with patch.object(RowsByColumns, "distinct_rows", lambda self, _: self._rows):
                     expected = answer(each, declared, asked)
                 assert_same(answer(once, declared, asked), expected, sql)
                 answered += not isinstance(expected, str)

@@ -66,8 +66,8 @@ class FaultsMet:
     ...     raise input_error("people.csv", "is missing", column="town")
     >>> met.refuse()
     Traceback (most recent call last):
-    sfumato.tasks.microdata.places.input_error.InputFaults: people.csv: 2 faults: row 1: column 'age': \
-not an integer; column 'town': is missing
+    sfumato.tasks.microdata.places.input_error.InputFaults: people.csv: 2 faults: row 1: \
+column 'age': not an integer; column 'town': is missing
     """
 
     def __init__(self, file: str) -> None:

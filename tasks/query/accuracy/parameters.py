@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.schema.names import Part, RegisteredName
 
-AggregateName = Annotated[str, RegisteredName(AGGREGATES, lambda kind: kind.measured)]
+AggregateName = Annotated[str, RegisteredName(AGGREGATES, lambda kind: kind.is_measurable)]
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 _Of = Annotated[
     str | None,
