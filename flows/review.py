@@ -20,7 +20,7 @@ from sfumato.tasks.approval.held import HeldCandidate, candidate_at, read_held, 
 from sfumato.tasks.approval.history import Past, read_history
 from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.approval.settle import take_down
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.workdir import is_private, private_work_directory
 from sfumato.tasks.verification.signing_keys import PublicKey, open_signer, own_keys, signing_key
 from sfumato.tasks.verification.trust import read_exported, read_pattern
@@ -71,7 +71,7 @@ def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
         InputError: where a place has none.
     """
     work = private_work_directory(os.environ)
-    with sanitised("review"):
+    with sanitise_errors("review"):
         if places:
             return [_reviewed(open_candidate(place)) for place in places]
         lines = sorted(state.parent for state in _lines_of(work))
@@ -81,7 +81,7 @@ def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
 
 def past_reviews(place: Path) -> tuple[Past, ...]:
     """What became of the candidates of a line, which a spec or a private directory means."""
-    with sanitised("review"):
+    with sanitise_errors("review"):
         return read_history(_private_line(place)).past
 
 
@@ -102,7 +102,7 @@ def open_candidate(place: Path) -> HeldCandidate:
 
 def show_candidate(place: Path) -> tuple[Reviewed, bool]:
     """A candidate, and whether its files are those that reviewers are asked about."""
-    with sanitised("review"):
+    with sanitise_errors("review"):
         held = open_candidate(place)
         return _reviewed(held), seal_digest(held.place) == held.request.sealed
 
@@ -124,7 +124,7 @@ def judge_candidate(
         InputError: where no candidate waits, the key cannot be opened, or the reason is no line.
         PromiseError: where the candidate's files are not those that reviewers are asked about.
     """
-    with sanitised("review"), passphrases(os.environ):
+    with sanitise_errors("review"), passphrases(os.environ):
         held = open_candidate(place)
         held.require_sealed()
         signer = open_signer(signing_key(private_work_directory(os.environ), key))
@@ -141,7 +141,7 @@ def leave_decision(place: Path, decision: Decision) -> bool:
         InputError: where it is about another candidate.
         PromiseError: where it turns one down whose publication has begun.
     """
-    with sanitised("review"):
+    with sanitise_errors("review"):
         held = open_candidate(place)
         if not decision.is_about(held.request):
             raise InputError(f"{place}: the decision is about another candidate")
@@ -175,7 +175,7 @@ def withdraw_candidate(place: Path, reason: str) -> HeldCandidate:
         InputError: where none waits there, or it is a copy.
         PromiseError: where its publication has begun.
     """
-    with sanitised("review"):
+    with sanitise_errors("review"):
         held = open_candidate(place)
         now = datetime.now(UTC).replace(microsecond=0)
         if not take_down(held, "withdrawn", now, reason=reason):

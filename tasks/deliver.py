@@ -10,7 +10,7 @@ from sfumato.tasks.destinations.deliver import deliver as deliver_line
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 
 Declared = Sequence[StoreDestination | DatabaseDestination]
 
@@ -35,7 +35,7 @@ def deliver(line: Line, declared: Declared, secrets: Secrets) -> tuple[str, ...]
 
 def _deliver(line: Line, declared: Declared, secrets: Secrets) -> list[Delivered]:
     try:
-        with sanitised("deliver"):
+        with sanitise_errors("deliver"):
             for notice in remember(line, declared):
                 say_in_run(notice)
             return deliver_line(line, os.environ, secrets)

@@ -110,7 +110,7 @@ def validate_parts(
         judging,
         together,
         watched,
-        line.said,
+        line.published_words,
         line.bars,
         line.private,
     )

@@ -19,7 +19,7 @@ from prefect.logging import get_run_logger
 
 from sfumato.expectations.shared.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.outcomes import failed_state, tell
-from sfumato.tasks.private.failure import Counts, note_failure, sanitised, say, stage
+from sfumato.tasks.private.failure import Counts, note_failure, sanitise_errors, say, stage
 from sfumato.tasks.workers.workers import Workers
 
 J = TypeVar("J")
@@ -75,7 +75,7 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
             started = time.monotonic()
             try:
-                with stage(name), sanitised(name):
+                with stage(name), sanitise_errors(name):
                     found = function(*args, **kwargs)
             except SfumatoError as error:
                 return failed_state(error)
@@ -115,7 +115,7 @@ def private_flow(
         @wraps(function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> State:
             try:
-                with sanitised(function.__name__):
+                with sanitise_errors(function.__name__):
                     return function(*args, **kwargs)
             except SfumatoError as error:
                 note_failure(error)

@@ -13,7 +13,7 @@ from sfumato.tasks.approval.decisions import read_text
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.publication import complete, find_approved, note_approvals
 from sfumato.tasks.approval.request import REQUEST
-from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms
+from sfumato.tasks.lines.composition import CombinableVersion, JudgeAtoms
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
@@ -163,7 +163,7 @@ def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
     return partial(judge_atoms, line.name, documents=documents)
 
 
-def _show_composition(line: Line, found: HeldTogether, *, shown: bool) -> None:
+def _show_composition(line: Line, found: CombinableVersion, *, shown: bool) -> None:
     if found.composition.declared.composed:
         create_table_artifact(
             composition_rows(found.composition.totals(), published_only=not shown),

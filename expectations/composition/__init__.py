@@ -1,1 +1,1 @@
-"""What versions tell together: holds the tests of composition over counts; keep files out."""
+"""Composition of versions: holds the tests of composition over counts; keep files out."""

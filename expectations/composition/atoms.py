@@ -1,8 +1,9 @@
-"""Theorem A: groups that each cut at most one atom tell what every part of it has, and no more.
+"""Theorem A: groups that each cut at most one atom reveal the values of every part of it, and no
+more.
 
 A group is a union of whole atoms and of a part of at most one further atom (its newcomers count as
-one). What the part has is what is left of the group's values; what the rest of that atom has is
-what is left of the atom's. Negative counts mean that a value known to be there is gone.
+one). The part has what remains of the group's values; the rest of that atom has what remains of the
+atom's values. Negative counts mean that a value known to be in the atom is gone.
 """
 
 from dataclasses import dataclass
@@ -20,13 +21,14 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.sorting import stable_order
 
-MOST_CUTS = 1  # with two, a group does not tell what each part has
+MOST_CUTS = 1  # with two, a group does not reveal what each part has
 _Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Each group with each atom that its members come from, once; parallel, ascending by group.
+    """Pairs of a group and an atom that its members come from, each once; parallel, ascending by
+    group.
 
     Attributes:
         group: the group (int64).
@@ -46,28 +48,29 @@ class Pairs:
 
     @property
     def cuts(self) -> np.ndarray:
-        """How many atoms, newcomers among them, each group cuts (int64, one per group)."""
+        """The number of atoms, newcomers among them, that each group cuts (int64, one per group)."""
         return np.bincount(self.group[~self.whole], minlength=self.groups)
 
 
-def pairs_of(before: Atoms, of: np.ndarray, shown: Shown) -> Pairs:
-    """The pairs of the groups and atoms that have members in common; linear where no group mixes.
+def pairs_of(before: Atoms, atom_of: np.ndarray, version: Shown) -> Pairs:
+    """Return the pairs of groups and atoms that have members in common; linear if no group mixes
+    atoms.
 
     Args:
         before: the state.
-        of: the atom of each person (int64, one per id, -1 for newcomers).
-        shown: the version.
+        atom_of: the atom of each person (int64, one per id, -1 for newcomers).
+        version: the version.
     """
-    atom, groups = of[shown.person], len(shown.groups)
+    atom, groups = atom_of[version.person], len(version.groups)
     first = np.full(groups, -1, dtype=np.int64)
-    first[shown.group] = atom
+    first[version.group] = atom
     mixes = np.zeros(groups, dtype=bool)
-    mixes[shown.group[atom != first[shown.group]]] = True
+    mixes[version.group[atom != first[version.group]]] = True
     width = len(before) + 1
     pure = np.flatnonzero(~mixes)
-    inside = np.flatnonzero(mixes[shown.group])
+    inside = np.flatnonzero(mixes[version.group])
     key, number, people = np.unique(
-        shown.group[inside] * width + atom[inside] + 1, return_inverse=True, return_counts=True
+        version.group[inside] * width + atom[inside] + 1, return_inverse=True, return_counts=True
     )
     group = np.concatenate([pure, key // width])
     order = stable_order(group)
@@ -75,9 +78,9 @@ def pairs_of(before: Atoms, of: np.ndarray, shown: Shown) -> Pairs:
     place[order] = np.arange(len(order))
     of_group = np.zeros(groups, dtype=np.int64)
     of_group[pure] = place[: len(pure)]
-    of_member = of_group[shown.group]
+    of_member = of_group[version.group]
     of_member[inside] = place[len(pure) + number]
-    sizes = np.bincount(shown.group, minlength=groups)
+    sizes = np.bincount(version.group, minlength=groups)
     people = np.concatenate([sizes[pure], people])[order]
     atoms = np.concatenate([first[pure], key % width - 1])[order]
     whole = atoms >= 0
@@ -87,15 +90,15 @@ def pairs_of(before: Atoms, of: np.ndarray, shown: Shown) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What the groups of a version tell of the atoms that they cut, and of newcomers.
+    """The parts that a version's groups make of the atoms that they cut, and of newcomers.
 
     Attributes:
         piece: the pair of each part that a group has (int64, ascending).
         pieces: these parts as groups.
         rest: the atoms of which somebody is not shown apart from those parts (int64, ascending).
         rests: these remainders as groups.
-        old: the atoms that are no more, cut into pieces and rests (int64, ascending).
-        gone: marks the groups in which a value that is known to be there is not (bool).
+        old: the former atoms that are cut into pieces and rests (int64, ascending).
+        gone: marks the groups that lack a value which their atoms are known to have (bool).
     """
 
     piece: np.ndarray
@@ -108,7 +111,11 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Cuts:
-    """Which pairs are continued, whole and cut; `piece` of which of the atoms `old`."""
+    """The pairs by how they are cut, as places in `pairs`.
+
+    `continued` are groups that are one whole atom, `whole` are whole atoms in groups that have
+    others, `piece` are parts of the atoms `old`, of whose people `left` are in no piece.
+    """
 
     continued: np.ndarray
     whole: np.ndarray
@@ -124,27 +131,27 @@ class _Cuts:
         return np.where(atom >= 0, np.searchsorted(self.old, atom), -1)
 
 
-def parts_of(before: Atoms, shown: Shown, pairs: Pairs, clean: np.ndarray) -> Parts:
-    """The parts that the `clean` groups (bool, one per group) make of atoms.
+def parts_of(before: Atoms, version: Shown, pairs: Pairs, clean: np.ndarray) -> Parts:
+    """Return the parts that the `clean` groups (bool, one per group) make of atoms.
 
-    Each clean group cuts at most one atom, and none that is mixed.
+    Each clean group cuts at most one atom and no mixed one.
     """
     cuts = _cuts(before, pairs, clean)
-    gone = np.zeros(len(shown.groups), dtype=bool)
+    gone = np.zeros(len(version.groups), dtype=bool)
     pieces: dict[str, Counts] = {}
     rests: dict[str, Counts] = {}
-    for name, counts in columns_of(shown.groups).items():
-        known = before.groups.sensitive[name]
-        _mark_changed(gone, cuts, counts, known)
-        piece = _pieces(gone, cuts, counts, known)
-        rest = _rests(gone, cuts, piece, known)
-        pieces[name], rests[name] = (Counts(*one, counts.values, None) for one in (piece, rest))
-    kept = np.flatnonzero(cuts.left)
+    for name, counts in columns_of(version.groups).items():
+        former = before.groups.sensitive[name]
+        _mark_changed(gone, cuts, counts, former)
+        piece = _pieces(gone, cuts, counts, former)
+        rest = _rests(gone, cuts, piece, former)
+        pieces[name], rests[name] = (Counts(*entries, counts.values, None) for entries in (piece, rest))
+    remaining = np.flatnonzero(cuts.left)
     return Parts(
         cuts.piece,
         Groups(pairs.people[cuts.piece], pieces),
-        cuts.old[kept],
-        Groups(cuts.left[kept], rests),
+        cuts.old[remaining],
+        Groups(cuts.left[remaining], rests),
         cuts.old,
         gone,
     )
@@ -168,46 +175,50 @@ def _cuts(before: Atoms, pairs: Pairs, clean: np.ndarray) -> _Cuts:
     )
 
 
-def _mark_changed(gone: np.ndarray, cuts: _Cuts, counts: Counts, known: Counts) -> None:
+def _mark_changed(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> None:
     """Mark the groups that are a whole atom each and show other values than it."""
     group, atom = cuts.pairs.group[cuts.continued], cuts.pairs.atom[cuts.continued]
-    gone[group[~same_rows(counts, group, known, atom)]] = True
+    gone[group[~same_rows(counts, group, former, atom)]] = True
 
 
-def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, known: Counts) -> _Entries:
-    """What is left of each group for its piece, and mark the groups where that cannot be."""
+def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> _Entries:
+    """Return what each group has beyond whole atoms, for its piece; mark in `gone` where that is
+    impossible.
+    """
     pairs = cuts.pairs
     place = np.full(pairs.groups, -1, dtype=np.int64)
     place[pairs.group[cuts.whole]] = len(cuts.piece)  # a whole group must leave nothing
     place[pairs.group[cuts.piece]] = np.arange(len(cuts.piece))
     group = np.flatnonzero(place >= 0)
     mine, of_mine = entries_of(counts, group)
-    theirs, of_theirs = entries_of(known, pairs.atom[cuts.whole])
+    theirs, of_theirs = entries_of(former, pairs.atom[cuts.whole])
     owner = np.concatenate([group[of_mine], pairs.group[cuts.whole][of_theirs]])
     owner, value, count = difference(
         owner,
-        np.concatenate([counts.value[mine], known.value[theirs]]),
-        np.concatenate([counts.count[mine], -known.count[theirs]]),
+        np.concatenate([counts.value[mine], former.value[theirs]]),
+        np.concatenate([counts.count[mine], -former.count[theirs]]),
     )
     wrong = (count < 0) | (place[owner] == len(cuts.piece))
     gone[owner[wrong]] = True
     return place[owner[~wrong]], value[~wrong], count[~wrong]
 
 
-def _rests(gone: np.ndarray, cuts: _Cuts, piece: _Entries, known: Counts) -> _Entries:
-    """What is left of each cut atom, and mark the groups that cut it where that cannot be."""
+def _rests(gone: np.ndarray, cuts: _Cuts, piece: _Entries, former: Counts) -> _Entries:
+    """Return what pieces leave of each cut atom; mark in `gone` the groups where that is
+    impossible.
+    """
     of_old = cuts.of_old
     row, value, count = piece
     mine = of_old[row] >= 0
-    theirs, of_theirs = entries_of(known, cuts.old)
+    theirs, of_theirs = entries_of(former, cuts.old)
     owner, value, count = difference(
         np.concatenate([of_theirs, of_old[row[mine]]]),
-        np.concatenate([known.value[theirs], value[mine]]),
-        np.concatenate([known.count[theirs], -count[mine]]),
+        np.concatenate([former.value[theirs], value[mine]]),
+        np.concatenate([former.count[theirs], -count[mine]]),
     )
     wrong = np.zeros(len(cuts.old) + 1, dtype=bool)
     wrong[owner[(count < 0) | (cuts.left[owner] == 0)]] = True
     gone[cuts.pairs.group[cuts.piece[wrong[of_old]]]] = True
-    kept = np.cumsum(cuts.left > 0) - 1
+    place = np.cumsum(cuts.left > 0) - 1
     fine = (count > 0) & (cuts.left[owner] > 0)
-    return kept[owner[fine]], value[fine], count[fine]
+    return place[owner[fine]], value[fine], count[fine]

@@ -1,9 +1,9 @@
 """Two attacks on versions of the same people that need no proof: intersection and subtraction.
 
-Whoever knows somebody's groups in all versions intersects their values. Whoever knows who came and
-who left subtracts the values of groups that share people: what is new belongs to those who came,
-what is missing belonged to those who left. Neither assumes that versions were made to be combined;
-together they may find less than what versions really tell, never more.
+An attacker who knows somebody's groups in all versions intersects their values. An attacker who
+knows who came and who left subtracts the values of groups that share people: new values belong to
+people who came, missing values belonged to people who left. Neither attack assumes that versions
+were made to be combined; together they may find less than versions really reveal, never more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,9 @@ _INFINITE = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Faced:
-    """How many of some people face one value alone, and how many fewer than were asked for."""
+    """Numbers of people, of those who face only one value, and of those who face fewer than
+    required.
+    """
 
     people: int
     one: int
@@ -34,10 +36,11 @@ class Faced:
 
 @dataclass(frozen=True)
 class CombinedExposure:
-    """What versions tell of people by intersection, and of those who came or left by subtraction.
+    """Exposure of people by intersecting versions, and of people who came or left by subtracting
+    them.
 
-    People are counted who are live; who came or left several times counts each time. Nobody is
-    counted whose value changed so that attacks contradict themselves.
+    Only live people are counted; people who came or left several times count each time. People
+    whose value changed, so that attacks contradict themselves, are not counted.
     """
 
     intersection: Faced
@@ -45,30 +48,30 @@ class CombinedExposure:
     leavers: Faced
 
 
-def exposure(versions: Sequence[Shown], name: str, asked: int) -> CombinedExposure:
-    """The exposure of people by versions, and lines, in this order.
+def exposure(versions: Sequence[Shown], name: str, required: int) -> CombinedExposure:
+    """Return how versions and lines, in this order, expose people.
 
-    n√n values are compared where all groups are large and each version mixes them anew.
+    n√n values are compared if all groups are large and each version mixes them anew.
 
     Args:
         versions: all are intersected; each and the next one are subtracted.
         name: the attribute.
-        asked: how many different values everybody should face.
+        required: how many different values everybody should face.
     """
-    next_ = list(pairwise(versions))
-    newcomers = [values_by_subtraction(one, other, name) for one, other in next_]
-    leavers = [values_by_subtraction(other, one, name) for one, other in next_]
+    successive = list(pairwise(versions))
+    newcomers = [values_by_subtraction(earlier, later, name) for earlier, later in successive]
+    leavers = [values_by_subtraction(later, earlier, name) for earlier, later in successive]
     return CombinedExposure(
-        _faced([values_by_intersection(versions, name)], asked),
-        _faced(newcomers, asked),
-        _faced(leavers, asked),
+        _count_faced([values_by_intersection(versions, name)], required),
+        _count_faced(newcomers, required),
+        _count_faced(leavers, required),
     )
 
 
-def _faced(values: Sequence[np.ndarray], asked: int) -> Faced:
+def _count_faced(values: Sequence[np.ndarray], required: int) -> Faced:
     faced = np.concatenate([np.array([], dtype=np.int64), *values])
-    told = faced > 0
-    return Faced(len(faced), int((faced == 1).sum()), int((told & (faced < asked)).sum()))
+    counted = faced > 0
+    return Faced(len(faced), int((faced == 1).sum()), int((counted & (faced < required)).sum()))
 
 
 class _Sets:
@@ -79,50 +82,52 @@ class _Sets:
         self.begin = np.cumsum(length) - length
 
     def take(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The values of some sets, and the place in `rows` of each (int64)."""
+        """Return the values of some sets, and the place in `rows` of each (int64)."""
         length = self.length[rows]
         place = np.repeat(np.arange(len(rows)), length)
         shift = self.begin[rows] - (np.cumsum(length) - length)
         return self.value[shift[place] + np.arange(len(place))], place
 
     def keys(self, width: int) -> np.ndarray:
-        """The set and the value as one number (int64, ascending)."""
+        """Return the set and the value of each entry as one number (int64, ascending)."""
         owner = np.repeat(np.arange(len(self.length)), self.length)
         return np.asarray(owner * width + self.value)
 
 
 def values_by_intersection(versions: Sequence[Shown], name: str) -> np.ndarray:
-    """How many values the groups of each live person have in common (int64, one per person)."""
+    """Return how many values the groups of each live person have in common (int64, one per person)."""
     length = max((int(v.person.max(initial=-1)) + 1 for v in versions), default=0)
-    of, sets = np.full(length, -1, dtype=np.int64), _Sets(*np.zeros((2, 0), dtype=np.int64))
+    set_of, sets = np.full(length, -1, dtype=np.int64), _Sets(*np.zeros((2, 0), dtype=np.int64))
     for version in versions:
-        counts = version.groups.of(name)
-        shown = _Sets(counts.value, counts.distinct)
+        counts = version.groups.counts_of(name)
+        group_sets = _Sets(counts.value, counts.distinct)
         person, group = version.person[version.live], version.group[version.live]
-        key, number = dense((of[person] + 1) * len(version.groups) + group)
+        key, number = dense((set_of[person] + 1) * len(version.groups) + group)
         first = np.zeros(number, dtype=np.int64)
         first[key] = np.arange(len(key))
-        others = of >= 0
+        others = set_of >= 0
         others[person] = False
-        kept, place = np.unique(of[others], return_inverse=True)
-        met = _common(sets, of[person[first]], shown, group[first], counts.values)
-        of[others], of[person] = number + place, key
-        value = np.concatenate([met.value, sets.take(kept)[0]])
-        sets = _Sets(value, np.concatenate([met.length, sets.length[kept]]))
-    return np.asarray(sets.length[of[of >= 0]])
+        other_sets, place = np.unique(set_of[others], return_inverse=True)
+        common = _common(sets, set_of[person[first]], group_sets, group[first], counts.values)
+        set_of[others], set_of[person] = number + place, key
+        value = np.concatenate([common.value, sets.take(other_sets)[0]])
+        sets = _Sets(value, np.concatenate([common.length, sets.length[other_sets]]))
+    return np.asarray(sets.length[set_of[set_of >= 0]])
 
 
-def _common(sets: _Sets, one: np.ndarray, shown: _Sets, other: np.ndarray, width: int) -> _Sets:
-    """What pairs of a set (-1: of all values) and a shown one have in common, by the smaller."""
-    known = one >= 0
-    size = np.full(len(one), _INFINITE)
-    size[known] = sets.length[one[known]]
-    by_shown = shown.length[other] < size
-    found = []
+def _common(sets: _Sets, set_of_pair: np.ndarray, group_sets: _Sets, group_of_pair: np.ndarray, width: int) -> _Sets:
+    """Return what pairs of a set (-1: of all values) and a group's set have in common, by the
+    smaller set.
+    """
+    has_set = set_of_pair >= 0
+    size = np.full(len(set_of_pair), _INFINITE)
+    size[has_set] = sets.length[set_of_pair[has_set]]
+    by_group = group_sets.length[group_of_pair] < size
+    matches = []
     for few, many, rows, probed, places in (
-        (shown, None, other, other, np.flatnonzero(~known)),
-        (shown, sets, other, one, np.flatnonzero(known & by_shown)),
-        (sets, shown, one, other, np.flatnonzero(known & ~by_shown)),
+        (group_sets, None, group_of_pair, group_of_pair, np.flatnonzero(~has_set)),
+        (group_sets, sets, group_of_pair, set_of_pair, np.flatnonzero(has_set & by_group)),
+        (sets, group_sets, set_of_pair, group_of_pair, np.flatnonzero(has_set & ~by_group)),
     ):
         keys = None if many is None else many.keys(width)
         for part in _parts(few.length[rows[places]]):
@@ -131,13 +136,13 @@ def _common(sets: _Sets, one: np.ndarray, shown: _Sets, other: np.ndarray, width
             if keys is not None:
                 inside = _are_in(keys, probed[some][place] * width + value)
                 value, place = value[inside], place[inside]
-            found.append((some[place], value))
-    pair, value = (np.concatenate(column) for column in zip(*found, strict=True))
-    return _Sets(value[stable_order(pair)], np.bincount(pair, minlength=len(one)))
+            matches.append((some[place], value))
+    pair, value = (np.concatenate(column) for column in zip(*matches, strict=True))
+    return _Sets(value[stable_order(pair)], np.bincount(pair, minlength=len(set_of_pair)))
 
 
 def _parts(lengths: np.ndarray) -> Iterator[slice]:
-    """Slices of rows that have not too many values together."""
+    """Yield slices of rows that together have at most `_AT_ONCE` values, or one row."""
     ends = np.cumsum(lengths)
     begin = 0
     while True:
@@ -154,44 +159,49 @@ def _are_in(ascending: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return np.asarray(ascending[place] == keys)
 
 
-def values_by_subtraction(one: Shown, other: Shown, name: str) -> np.ndarray:
-    """How many values each live person of `other` faces who is not in `one` (int64, one each).
+def values_by_subtraction(reference: Shown, version: Shown, name: str) -> np.ndarray:
+    """Return how many values each live newcomer of `version` faces (int64, one each).
 
-    Where the values that groups of `other` have and those of `one` that share people with them have
-    not are as many as the newcomers of these groups, they are the newcomers' values.
+    Newcomers are people who are not in `reference`. Some values are in groups of `version`, but not
+    in the groups of `reference` that share people with them. If these values are as many as the
+    newcomers of these groups, they are the newcomers' values.
     """
-    faced, _ = _of_newcomers(one, other, name)
+    faced, _ = _values_of_newcomers(reference, version, name)
     return faced
 
 
-def told_by_subtraction(one: Shown, other: Shown, name: str) -> int:
-    """How many who came or left face fewer values by subtraction than their group shows."""
-    both = (_of_newcomers(one, other, name), _of_newcomers(other, one, name))
-    return sum(int((faced < shown).sum()) for faced, shown in both)
+def people_exposed_by_subtraction(earlier: Shown, later: Shown, name: str) -> int:
+    """Count the people who came or left and face fewer values by subtraction than their group
+    shows.
+    """
+    both = (_values_of_newcomers(earlier, later, name), _values_of_newcomers(later, earlier, name))
+    return sum(int((faced < visible).sum()) for faced, visible in both)
 
 
-def _of_newcomers(one: Shown, other: Shown, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """How many values each live newcomer of `other` faces, and how many the group shows (int64)."""
-    held, shown = one.groups.of(name), other.groups.of(name)
-    length = max(int(v.person.max(initial=-1)) + 1 for v in (one, other))
+def _values_of_newcomers(reference: Shown, version: Shown, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many values each live newcomer of `version` faces, and how many its group shows
+    (int64).
+    """
+    reference_counts, counts = reference.groups.counts_of(name), version.groups.counts_of(name)
+    length = max(int(v.person.max(initial=-1)) + 1 for v in (reference, version))
     before = np.full(length, -1, dtype=np.int64)
-    before[one.person] = one.group
-    new = before[other.person] < 0
-    ends = before[other.person[~new]], other.group[~new]
-    past, now = _shared(ends, len(one.groups), len(other.groups))
-    more, surplus = _surplus(held, past, shown, now)
-    newcomers = np.bincount(now[other.group[new]], minlength=len(surplus))
-    told = (surplus == newcomers)[now]
-    inside = np.bincount(shown.group[more], minlength=len(other.groups))
-    faced = np.where(told, inside, shown.distinct)
-    group = other.group[new & other.live]
-    return np.asarray(faced[group]), np.asarray(shown.distinct[group])
+    before[reference.person] = reference.group
+    new = before[version.person] < 0
+    ends = before[version.person[~new]], version.group[~new]
+    past, now = _connected_sets(ends, len(reference.groups), len(version.groups))
+    more, surplus = _surplus(reference_counts, past, counts, now)
+    newcomers = np.bincount(now[version.group[new]], minlength=len(surplus))
+    explained = (surplus == newcomers)[now]
+    inside = np.bincount(counts.group[more], minlength=len(version.groups))
+    faced = np.where(explained, inside, counts.distinct)
+    group = version.group[new & version.live]
+    return np.asarray(faced[group]), np.asarray(counts.distinct[group])
 
 
-def _shared(
+def _connected_sets(
     ends: tuple[np.ndarray, np.ndarray], groups: int, others: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The set of groups of both versions, connected by people, that each group is part of.
+    """Return the set of groups of both versions, connected by people, that each group is part of.
 
     Args:
         ends: the groups of each person whom both versions show (int64, one per person).
@@ -206,14 +216,14 @@ def _shared(
 
 
 def _surplus(
-    held: Counts, past: np.ndarray, shown: Counts, now: np.ndarray
+    reference_counts: Counts, past: np.ndarray, counts: Counts, now: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mark the entries of values that occur more often now; how much more, by set of groups."""
-    width = max(held.values, shown.values)
-    before, after = past[held.group] * width + held.value, now[shown.group] * width + shown.value
+    """Mark the entries of values that occur more often now; count how many more, by set of groups."""
+    width = max(reference_counts.values, counts.values)
+    before, after = past[reference_counts.group] * width + reference_counts.value, now[counts.group] * width + counts.value
     key, place = np.unique(np.concatenate([before, after]), return_inverse=True)
     more = np.zeros(len(key), dtype=np.int64)
-    np.add.at(more, place, np.concatenate([-held.count, shown.count]))
+    np.add.at(more, place, np.concatenate([-reference_counts.count, counts.count]))
     surplus = np.zeros(max(past.max(initial=-1), now.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(surplus, key // width, np.maximum(more, 0))
     return more[place[len(before) :]] > 0, surplus

@@ -20,7 +20,7 @@ where a version is
         person=np.array([0, 1, 2, 3]),  # ids over all versions and lines; ghosts are members, too
         group=np.array([0, 0, 0, 0]),  # published group of each
         groups=seen,  # Groups of the published tables, one entry per published group
-        live=np.array([True, True, True, False]),  # the fourth holds a vacant value
+        live=np.array([True, True, True, False]),  # the fourth has a vacant value
         slot=None,  # or the slot of each, where groups may be mixed anew and only sets hold
     )
 
@@ -75,13 +75,13 @@ Route = Literal["A", "S", "C"]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is told of people after a version.
+    """Counts that reveal something about people after a version.
 
     Attributes:
-        now: what is told of those whom this version shows: their atoms, and the groups of those who
-            were mixed.
+        now: the atoms of the people whom this version shows, and the groups of those who were
+            mixed.
         atom: the atom of each of `now` (int64, one per group), -1 for those groups.
-        new: the atoms that no version told before (int64).
+        new: the atoms that no earlier version revealed (int64).
         rests: those of them that this version does not show (int64).
         atoms: the state after this version.
     """
@@ -94,24 +94,24 @@ class Evidence:
 
 
 def words(promise: PrivacyModel) -> str:
-    """A promise with its numbers, `distinct l-diversity (l = 3)`."""
+    """Return a promise with its numbers, `distinct l-diversity (l = 3)`."""
     numbers = ", ".join(f"{name} = {plain(n)}" for name, n in promise.required().items())
     return f"{promise.title} ({numbers})"
 
 
-def breaches(told: Evidence, promises: Sequence[PrivacyModel]) -> Iterator[tuple[str, int]]:
-    """Each promise that is broken, in words, and how many groups of people break it."""
+def breaches(evidence: Evidence, promises: Sequence[PrivacyModel]) -> Iterator[tuple[str, int]]:
+    """Yield each broken promise in words, and how many groups of people break it."""
     for promise in promises:
-        if promise.judged_jointly and not promise.check(told.atoms.groups).holds:
-            yield f"all versions together break {words(promise)}", len(told.atoms)
-        if (asked := promise.over_versions) is None:
+        if promise.judged_jointly and not promise.check(evidence.atoms.groups).holds:
+            yield f"all versions together break {words(promise)}", len(evidence.atoms)
+        if (over_versions := promise.over_versions) is None:
             continue
-        failing = asked.failing(told.now)
-        atoms = np.zeros(len(told.atoms), dtype=bool)
-        atoms[told.atom[failing & (told.atom >= 0)]] = True
-        _mark_of_before(atoms, asked, told)
-        batches = int(atoms[told.new].sum())
-        others = int(atoms.sum()) - batches + int((failing & (told.atom < 0)).sum())
+        failing = over_versions.failing(evidence.now)
+        atoms = np.zeros(len(evidence.atoms), dtype=bool)
+        atoms[evidence.atom[failing & (evidence.atom >= 0)]] = True
+        _mark_earlier(atoms, over_versions, evidence)
+        batches = int(atoms[evidence.new].sum())
+        others = int(atoms.sum()) - batches + int((failing & (evidence.atom < 0)).sum())
         if batches:
             who = f"{number(batches, 'group')} of people who came or left together"
             yield f"{who} {_break(batches)} {words(promise)}", batches
@@ -119,34 +119,36 @@ def breaches(told: Evidence, promises: Sequence[PrivacyModel]) -> Iterator[tuple
             yield f"{number(others, 'group')} {_break(others)} {words(promise)}", others
 
 
-def _mark_of_before(failing: np.ndarray, asked: PrivacyModel, told: Evidence) -> None:
-    """Mark the new atoms that break a promise, seen among all that an earlier version showed."""
-    atoms = told.atoms
-    if not asked.compares_with_all:
-        if len(told.rests):
-            failing[told.rests] |= asked.failing(take_groups(atoms.groups, told.rests))
+def _mark_earlier(failing: np.ndarray, promise: PrivacyModel, evidence: Evidence) -> None:
+    """Mark the new atoms that break a promise among everything that an earlier version showed."""
+    atoms = evidence.atoms
+    if not promise.compares_with_all:
+        if len(evidence.rests):
+            failing[evidence.rests] |= promise.failing(take_groups(atoms.groups, evidence.rests))
         return
-    for version, shown in enumerate(atoms.shown[:-1]):
-        rows = told.new[shown[told.new]]
+    for version, in_version in enumerate(atoms.shown[:-1]):
+        rows = evidence.new[in_version[evidence.new]]
         if len(rows):
-            failing[rows] |= asked.failing(_among_all(atoms, rows, version))[: len(rows)]
+            failing[rows] |= promise.failing(_among_all(atoms, rows, version))[: len(rows)]
 
 
 def _among_all(atoms: Atoms, rows: np.ndarray, version: int) -> Groups:
-    """Some atoms that a version showed, and all else that it showed as one group more."""
+    """Return some atoms that a version showed, and everything else that it showed as one more
+    group.
+    """
     some = take_groups(atoms.groups, rows)
     whole = take_groups(atoms.versions, np.array([version]))
     others = Groups(
         whole.sizes - some.rows,
-        {name: _without(c, some.sensitive[name]) for name, c in whole.sensitive.items()},
+        {name: _subtract(c, some.sensitive[name]) for name, c in whole.sensitive.items()},
     )
     return join_groups([some, others], some) if others.rows else some
 
 
-def _without(whole: Counts, some: Counts) -> Counts:
-    left = whole.count - some.totals[whole.value]
-    kept = left > 0
-    return replace(whole, group=whole.group[kept], value=whole.value[kept], count=left[kept])
+def _subtract(whole: Counts, some: Counts) -> Counts:
+    remaining = whole.count - some.totals[whole.value]
+    positive = remaining > 0
+    return replace(whole, group=whole.group[positive], value=whole.value[positive], count=remaining[positive])
 
 
 def _break(groups: int) -> str:
@@ -154,33 +156,33 @@ def _break(groups: int) -> str:
 
 
 def overlapping_units(atoms: Atoms, units: np.ndarray) -> int:
-    """How many units have two atoms that share a possible value.
+    """Count the units with two atoms that share a possible value.
 
     Args:
         atoms: the state.
         units: the unit of each person (int64, one per id): an episode is a person of its own.
     """
-    known = np.flatnonzero(atoms.of[: len(units)] >= 0)
-    several = np.bincount(units[known])[units[known]] > 1 if len(known) else known
-    person = known[several.astype(bool)]
-    found = [np.array([], dtype=np.int64)]
+    ids = np.flatnonzero(atoms.of[: len(units)] >= 0)
+    several = np.bincount(units[ids])[units[ids]] > 1 if len(ids) else ids
+    person = ids[several.astype(bool)]
+    overlaps = [np.array([], dtype=np.int64)]
     for counts in atoms.groups.sensitive.values():
         entries, place = entries_of(counts, atoms.of[person])
         key = units[person][place] * max(counts.values, 1) + counts.value[entries]
         possible, times = np.unique(key, return_counts=True)
-        found.append(possible[times > 1] // max(counts.values, 1))
-    return len(distinct(np.concatenate(found)))
+        overlaps.append(possible[times > 1] // max(counts.values, 1))
+    return len(distinct(np.concatenate(overlaps)))
 
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """Versions keep their promises together.
+    """Verdict that versions keep their promises together.
 
     Attributes:
         route: by which theorem: atoms (A), signatures (S) or slots (C); the weakest where people
             who have nothing to do with one another take several.
         atoms: the state after this version.
-        judged: what is told of the people whom this version shows, as counts.
+        judged: the counts about the people whom this version shows.
         fewest: by attribute, the fewest values that are possible of anybody here.
         likeliest: by attribute, the largest posterior of anybody's value here; None on route C.
     """
@@ -194,38 +196,38 @@ class Passed:
 
 def gate(
     before: Atoms | None,
-    shown: Shown,
+    version: Shown,
     promises: Sequence[PrivacyModel],
     units: np.ndarray | None = None,
 ) -> Passed | Refused:
     """Judge a version together with those before.
 
     Args:
-        before: the state that the last version left, None where there was none.
-        shown: the version. With several sensitive attributes, these are shuffled independently;
+        before: the state after the last version, None before the first.
+        version: the version. With several sensitive attributes, these are shuffled independently;
             those shuffled together are one, whose values are tuples.
         promises: what is promised of these attributes.
         units: the unit of each person (int64, one per id), where a unit may come back as another
             person with another value.
     """
-    past = no_atoms(shown.groups) if before is None else before
-    if unreadable := why_unreadable(past, shown, promises):
+    past = no_atoms(version.groups) if before is None else before
+    if unreadable := why_unreadable(past, version, promises):
         return unreadable
-    pairs = pairs_of(past, with_room(past.of, shown), shown)
+    pairs = pairs_of(past, with_room(past.of, version), version)
     mixtures = mixtures_of(pairs, len(past), _broken(past, pairs))
-    sets = are_sets(past, shown.groups, mixtures)
-    if refused := _unexplained(past, shown, pairs, mixtures, sets, promises):
-        return refused
-    parts = parts_of(past, shown, pairs, mixtures.group < 0)
+    sets = are_sets(past, version.groups, mixtures)
+    if refusal := _refuse_unexplained(past, version, pairs, mixtures, sets, promises):
+        return refusal
+    parts = parts_of(past, version, pairs, mixtures.group < 0)
     if parts.gone.any():
-        return _refused("a value of {} is gone", parts.gone, shown)
-    if refused := _redrawn(past, shown, pairs):
-        return refused
-    renewal = Renewal(past, shown, pairs, parts, mixtures)
-    if shown.groups.subdomains and not renewal.is_plain():
+        return _refusal("a value of {} is gone", parts.gone, version)
+    if refusal := _refuse_redrawn(past, version, pairs):
+        return refusal
+    renewal = Renewal(past, version, pairs, parts, mixtures)
+    if version.groups.subdomains and not renewal.is_plain():
         return Refused("ranges of earlier versions are not those of the same people", 0, 0)
-    told = _told(renewal, shown, mixtures)
-    return _judged(told, promises, units) or _passed(told, _route(sets))
+    evidence = _evidence_after(renewal, version, mixtures)
+    return _judge(evidence, promises, units) or _passed_verdict(evidence, _route(sets))
 
 
 def _broken(before: Atoms, pairs: Pairs) -> np.ndarray:
@@ -236,9 +238,9 @@ def _broken(before: Atoms, pairs: Pairs) -> np.ndarray:
     return np.asarray(broken)
 
 
-def _unexplained(
+def _refuse_unexplained(
     before: Atoms,
-    shown: Shown,
+    version: Shown,
     pairs: Pairs,
     mixtures: Mixtures,
     sets: np.ndarray,
@@ -248,59 +250,59 @@ def _unexplained(
         return None
     slots = np.zeros(len(mixtures), dtype=bool)
     if all(p.by_candidates for p in (q.over_versions for q in promises) if p is not None):
-        slots = are_alike(before, shown.groups, mixtures)
-        slots &= have_slots(before, shown, pairs, mixtures, with_slots(before, shown))
+        slots = are_alike(before, version.groups, mixtures)
+        slots &= have_slots(before, version, pairs, mixtures, with_slots(before, version))
     wrong = np.append(~(sets | slots), False)[mixtures.group] & _broken(before, pairs)
     if not wrong.any():
         return None
     verb = "cuts" if wrong.sum() == 1 else "cut"
-    return _refused(f"{{}} {verb} two groups of earlier versions", wrong, shown)
+    return _refusal(f"{{}} {verb} two groups of earlier versions", wrong, version)
 
 
-def _redrawn(before: Atoms, shown: Shown, pairs: Pairs) -> Refused | None:
-    """Refuse groups that are continued, and admit other values of quasi-identifiers than before."""
-    known, now = covers_of(before.groups), covers_of(shown.groups)
+def _refuse_redrawn(before: Atoms, version: Shown, pairs: Pairs) -> Refused | None:
+    """Refuse continued groups that admit other values of quasi-identifiers than before."""
+    former, now = covers_of(before.groups), covers_of(version.groups)
     whole = np.flatnonzero(pairs.whole)
-    wrong = np.zeros(len(shown.groups), dtype=bool)
-    for name in known.keys() & now.keys():
+    wrong = np.zeros(len(version.groups), dtype=bool)
+    for name in former.keys() & now.keys():
         group, atom = pairs.group[whole], pairs.atom[whole]
-        wrong[group[~same_rows(now[name], group, known[name], atom)]] = True
-    return _refused("{} admit other values than before", wrong, shown) if wrong.any() else None
+        wrong[group[~same_rows(now[name], group, former[name], atom)]] = True
+    return _refusal("{} admit other values than before", wrong, version) if wrong.any() else None
 
 
-def _told(renewal: Renewal, shown: Shown, mixtures: Mixtures) -> Evidence:
-    """Groups that are atoms are judged as they were shown, and all else that is told as counts."""
+def _evidence_after(renewal: Renewal, version: Shown, mixtures: Mixtures) -> Evidence:
+    """Return groups that are atoms as they were published, and everything else as counts."""
     atoms = renewal.atoms()
     new = np.append(renewal.rests, renewal.pieces)
     if renewal.is_plain():
-        atom = np.zeros(len(shown.groups), dtype=np.int64)
-        atom[shown.group] = atoms.of[shown.person]
-        return Evidence(shown.groups, atom, new, renewal.rests, atoms)
+        atom = np.zeros(len(version.groups), dtype=np.int64)
+        atom[version.group] = atoms.of[version.person]
+        return Evidence(version.groups, atom, new, renewal.rests, atoms)
     here = np.flatnonzero(atoms.shown[-1] & ~atoms.mixed)
-    like = as_counts(shown)
+    like = as_counts(version)
     mixed = np.flatnonzero(mixtures.group >= 0)
     now = join_groups([take_groups(atoms.groups, here), take_groups(like, mixed)], like)
     atom = np.append(here, np.full(len(mixed), -1))
     return Evidence(now, atom, new, renewal.rests, atoms)
 
 
-def _judged(
-    told: Evidence, promises: Sequence[PrivacyModel], units: np.ndarray | None
+def _judge(
+    evidence: Evidence, promises: Sequence[PrivacyModel], units: np.ndarray | None
 ) -> Refused | None:
-    reasons = list(breaches(told, promises))
-    if units is not None and (several := overlapping_units(told.atoms, units)):
+    reasons = list(breaches(evidence, promises))
+    if units is not None and (several := overlapping_units(evidence.atoms, units)):
         reasons.append((f"{number(several, 'unit')} may have kept a value that changed", several))
     if not reasons:
         return None
     return Refused("; ".join(reason for reason, _ in reasons), sum(n for _, n in reasons), 0)
 
 
-def _passed(told: Evidence, route: Route) -> Passed:
-    counts = columns_of(told.now)
+def _passed_verdict(evidence: Evidence, route: Route) -> Passed:
+    counts = columns_of(evidence.now)
     return Passed(
         route,
-        told.atoms,
-        told.now,
+        evidence.atoms,
+        evidence.now,
         {name: int(c.distinct.min(initial=c.values)) for name, c in counts.items()},
         {name: None if route == "C" else _likeliest(c) for name, c in counts.items()},
     )
@@ -316,6 +318,6 @@ def _route(sets: np.ndarray) -> Route:
     return "S" if sets.all() else "C"
 
 
-def _refused(reason: str, wrong: np.ndarray, shown: Shown) -> Refused:
+def _refusal(reason: str, wrong: np.ndarray, version: Shown) -> Refused:
     groups = int(wrong.sum())
-    return Refused(reason.format(number(groups, "group")), groups, int(wrong[shown.group].sum()))
+    return Refused(reason.format(number(groups, "group")), groups, int(wrong[version.group].sum()))

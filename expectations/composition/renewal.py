@@ -12,16 +12,17 @@ from sfumato.expectations.groups.groups import Cover, Groups
 
 
 class Renewal:
-    """The atoms that stay, then rests, pieces and mixtures, each numbered in that order.
+    """Atoms after a version: those that stay, then rests, pieces and mixtures, numbered in this
+    order.
 
     Attributes:
         stay: the atoms that stay as they are (int64, ascending).
     """
 
     def __init__(
-        self, before: Atoms, shown: Shown, pairs: Pairs, parts: Parts, mixtures: Mixtures
+        self, before: Atoms, version: Shown, pairs: Pairs, parts: Parts, mixtures: Mixtures
     ) -> None:
-        self._before, self._shown, self._pairs = before, shown, pairs
+        self._before, self._shown, self._pairs = before, version, pairs
         self._parts, self._mixtures = parts, mixtures
         gone = mixtures.atom >= 0
         gone[parts.old] = True
@@ -31,7 +32,7 @@ class Renewal:
 
     @property
     def rests(self) -> np.ndarray:
-        """The atoms of people who are in no group apart from those that left them (int64)."""
+        """The atoms of people who remain when others of their atom are in groups apart (int64)."""
         return np.arange(self._rests, self._pieces)
 
     @property
@@ -40,20 +41,20 @@ class Renewal:
         return np.arange(self._pieces, self._mixed)
 
     def atoms(self) -> Atoms:
-        """The state."""
-        of = self._of()
+        """Return the state."""
+        atom_of = self._atom_of_person()
         people = np.concatenate(
             [
                 self._before.people[self.stay],
                 self._parts.rests.sizes,
                 self._parts.pieces.sizes,
-                np.bincount(of[of >= self._mixed] - self._mixed, minlength=len(self._mixtures)),
+                np.bincount(atom_of[atom_of >= self._mixed] - self._mixed, minlength=len(self._mixtures)),
             ]
         )
         mixed = np.arange(self._length) >= self._mixed
         mixed[: self._rests] = self._before.mixed[self.stay]
         return Atoms(
-            of,
+            atom_of,
             self._groups(),
             people,
             mixed,
@@ -63,7 +64,9 @@ class Renewal:
         )
 
     def _numbers(self) -> np.ndarray:
-        """What became of each atom's people who were not shown (int64, one per atom)."""
+        """Return the new atom of each former atom's people who are in no piece (int64), -1 if there
+        is none.
+        """
         number = np.full(len(self._before), -1, dtype=np.int64)
         number[self.stay] = np.arange(len(self.stay))
         number[self._parts.rest] = self.rests
@@ -71,17 +74,17 @@ class Renewal:
         number[mixed] = self._mixed + self._mixtures.atom[mixed]
         return number
 
-    def _of(self) -> np.ndarray:
-        of = with_room(self._before.of, self._shown)
+    def _atom_of_person(self) -> np.ndarray:
+        atom_of = with_room(self._before.of, self._shown)
         if len(self.stay) < len(self._before):
-            of = np.where(of >= 0, self._numbers()[of], -1)
+            atom_of = np.where(atom_of >= 0, self._numbers()[atom_of], -1)
         of_pair = np.full(len(self._pairs.group), -1, dtype=np.int64)
         of_pair[self._parts.piece] = self.pieces
         mixture = self._mixtures.group[self._pairs.group]
         of_pair[mixture >= 0] = self._mixed + mixture[mixture >= 0]
         new = of_pair[self._pairs.of_member]
-        of[self._shown.person[new >= 0]] = new[new >= 0]
-        return of
+        atom_of[self._shown.person[new >= 0]] = new[new >= 0]
+        return atom_of
 
     def _groups(self) -> Groups:
         like = as_counts(self._shown)
@@ -94,7 +97,7 @@ class Renewal:
         return replace(groups, covers=self._covers()) if self.is_plain() else groups
 
     def is_plain(self) -> bool:
-        """True where each group of this version and the past is an atom by itself."""
+        """Return True if each group of this version and of the past is an atom by itself."""
         alone = len(self._pairs.group) == self._pairs.groups
         whole = len(self.stay) == len(self._before) and alone
         past = not len(self._before) or bool(self._before.groups.covers)
@@ -104,16 +107,16 @@ class Renewal:
         group = self._pairs.group[self._parts.piece]
         place = np.full(self._pairs.groups, -1, dtype=np.int64)
         place[group] = self.pieces
-        found = {}
+        covers = {}
         for name, new in self._shown.groups.covers.items():
             past = self._before.groups.covers.get(name, Cover(group[:0], group[:0], 0))
             here = place[new.group] >= 0
-            found[name] = Cover(
+            covers[name] = Cover(
                 np.concatenate([past.group, place[new.group[here]]]),
                 np.concatenate([past.value, new.value[here]]),
                 max(past.values, new.values),
             )
-        return found
+        return covers
 
     def _shown_in(self) -> np.ndarray:
         before = self._before.shown

@@ -1,4 +1,4 @@
-"""A test for two tables about the same people, which needs their rows alone and no model.
+"""A test for two tables about the same people, which needs only their rows and no model.
 
 Of all combinations of values, take those that exactly two rows have, of both tables together: one
 row of each, or two of one. Where rows are independent, such a pair of rows with a certain
@@ -39,7 +39,8 @@ class RowsOfTwo:
         first: in two rows of the first, and none of the second.
         second: in two rows of the second, and none of the first.
         alone: in one row of the first and none of the second, and the other way round.
-        equal: the rows of each table, where both have the same, and not one value alone; else 0.
+        equal: the rows of each table if both have the same rows with more than one value; 0
+            otherwise.
         rows: of the first table, and of the second.
     """
 
@@ -57,7 +58,7 @@ class RowsOfTwo:
         It is the smaller of two upper limits: of coins, and of Hardy-Weinberg's distribution.
         """
         pairs = self.both + self.first + self.second
-        return min(_of_coins(pairs, self.both), _of_equal_shares(pairs, self.both, self.first))
+        return min(_chance_of_coins(pairs, self.both), _chance_of_equal_shares(pairs, self.both, self.first))
 
     @property
     def are_related(self) -> bool:
@@ -84,15 +85,15 @@ class RowsOfTwo:
         return RowsOfTwo(more, self.first, self.second).chance <= LEVEL
 
 
-def rows_of_two(one: np.ndarray, other: np.ndarray) -> RowsOfTwo:
+def rows_of_two(hashes: np.ndarray, other_hashes: np.ndarray) -> RowsOfTwo:
     """Count combinations of values of two tables.
 
     Args:
-        one: a hash of each row's values (uint64); its last bit is not looked at.
-        other: the same of the other table.
+        hashes: a hash of each row's values (uint64); its last bit is not looked at.
+        other_hashes: the same of the other table.
     """
     side = np.uint64(1)
-    rows = np.concatenate([one | side, other & ~side])
+    rows = np.concatenate([hashes | side, other_hashes & ~side])
     rows.sort()
     begins = np.concatenate([[True], (rows[1:] | side) != (rows[:-1] | side), [True]])
     first = np.flatnonzero(begins[:-1])  # of each combination
@@ -106,8 +107,8 @@ def rows_of_two(one: np.ndarray, other: np.ndarray) -> RowsOfTwo:
         first=int(in_one[2]),
         second=int(in_one[0]),
         alone=(int(alone[1]), int(alone[0])),
-        equal=len(one) if len(first) > 1 and _have_the_same(rows, of_one) else 0,
-        rows=(len(one), len(other)),
+        equal=len(hashes) if len(first) > 1 and _have_the_same(rows, of_one) else 0,
+        rows=(len(hashes), len(other_hashes)),
     )
 
 
@@ -116,16 +117,18 @@ def _have_the_same(rows: np.ndarray, of_one: np.ndarray) -> bool:
     return np.array_equal(*sides)
 
 
-def _of_coins(pairs: int, both: int) -> float:
-    """The probability of at least so many heads of so many coins."""
+def _chance_of_coins(pairs: int, both: int) -> float:
+    """Return the probability of at least `both` heads of `pairs` coins."""
     # SciPy takes time to import, and most commands compare nobody.
     from scipy.special import bdtrc
 
     return 1.0 if both == 0 else float(bdtrc(both - 1, pairs, 0.5))
 
 
-def _of_equal_shares(pairs: int, both: int, first: int) -> float:
-    """The probability of at least so many pairs with one in each, given the rows of the first."""
+def _chance_of_equal_shares(pairs: int, both: int, first: int) -> float:
+    """Return the probability of at least `both` pairs with one in each, given the first table's
+    rows.
+    """
     from scipy.special import gammaln, logsumexp
 
     if both == 0:
@@ -134,6 +137,6 @@ def _of_equal_shares(pairs: int, both: int, first: int) -> float:
     of_other = 2 * pairs - of_one
     possible = np.arange(of_one % 2, min(of_one, of_other) + 1, 2)
     weights = possible * np.log(2) - sum(
-        gammaln(of + 1) for of in (possible, (of_one - possible) / 2, (of_other - possible) / 2)
+        gammaln(number + 1) for number in (possible, (of_one - possible) / 2, (of_other - possible) / 2)
     )
     return float(min(1.0, np.exp(logsumexp(weights[possible >= both]) - logsumexp(weights))))

@@ -41,7 +41,7 @@ class Mixtures:
 
 
 def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
-    """The mixtures around the `broken` groups (bool, one per group).
+    """Return the mixtures around the `broken` groups (bool, one per group).
 
     Args:
         pairs: which groups have which atoms.
@@ -65,7 +65,7 @@ def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
 
 
 def are_sets(before: Atoms, groups: Groups, mixtures: Mixtures) -> np.ndarray:
-    """Mark the mixtures whose groups and atoms all are sets of one signature (bool, one each)."""
+    """Mark the mixtures whose groups and atoms are all sets of one signature (bool, one each)."""
     return _hold(before, groups, mixtures, sets=True)
 
 
@@ -77,10 +77,10 @@ def are_alike(before: Atoms, groups: Groups, mixtures: Mixtures) -> np.ndarray:
 def _hold(before: Atoms, groups: Groups, mixtures: Mixtures, *, sets: bool) -> np.ndarray:
     now, past = columns_of(groups), before.groups.sensitive
     broken = np.zeros(len(mixtures), dtype=bool)
-    for columns, of in ((now, mixtures.group), (past, mixtures.atom)):
-        rows = np.flatnonzero(of >= 0)
-        first = mixtures.first[of[rows]]
-        broken[of[rows[~_agree(columns, rows, now, first, sets)]]] = True
+    for columns, mixture in ((now, mixtures.group), (past, mixtures.atom)):
+        rows = np.flatnonzero(mixture >= 0)
+        first = mixtures.first[mixture[rows]]
+        broken[mixture[rows[~_agree(columns, rows, now, first, sets)]]] = True
     return ~broken
 
 
@@ -98,53 +98,53 @@ def _agree(
 NONE, TWO = -1, -2
 
 
-def with_slots(before: Atoms, shown: Shown) -> np.ndarray:
-    """The slot of each person (int64, one per id), -1 for none and -2 for who had more than one."""
-    slot = with_room(before.slot, shown)
-    if shown.slot is None:
+def with_slots(before: Atoms, version: Shown) -> np.ndarray:
+    """Return the slot of each person (int64, one per id), -1 for none and -2 for several."""
+    slot = with_room(before.slot, version)
+    if version.slot is None:
         return slot
-    given, had = shown.slot, slot[shown.person]
-    slot[shown.person] = np.where((had == NONE) | (had == given), given, TWO)
+    now, former = version.slot, slot[version.person]
+    slot[version.person] = np.where((former == NONE) | (former == now), now, TWO)
     return slot
 
 
 def have_slots(
-    before: Atoms, shown: Shown, pairs: Pairs, mixtures: Mixtures, slot: np.ndarray
+    before: Atoms, version: Shown, pairs: Pairs, mixtures: Mixtures, slot: np.ndarray
 ) -> np.ndarray:
-    """Mark the mixtures whose groups and atoms all are the same slots (bool, one per mixture).
+    """Mark the mixtures whose groups and atoms are all the same slots (bool, one per mixture).
 
-    That is so where the people of each group and of each atom that is not mixed hold slots of their
+    This is so if the people of each group and of each atom that is not mixed have slots of their
     own, and the mixture has no more slots than each of its groups has people.
 
     Args:
         before: the state.
-        shown: the version.
+        version: the version.
         pairs: which groups have which atoms.
         mixtures: which of them are connected.
         slot: the slot of each person (int64, one per id).
     """
-    of = with_room(before.of, shown)
-    known = np.flatnonzero(of >= 0)
-    in_atom = mixtures.atom[of[known]]
-    known, in_atom = known[in_atom >= 0], in_atom[in_atom >= 0]
-    in_group = mixtures.group[shown.group]
+    atom_of = with_room(before.of, version)
+    placed = np.flatnonzero(atom_of >= 0)
+    in_atom = mixtures.atom[atom_of[placed]]
+    placed, in_atom = placed[in_atom >= 0], in_atom[in_atom >= 0]
+    in_group = mixtures.group[version.group]
     here = np.flatnonzero(in_group >= 0)
-    person = np.concatenate([known, shown.person[here]])
+    person = np.concatenate([placed, version.person[here]])
     mixture = np.concatenate([in_atom, in_group[here]])
     fine = np.ones(len(mixtures), dtype=bool)
     fine[mixture[slot[person] < 0]] = False
-    sizes = np.bincount(shown.group, minlength=pairs.groups)
+    sizes = np.bincount(version.group, minlength=pairs.groups)
     fine &= _distinct(mixture, slot[person], len(mixtures)) == sizes[mixtures.first]
     groups = np.flatnonzero(mixtures.group >= 0)
-    held = _distinct(shown.group[here], slot[shown.person[here]], pairs.groups)
-    fine[mixtures.group[groups[held[groups] != sizes[groups]]]] = False
+    slots = _distinct(version.group[here], slot[version.person[here]], pairs.groups)
+    fine[mixtures.group[groups[slots[groups] != sizes[groups]]]] = False
     atoms = np.flatnonzero((mixtures.atom >= 0) & ~before.mixed)
-    held = _distinct(of[known], slot[known], len(before))
-    fine[mixtures.atom[atoms[held[atoms] != before.people[atoms]]]] = False
+    slots = _distinct(atom_of[placed], slot[placed], len(before))
+    fine[mixtures.atom[atoms[slots[atoms] != before.people[atoms]]]] = False
     return fine
 
 
 def _distinct(owner: np.ndarray, slot: np.ndarray, owners: int) -> np.ndarray:
-    """How many different slots each owner has (int64, one per owner)."""
+    """Return the number of different slots of each owner (int64, one per owner)."""
     width = int(slot.max(initial=0)) + 3
     return np.bincount(np.unique(owner * width + slot + 2) // width, minlength=owners)

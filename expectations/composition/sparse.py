@@ -1,4 +1,4 @@
-"""Rows of sparse counts: found, compared and put together without a loop over them."""
+"""Rows of sparse counts: selected, compared and joined without a loop over them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,18 +13,18 @@ Columns = Mapping[str, Counts]
 
 
 def columns_of(groups: Groups) -> dict[str, Counts]:
-    """What each group shows of people, by attribute: counts of values, or of subdomains."""
+    """Return what each group shows, by attribute, as counts of values or of subdomains."""
     nodes = {
         name: Counts(
-            shown.group, shown.node, shown.count, max(len(t.parent) for t in shown.targets), None
+            subdomains.group, subdomains.node, subdomains.count, max(len(t.parent) for t in subdomains.targets), None
         )
-        for name, shown in groups.subdomains.items()
+        for name, subdomains in groups.subdomains.items()
     }
     return dict(groups.sensitive) | nodes
 
 
 def covers_of(groups: Groups) -> dict[str, Counts]:
-    """The values that each group admits, by quasi-identifier, each counted once."""
+    """Return the values that each group admits, by quasi-identifier, each counted once."""
     return {name: _once(cover) for name, cover in groups.covers.items()}
 
 
@@ -34,7 +34,9 @@ def _once(cover: Cover) -> Counts:
 
 
 def entries_of(counts: Counts, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of some groups (int64), and the place in `rows` of each entry's group (int64)."""
+    """Return the entries of some groups (int64), and the place in `rows` of each entry's group
+    (int64).
+    """
     lengths = counts.distinct[rows]
     place = np.repeat(np.arange(len(rows)), lengths)
     begin = counts.starts[rows] - (np.cumsum(lengths) - lengths)
@@ -42,42 +44,42 @@ def entries_of(counts: Counts, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def same_rows(
-    one: Counts, rows: np.ndarray, other: Counts, others: np.ndarray, counted: bool = True
+    counts: Counts, rows: np.ndarray, other: Counts, others: np.ndarray, counted: bool = True
 ) -> np.ndarray:
     """Mark the pairs of groups that show the same values (bool, one per pair).
 
     Args:
-        one: counts of some groups.
-        rows: groups of `one` (int64).
+        counts: counts of some groups.
+        rows: groups of `counts` (int64).
         other: counts of the groups to compare with.
         others: groups of `other` (int64, one for each of `rows`).
-        counted: equal values occur equally often, too.
+        counted: equal values must also occur equally often.
     """
-    same: np.ndarray = one.distinct[rows] == other.distinct[others]
+    same: np.ndarray = counts.distinct[rows] == other.distinct[others]
     alike = np.flatnonzero(same)
-    left, place = entries_of(one, rows[alike])
-    right, _ = entries_of(other, others[alike])
-    differ = one.value[left] != other.value[right]
+    entries, place = entries_of(counts, rows[alike])
+    other_entries, _ = entries_of(other, others[alike])
+    differ = counts.value[entries] != other.value[other_entries]
     if counted:
-        differ |= one.count[left] != other.count[right]
+        differ |= counts.count[entries] != other.count[other_entries]
     same[alike[place[differ]]] = False
     return same
 
 
 def take(counts: Counts, rows: np.ndarray) -> Counts:
-    """The counts of some groups (int64), numbered in that order."""
+    """Return the counts of some groups (int64), numbered in that order."""
     entries, place = entries_of(counts, rows)
     return replace(counts, group=place, value=counts.value[entries], count=counts.count[entries])
 
 
 def take_groups(groups: Groups, rows: np.ndarray) -> Groups:
-    """Some groups (int64) with their counts of sensitive values, numbered in that order."""
+    """Return some groups (int64) with their counts of sensitive values, numbered in that order."""
     columns = {name: take(counts, rows) for name, counts in groups.sensitive.items()}
     return Groups(groups.sizes[rows], columns)
 
 
 def join(parts: Sequence[Counts], lengths: Sequence[int], like: Counts) -> Counts:
-    """The counts of the groups of all parts, one part after the other.
+    """Return the counts of the groups of all parts, one part after the other.
 
     Args:
         parts: counts, whose values are numbered as in `like`.
@@ -91,7 +93,7 @@ def join(parts: Sequence[Counts], lengths: Sequence[int], like: Counts) -> Count
 
 
 def join_groups(parts: Sequence[Groups], like: Groups) -> Groups:
-    """The groups of all parts with their sensitive values, one part after the other."""
+    """Return the groups of all parts with their sensitive values, one part after the other."""
     lengths = [len(part) for part in parts]
     columns = {
         name: join([part.sensitive[name] for part in parts], lengths, counts)
@@ -103,10 +105,10 @@ def join_groups(parts: Sequence[Groups], like: Groups) -> Groups:
 def difference(
     row: np.ndarray, value: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Signed counts added up by row and value (int64 each), ascending, without those that are 0."""
+    """Return signed counts added up by row and value (int64 each), ascending, without zeros."""
     row, value, count = add_up([row, value], count)
-    left = count != 0
-    return row[left], value[left], count[left]
+    nonzero = count != 0
+    return row[nonzero], value[nonzero], count[nonzero]
 
 
 def evenly(counts: Counts) -> np.ndarray:

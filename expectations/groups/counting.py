@@ -25,9 +25,10 @@ _NARROW = 2**31  # a key below it is made of 32 bits, in half the time
 
 
 class Coded(NamedTuple):
-    """A sensitive attribute's codes (integers, ascending in the value, one per row) and its values.
+    """Codes of a sensitive attribute (integers, ascending in the value, one per row) and its
+    values.
 
-    See `Counts` for the meaning of the rest.
+    `Counts` explains the other fields.
     """
 
     codes: np.ndarray
@@ -38,9 +39,9 @@ class Coded(NamedTuple):
 
 
 def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.ndarray, int]:
-    """One key per row (int64) that tells any two different code vectors apart, and its bound.
+    """Return one key per row (int64) that differs for different code vectors, and its bound.
 
-    Where the product of the cardinalities exceeds 2^63 the key is made dense between columns: it
+    If the product of the cardinalities exceeds 2^63, the key is made dense between columns: it
     never wraps.
 
     Args:
@@ -71,13 +72,13 @@ def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
     """Renumber integer keys as 0, 1, … in ascending order (int64, one per key), and count them."""
     most = int(key.max(initial=-1))
     if most < 4 * len(key) and int(key.min(initial=0)) >= 0:
-        met = np.zeros(most + 1, dtype=bool)
-        met[key] = True
-        return (np.cumsum(met, dtype=np.int64) - 1)[key], int(met.sum())
-    order, found = stable_order(key), np.empty(len(key), dtype=np.int64)
+        occurs = np.zeros(most + 1, dtype=bool)
+        occurs[key] = True
+        return (np.cumsum(occurs, dtype=np.int64) - 1)[key], int(occurs.sum())
+    order, renumbered = stable_order(key), np.empty(len(key), dtype=np.int64)
     numbers = number(key[order])
-    found[order] = numbers
-    return found, int(numbers[-1]) + 1
+    renumbered[order] = numbers
+    return renumbered, int(numbers[-1]) + 1
 
 
 def count(
@@ -92,7 +93,7 @@ def count(
         key: one int64 per row in [0, bound): rows with equal keys are one group.
         bound: above every key.
         sensitive: the sensitive attributes by name.
-        times: the rows that each key and value stands for (int64), where that is not one.
+        times: how many rows each key and value is for (int64); by default 1.
     """
     if not sensitive:
         return Groups(tally(key, bound)[1] if times is None else add_up([key], times)[-1], {})
@@ -107,13 +108,13 @@ def _counts(key: np.ndarray, bound: int, coded: Coded, times: np.ndarray | None)
     pairs = key * values
     pairs += coded.codes
     distinct, count = tally(pairs, bound * values) if times is None else add_up([pairs], times)
-    group_key, value = _divided(distinct, values)
+    group_key, value = _divide(distinct, values)
     group = number(group_key)
     return Counts(group, value, count, coded.values, coded.numbers, coded.labels, coded.ancestors)
 
 
-def _divided(pairs: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
-    """What `np.divmod` returns, faster."""
+def _divide(pairs: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide as `np.divmod` does, faster."""
     whole = pairs // values
     rest = whole * -values
     rest += pairs
@@ -121,7 +122,7 @@ def _divided(pairs: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
-    """The values that the rows of each group have, each once.
+    """Return the values that the rows of each group have, each once.
 
     Args:
         group: the group of each row (integers, one per row).
@@ -131,11 +132,11 @@ def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
     values = max(values, 1)
     pairs = group.astype(np.int64) * values + codes
     pairs, _ = tally(pairs, (int(group.max(initial=-1)) + 1) * values)
-    return Cover(*_divided(pairs, values), values)
+    return Cover(*_divide(pairs, values), values)
 
 
 def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
-    """The distinct values of an attribute as exact numbers, None where they have no order.
+    """Return the distinct values of an attribute as exact numbers, None if they have no order.
 
     Raises:
         InputError: where a number is not finite, or has too many digits.
@@ -150,26 +151,26 @@ def count_people(
     codes: Mapping[str, np.ndarray],
     times: np.ndarray | None = None,
 ) -> People:
-    """Whose the rows of groups are.
+    """Count the rows of each person in each group.
 
     Args:
         group: the group of each row (int64), 0, 1, …, each occurring.
-        person: whose it is (integers from 0, one per row).
+        person: the person of each row (integers from 0).
         groups: the same groups, with the counts of their values.
         codes: the value of each row (integers, one per row) of attributes counted there.
-        times: the rows that each of them stands for (int64), where that is not one.
+        times: how many rows each of them is for (int64); by default 1.
     """
     times = np.ones(len(group), dtype=np.int64) if times is None else times
-    whose = [group, person.astype(np.int64)]
-    held = {
-        name: _held([*whose, of.astype(np.int64)], times, groups.of(name))
-        for name, of in codes.items()
+    keys = [group, person.astype(np.int64)]
+    values = {
+        name: _held_values([*keys, column.astype(np.int64)], times, groups.counts_of(name))
+        for name, column in codes.items()
     }
-    return _people(whose, times, len(groups), held)
+    return _count_rows_of_people(keys, times, len(groups), values)
 
 
 def merge(groups: Groups, into: np.ndarray) -> Groups:
-    """Groups merged: `into` is the group that each becomes part of (int64, one per group, from 0).
+    """Merge groups: `into` is the group that each becomes part of (int64, one per group, from 0).
 
     Every number below the largest occurs. The admitted values of a quasi-identifier are united; a
     merged group keeps the target distribution that its parts share.
@@ -179,20 +180,20 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
     def total(numbers: np.ndarray) -> np.ndarray:
         return _sums(into, numbers, number)
 
-    sensitive = {name: _merged_counts(counts, into) for name, counts in groups.sensitive.items()}
+    sensitive = {name: _merge_counts(counts, into) for name, counts in groups.sensitive.items()}
     return Groups(
         total(groups.sizes),
         sensitive,
         {name: cover(into[c.group], c.value, c.values) for name, c in groups.covers.items()},
-        None if groups.population is None else _merged_population(groups.population, into, number),
-        {name: _merged_subdomains(s, into, number) for name, s in groups.subdomains.items()},
+        None if groups.population is None else _merge_population(groups.population, into, number),
+        {name: _merge_subdomains(s, into, number) for name, s in groups.subdomains.items()},
         total(groups.live),
-        None if groups.people is None else _merged_people(groups.people, into, sensitive),
+        None if groups.people is None else _merge_people(groups.people, into, sensitive),
     )
 
 
 def merge_values(counts: Counts, into: np.ndarray) -> Counts:
-    """The counts of generalized values: `into` is what each becomes (int64, one per value)."""
+    """Return the counts of generalized values: `into` is what each becomes (int64, one per value)."""
     group, value, count = add_up([counts.group, into[counts.value]], counts.count)
     return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
 
@@ -204,7 +205,7 @@ def _sums(key: np.ndarray, numbers: np.ndarray, length: int) -> np.ndarray:
 
 
 def add_up(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarray]:
-    """Equal rows of `columns` once, in ascending order, and the sum of their numbers."""
+    """Return equal rows of `columns` once, in ascending order, and the sum of their numbers."""
     key, _ = pack(columns, [int(c.max(initial=0)) + 1 for c in columns])
     order = stable_order(key)
     first = starts(key[order])
@@ -212,47 +213,47 @@ def add_up(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarra
     return [*(column[order][first] for column in columns), sums]
 
 
-def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:
+def _merge_counts(counts: Counts, into: np.ndarray) -> Counts:
     group, value, count = add_up([into[counts.group], counts.value], counts.count)
     return Counts(
         group, value, count, counts.values, counts.numbers, counts.labels, counts.ancestors
     )
 
 
-def _merged_people(people: People, into: np.ndarray, like: Mapping[str, Counts]) -> People:
-    held = {
-        name: _held([into[of.group], of.person, of.value], of.rows, like[name])
-        for name, of in people.held.items()
+def _merge_people(people: People, into: np.ndarray, like: Mapping[str, Counts]) -> People:
+    values = {
+        name: _held_values([into[attribute.group], attribute.person, attribute.value], attribute.rows, like[name])
+        for name, attribute in people.held.items()
     }
     groups = int(into.max(initial=-1)) + 1
-    return _people([into[people.group], people.person], people.rows, groups, held)
+    return _count_rows_of_people([into[people.group], people.person], people.rows, groups, values)
 
 
-def _held(columns: Sequence[np.ndarray], times: np.ndarray, like: Counts) -> HeldValues:
+def _held_values(columns: Sequence[np.ndarray], times: np.ndarray, like: Counts) -> HeldValues:
     group, person, value, rows = add_up(columns, times)
     return HeldValues(group, person, value, rows, like)
 
 
-def _people(
-    whose: Sequence[np.ndarray], times: np.ndarray, groups: int, held: Mapping[str, HeldValues]
+def _count_rows_of_people(
+    keys: Sequence[np.ndarray], times: np.ndarray, groups: int, values: Mapping[str, HeldValues]
 ) -> People:
-    group, person, rows = add_up(whose, times)
-    return People(group, person, rows, groups, held)
+    group, person, rows = add_up(keys, times)
+    return People(group, person, rows, groups, values)
 
 
-def _merged_population(population: Population, into: np.ndarray, number: int) -> Population:
-    joint = {name: _merged_joint(one, into) for name, one in population.joint.items()}
+def _merge_population(population: Population, into: np.ndarray, number: int) -> Population:
+    joint = {name: _merge_joint(counts, into) for name, counts in population.joint.items()}
     return Population(_sums(into, population.sizes, number), population.elsewhere, joint)
 
 
-def _merged_joint(joint: Joint, into: np.ndarray) -> Joint:
-    """Cells of different groups stay apart, whatever their numbers."""
+def _merge_joint(joint: Joint, into: np.ndarray) -> Joint:
+    """Merge the groups of a joint distribution; cells of different groups stay apart."""
     most = int(joint.cell.max(initial=0)) + 1
     cell, _ = dense(joint.group * most + joint.cell)
     return Joint(*add_up([into[joint.group], cell, joint.value], joint.count))
 
 
-def _merged_subdomains(subdomains: Subdomains, into: np.ndarray, number: int) -> Subdomains:
+def _merge_subdomains(subdomains: Subdomains, into: np.ndarray, number: int) -> Subdomains:
     group, node, count = add_up([into[subdomains.group], subdomains.node], subdomains.count)
     target = np.zeros(number, dtype=np.int64)
     target[into] = subdomains.target

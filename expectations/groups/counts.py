@@ -1,4 +1,4 @@
-"""The counts of values in groups, sparse, and what is asked of them."""
+"""Counts of values in groups, sparse, and the statistics computed from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ class Counts:
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Where each group's entries end, exclusive (int64, one per group)."""
+        """The end of each group's entries, exclusive (int64, one per group)."""
         ends: np.ndarray = np.append(self.starts[1:], len(self.group))[: len(self.starts)]
         return ends
 
@@ -62,9 +62,9 @@ class Counts:
 
     @cached_property
     def blocks(self) -> tuple["Counts", ...]:
-        """The same groups in order, as many at once as a processor keeps near itself.
+        """The same groups in order, in blocks that fit into a processor's cache.
 
-        They keep their numbers.
+        Groups keep their numbers.
         """
         ends = self.ends[np.flatnonzero(np.diff(self.ends // _BLOCK, append=-1))].tolist()
         return tuple(self._part(slice(*both)) for both in pairwise([0, *ends]))
@@ -73,9 +73,9 @@ class Counts:
         return replace(self, group=self.group[part], value=self.value[part], count=self.count[part])
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
-        """The sum of each group's whole numbers, one per entry (int64 or Python integers).
+        """Return the sum of each group's whole numbers, one per entry (int64 or Python integers).
 
-        Where a running total over all groups overflows, its differences are right all the same.
+        If a running total over all groups overflows, its differences are still right.
         """
         return np.diff(np.cumsum(numbers)[self.ends - 1], prepend=0)
 
@@ -92,16 +92,18 @@ class Counts:
         return np.cumsum(steps)
 
     def tail(self, rank: int) -> np.ndarray:
-        """The rows of each group with its `rank`-th most frequent value or a rarer one (int64)."""
+        """Return the rows of each group with its `rank`-th most frequent value or a rarer one
+        (int64).
+        """
         if rank <= 1:
             return self.sizes
         most = self.largest if rank == 2 else self._most_frequent(rank - 1)
         return np.asarray(self.sizes - most)
 
     def _most_frequent(self, values: int) -> np.ndarray:
-        """The rows of each group with one of its most frequent values, so many (int64)."""
-        found = (_most(block, values) for block in self.blocks)
-        return np.concatenate([self.starts[:0], *found])
+        """Return the rows of each group with one of its `values` most frequent values (int64)."""
+        parts = (_most(block, values) for block in self.blocks)
+        return np.concatenate([self.starts[:0], *parts])
 
     @cached_property
     def totals(self) -> np.ndarray:
@@ -112,8 +114,9 @@ class Counts:
             return totals
         return np.bincount(self.value, self.count, self.values).astype(np.int64)
 
-    def numbered(self, texts: Sequence[str]) -> np.ndarray:
-        """The numbers of the values that these texts write (int64, ascending); others are skipped.
+    def numbers_written(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the numbers of the values that these texts write (int64, ascending); skip other
+        texts.
 
         Numbers are compared as numbers, everything else as text.
 
@@ -125,14 +128,14 @@ class Counts:
         if self.labels is None:
             raise PromiseError("the values are not known, only how often they occur")
         if self.numbers is not None and self.labels.type not in _TEXTS:
-            wanted = [n for n in map(_number, texts) if n is not None]
-            units = {Fraction(n) * 10**self.numbers.digits for n in wanted}
-            known = [i for i, unit in enumerate(self.numbers.units.tolist()) if unit in units]
-            if known or wanted:
-                return np.array(known, dtype=np.int64)
+            numbers = [n for n in map(_number, texts) if n is not None]
+            units = {Fraction(n) * 10**self.numbers.digits for n in numbers}
+            matches = [i for i, unit in enumerate(self.numbers.units.tolist()) if unit in units]
+            if matches or numbers:
+                return np.array(matches, dtype=np.int64)
         written = pc.cast(self.labels, pa.string())
-        found = pc.is_in(written, value_set=pa.array(list(texts), pa.string()))
-        return np.flatnonzero(found.to_numpy(zero_copy_only=False))
+        is_written = pc.is_in(written, value_set=pa.array(list(texts), pa.string()))
+        return np.flatnonzero(is_written.to_numpy(zero_copy_only=False))
 
     def entries_of(self, texts: Sequence[str]) -> np.ndarray:
         """Mark the entries of the values that these texts write (bool, one per entry).
@@ -142,7 +145,7 @@ class Counts:
         """
         named = np.zeros(self.values, dtype=bool)
         if texts:
-            named[self.numbered(texts)] = True
+            named[self.numbers_written(texts)] = True
         return np.asarray(named[self.value])
 
 
@@ -153,7 +156,7 @@ def _most(counts: Counts, values: int) -> np.ndarray:
 
 
 def _descending(counts: Counts) -> np.ndarray:
-    """The counts in order of groups, each group's from its largest on (int64)."""
+    """Return the counts in order of groups, each group's from its largest on (int64)."""
     beyond = int(counts.count.max()) + 1
     bound = len(counts.starts) * beyond
     if bound > INT64_MAX:

@@ -31,7 +31,7 @@ class Covering:
     covers: tuple[Cover, ...]
 
     def presence(self, group: int) -> Fraction:
-        """p_j, at most 1."""
+        """Return p_j of a group, at most 1."""
         presence: Fraction = self.presences[self.kinds[group]]
         return presence
 
@@ -46,47 +46,48 @@ class Covering:
         return self._kinds[1]
 
     @cached_property
-    def admitted(self) -> np.ndarray:
+    def admitted_counts(self) -> np.ndarray:
         """m_ij: the number of values that each group admits (int64, quasi-identifiers x groups)."""
         return np.array([cover.sizes(len(self.sizes)) for cover in self.covers])
 
     @cached_property
     def _kinds(self) -> tuple[tuple[Fraction, ...], np.ndarray]:
-        shapes = np.vstack([self.sizes, np.sort(self.admitted, axis=0)])
+        shapes = np.vstack([self.sizes, np.sort(self.admitted_counts, axis=0)])
         key, _ = pack(list(shapes), [int(column.max(initial=0)) + 1 for column in shapes])
         order, shape = stable_order(key), np.empty(len(key), dtype=np.int64)
         shape[order] = number(key[order])
         distinct = shapes[:, order[starts(key[order])]].T
         numbers: dict[tuple[int, int], int] = {}
         kinds = [
-            numbers.setdefault(_reduced(rows, prod(admitted)), len(numbers))
+            numbers.setdefault(_reduce(rows, prod(admitted)), len(numbers))
             for rows, *admitted in distinct.tolist()
         ]
         presences = tuple(Fraction(*presence) for presence in numbers)
         return presences, np.array(kinds)[shape]
 
     def least_presence(self, group: int) -> Fraction:
-        """The least presence that any group made of rows of this one has by itself.
+        """Return the least presence that any group made of rows of this one has by itself.
 
         g rows admit at most min(g, m_i) values: g / Π min(g, m_i) falls until g is the largest m_i.
         """
-        admitted = self.admitted[:, group].tolist()
+        admitted = self.admitted_counts[:, group].tolist()
         g = min(max(admitted), int(self.sizes[group]))
         return Fraction(g, prod(min(g, m) for m in admitted))
 
-    def rounded(self) -> np.ndarray:
-        """p_j of every group, rounded (float64, one per group)."""
+    def rounded_presences(self) -> np.ndarray:
+        """Return p_j of every group, rounded (float64, one per group)."""
         rounded: np.ndarray = np.array([float(p) for p in self.presences])[self.kinds]
         return rounded
 
-    def above(self, alpha: Fraction) -> np.ndarray:
+    def are_above(self, alpha: Fraction) -> np.ndarray:
         """Mark the groups with a p_j of more than α, exactly (bool, one per group)."""
         over: np.ndarray = np.array([p > alpha for p in self.presences])[self.kinds]
         return over
 
 
-def _reduced(rows: int, vectors: int) -> tuple[int, int]:
-    """The share of the vectors, at most 1, in lowest terms: pairs are hashed faster than fractions.
+def _reduce(rows: int, vectors: int) -> tuple[int, int]:
+    """Return the share of the vectors, at most 1, in lowest terms: pairs are hashed faster than
+    fractions.
 
     >>> _reduced(6, 9), _reduced(9, 6)
     ((2, 3), (1, 1))
@@ -104,16 +105,18 @@ class Presence:
 
 
 def covering(groups: Groups, quasi_identifiers: Sequence[str] | None) -> Covering | None:
-    """The groups as they cover vectors; None where a quasi-identifier's values are not shown."""
+    """Return the groups as they cover vectors; None if the values of a quasi-identifier are not
+    shown.
+    """
     names = list(groups.covers) if quasi_identifiers is None else list(quasi_identifiers)
     if not names or not len(groups) or any(name not in groups.covers for name in names):
         return None
-    shown = Covering(groups.sizes, tuple(groups.covers[name] for name in names))
-    return shown if shown.admitted.all() else None
+    coverage = Covering(groups.sizes, tuple(groups.covers[name] for name in names))
+    return coverage if coverage.admitted_counts.all() else None
 
 
-def single(shown: Covering) -> Presence:
-    """The largest presence in any one group."""
-    largest = max(shown.presences)
-    kind = shown.presences.index(largest)
-    return Presence(largest, (int(np.argmax(shown.kinds == kind)),))
+def single(coverage: Covering) -> Presence:
+    """Return the largest presence in any one group."""
+    largest = max(coverage.presences)
+    kind = coverage.presences.index(largest)
+    return Presence(largest, (int(np.argmax(coverage.kinds == kind)),))

@@ -1,9 +1,10 @@
-"""Groups as they are seen: their sizes, the counts of their values, and their people.
+"""Groups as an observer sees them: their sizes, the counts of their values, and their people.
 
-Promises over people who have several rows are judged on these (see `measures.of_people`).
+Promises over people who have several rows are judged on the people of groups (see
+`measures.of_people`).
 
-Groups hold counts, never rows, and every privacy model is computed from them alone. They are made
-by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
+Groups hold counts, never rows, and every privacy model is computed from counts only. Groups are
+made by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
 """
 
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ class HeldValues:
     like: Counts
 
     def counts(self, group: np.ndarray, value: np.ndarray, count: np.ndarray) -> Counts:
-        """Counts of that attribute, with arguments as in `Counts`."""
+        """Return counts of that attribute, with arguments as in `Counts`."""
         return replace(self.like, group=group, value=value, count=count)
 
 
@@ -75,7 +76,7 @@ class Cover:
     values: int
 
     def sizes(self, groups: int) -> np.ndarray:
-        """The number of values that each of some groups admits (int64, one per group)."""
+        """Return the number of values that each of some groups admits (int64, one per group)."""
         return np.bincount(self.group, minlength=groups)
 
 
@@ -100,7 +101,7 @@ class Population:
 
     `sizes` are the people whom each group could be about (int64, one per group), and `elsewhere`
     counts the people who match no group; `joint` has the sensitive attributes that the population
-    tells.
+    contains.
     """
 
     sizes: np.ndarray
@@ -141,14 +142,14 @@ class Subdomains:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The sizes of the groups (int64, one per group, in group order) and what is seen of them.
+    """The sizes of the groups (int64, one per group, in group order) and what is visible of them.
 
     `sensitive` has the counts of sensitive values by attribute, `covers` the admitted values by
-    quasi-identifier, `subdomains` what is published in place of sensitive values. A part is there
-    where the form shows it and somebody asked for it. `live` are the rows of each group that stand
-    for people (int64, one per group): all of them, but where a version also shows values of people
-    who are gone. `people` tells whose the rows are, which no published table does, where promises
-    are to be judged over people who have several.
+    quasi-identifier, `subdomains` what is published in place of sensitive values. A part is present
+    if the form shows it and the caller asked for it. `live` counts the rows of each group that are
+    about people (int64, one per group): all rows, except where a version also shows values of
+    people who are gone. `people` has the person of each row, which no published table shows; it is
+    present if promises are to be judged over people who have several rows.
     """
 
     sizes: np.ndarray
@@ -171,8 +172,8 @@ class Groups:
         """Number of rows in all groups."""
         return int(self.sizes.sum())
 
-    def of(self, sensitive: str | None) -> Counts:
-        """The counts of an attribute; of the only one, where none is named.
+    def counts_of(self, sensitive: str | None) -> Counts:
+        """Return the counts of an attribute; if none is named, of the only one.
 
         Raises:
             PromiseError: where that attribute was not counted.

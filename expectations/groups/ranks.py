@@ -18,7 +18,9 @@ _NEAR = 4  # numbers that a table has room for, for each that is ranked
 
 
 def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """A column whose values are equal where they mean the same: no dictionary, no negative zero."""
+    """Return a column whose values are equal if they mean the same: no dictionary, no negative
+    zero.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string_view(column.type):
@@ -33,7 +35,7 @@ def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 
 def rank(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values of an array, ascending, and the place of each entry among them.
+    """Return the distinct values of an array, ascending, and the place of each entry among them.
 
     Places are int32, -1 for null. Texts are compared as bytes; NaN is one value, the last.
 
@@ -56,23 +58,23 @@ def rank(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     place = np.full(len(encoded.dictionary) + 1, -1, dtype=np.int32)
     place[as_numpy(ascending)] = np.arange(len(ascending), dtype=np.int32)
     indices = encoded.indices
-    known = pc.fill_null(indices, -1) if indices.null_count else indices
-    return encoded.dictionary.take(ascending), place[as_numpy(known)]
+    filled = pc.fill_null(indices, -1) if indices.null_count else indices
+    return encoded.dictionary.take(ascending), place[as_numpy(filled)]
 
 
 def _rank_near(
     numbers: np.ndarray, low: int, high: int, type_: pa.DataType
 ) -> tuple[pa.Array, np.ndarray]:
-    """The same of whole numbers between bounds that are near each other, by a table of them all."""
-    met = np.zeros(high - low + 1, dtype=bool)
-    at = numbers.astype(np.int64) - low
-    met[at] = True
-    place = np.cumsum(met, dtype=np.int32) - np.int32(1)
-    return as_array(np.flatnonzero(met) + low, pa.int64()).cast(type_), place[at]
+    """Return the same as `rank` for whole numbers within a small range, by a table of that range."""
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    offsets = numbers.astype(np.int64) - low
+    occurs[offsets] = True
+    place = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return as_array(np.flatnonzero(occurs) + low, pa.int64()).cast(type_), place[offsets]
 
 
 def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Codes with null as the first category (int32, one per row), and the number of codes."""
+    """Return codes with null as the first category (int32, one per row), and the number of codes."""
     if len(codes) and int(codes.min()) < 0:
         return codes + 1, len(values) + 1
     return codes, len(values)
@@ -81,7 +83,8 @@ def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
 def sensitive_codes(
     values: pa.Array, codes: np.ndarray, name: str, ancestors: np.ndarray | None = None
 ) -> Coded:
-    """A column as a sensitive attribute to be counted: nulls are a value without order or nodes.
+    """Return a column as a sensitive attribute to be counted; nulls become a value without order or
+    nodes.
 
     Args:
         values: its distinct values, ascending.
@@ -100,44 +103,44 @@ def sensitive_codes(
 
 
 def has_order(values: pa.Array) -> bool:
-    """True where distinct values are numbers, dates or moments, all of them finite."""
+    """Return True if distinct values are numbers, dates or moments, all of them finite."""
     if not is_ordered(values.type):
         return False
     return not pa.types.is_floating(values.type) or bool(pc.all(pc.is_finite(values)).as_py())
 
 
-def groups_of_rows(by: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]) -> Groups:
-    """The groups of rows with equal values.
+def groups_of_rows(columns: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]) -> Groups:
+    """Return the groups of rows with equal values.
 
     Args:
-        by: at least one column, whose values tell groups apart.
+        columns: at least one column, whose values tell groups apart.
         sensitive: the attributes whose values are counted in each group.
     """
-    ranked = [rank(comparable(column)) for column in by.values()]
-    codes, sizes = zip(*(categories(*one) for one in ranked), strict=True)
+    ranked = [rank(comparable(values)) for values in columns.values()]
+    codes, sizes = zip(*(categories(*ranks) for ranks in ranked), strict=True)
     key, bound = pack(codes, sizes)
-    return count(key, bound, _coded(sensitive))
+    return count(key, bound, _code(sensitive))
 
 
 def groups_of_counts(
     group: np.ndarray, rows: np.ndarray, sensitive: Mapping[str, pa.Array]
 ) -> Groups:
-    """The groups whose rows were counted, with the values of at most one attribute.
+    """Return the groups whose rows were counted, with the values of at most one attribute.
 
     Args:
         group: the group of each count (int64, from 0).
         rows: how many rows each counts (int64).
         sensitive: the value of the attribute that the rows of each count have.
     """
-    return count(group, int(group.max(initial=-1)) + 1, _coded(sensitive), rows)
+    return count(group, int(group.max(initial=-1)) + 1, _code(sensitive), rows)
 
 
-def _coded(columns: Mapping[str, pa.Array]) -> dict[str, Coded]:
+def _code(columns: Mapping[str, pa.Array]) -> dict[str, Coded]:
     return {name: _sensitive(name, comparable(column)) for name, column in columns.items()}
 
 
 def _sensitive(name: str, column: pa.Array) -> Coded:
-    """Values to be counted; those without an order, as NaN has none, are counted all the same."""
+    """Return values to be counted; values without an order, such as NaN, get no exact numbers."""
     values, codes = rank(column)
     if has_order(values):
         return sensitive_codes(values, codes, name)

@@ -29,9 +29,9 @@ _probabilities: WeakKeyDictionary[Target, tuple[Fraction, ...]] = WeakKeyDiction
 
 
 def probabilities(target: Target) -> tuple[Fraction, ...]:
-    """P(node) of each node: its share of the weight of its siblings, times its parent's P.
+    """Return P(node) of each node: its share of the weight of its siblings, times its parent's P.
 
-    They are found once for each target.
+    They are computed once for each target.
 
     Raises:
         PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
@@ -42,19 +42,20 @@ def probabilities(target: Target) -> tuple[Fraction, ...]:
 
 
 def ratios(target: Target) -> Ratios:
-    """The same as whole numbers, which take a fraction's tenth of the time where nodes are many.
+    """Return P(node) of each node as two whole numbers, ten times as fast as fractions for many
+    nodes.
 
-    They are found once for each target, as several promises are about them.
+    They are computed once for each target, as several promises are about them.
 
     Raises:
         PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
     """
     if target not in _ratios:
-        _ratios[target] = _found(target)
+        _ratios[target] = _compute_ratios(target)
     return _ratios[target]
 
 
-def _found(target: Target) -> Ratios:
+def _compute_ratios(target: Target) -> Ratios:
     parents, weights = target.parent.tolist(), target.weight.tolist()
     if min(weights[1:], default=0) < 0:
         raise PromiseError("the target is not a distribution: a weight is negative")
@@ -63,25 +64,26 @@ def _found(target: Target) -> Ratios:
     total = [0] * len(parents)
     for parent, weight in zip(parents[1:], weights[1:], strict=True):
         total[parent] += weight
-    of, parts = [1], [1]
+    numerators, denominators = [1], [1]
     for parent, weight in zip(parents[1:], weights[1:], strict=True):
-        of.append(of[parent] * weight)
-        parts.append(parts[parent] * total[parent] if weight else 1)
+        numerators.append(numerators[parent] * weight)
+        denominators.append(denominators[parent] * total[parent] if weight else 1)
     inner = set(parents)
-    if any(of[node] and not total[node] for node in range(len(parents)) if node in inner):
+    if any(numerators[node] and not total[node] for node in range(len(parents)) if node in inner):
         raise PromiseError("the target is not a distribution: below a node, no weight is left")
-    divisors = list(map(gcd, of, parts))
-    return tuple(map(floordiv, of, divisors)), tuple(map(floordiv, parts, divisors))
+    divisors = list(map(gcd, numerators, denominators))
+    return tuple(map(floordiv, numerators, divisors)), tuple(map(floordiv, denominators, divisors))
 
 
 def leaves(target: Target) -> list[int]:
-    """The nodes that have no children, ascending."""
+    """Return the nodes that have no children, ascending."""
     inner = set(target.parent.tolist())
     return [node for node in range(len(target.parent)) if node not in inner]
 
 
 def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
-    """The largest |Σ c(node)/P(node) - n| / n over the values t with P(t) > 0, nodes above t.
+    """Return the largest |Σ c(node)/P(node) - n| / n over the values t with P(t) > 0, nodes above
+    t.
 
     Args:
         target: the hierarchy with its distribution.
@@ -98,39 +100,39 @@ def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
 
 
 def imbalances(target: Target, multisets: Iterable[Multiset]) -> Iterator[Fraction | None]:
-    """The imbalance of each of several multisets that have one target, see `imbalance`.
+    """Yield the imbalance of each of several multisets that have one target, see `imbalance`.
 
     Raises:
         PromiseError: where the target is no distribution, or a multiset has no copies.
     """
-    of, parts = ratios(target)
-    first, end = _spans(target, of)
+    numerators, denominators = ratios(target)
+    first, end = _spans(target, numerators)
     for nodes, copies in multisets:
         if not sum(copies):
             raise PromiseError("no subdomain is shown")
-        if not all(of[node] for node in nodes):
+        if not all(numerators[node] for node in nodes):
             yield None
             continue
-        unit = lcm(*(of[node] for node in nodes))
+        unit = lcm(*(numerators[node] for node in nodes))
         number = unit * sum(copies)
         steps = Counter[int]()
-        for node, shown in zip(nodes, copies, strict=True):
-            each = shown * (unit // of[node] * parts[node])
+        for node, times in zip(nodes, copies, strict=True):
+            each = times * (unit // numerators[node] * denominators[node])
             steps[first[node]] += each
             steps[end[node]] -= each
         sums = list(_sums(steps, end[0]))
         yield Fraction(max(max(sums) - number, number - min(sums)), number)
 
 
-def _spans(target: Target, of: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Where the leaves below each node begin and end, of those with a P, by the hierarchy.
+def _spans(target: Target, numerators: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return where the leaves below each node begin and end, counting only leaves with a P above 0.
 
-    `of` has the numerator of each node's P.
+    Leaves are ordered by the hierarchy; `numerators` has the numerator of each node's P.
     """
     parents = target.parent.tolist()
     below = [0] * len(parents)
     for leaf in leaves(target):
-        below[leaf] = int(of[leaf] > 0)
+        below[leaf] = int(numerators[leaf] > 0)
     for node in range(len(parents) - 1, 0, -1):
         below[parents[node]] += below[node]
     first, free = [0] * len(parents), [0] * len(parents)
@@ -141,45 +143,46 @@ def _spans(target: Target, of: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _sums(steps: Mapping[int, int], leaves: int) -> Iterator[int]:
-    """The different sums that leaves have, where a sum changes at each step from left to right."""
-    at, total = 0, 0
+    """Yield the different sums of leaves; the sum changes at each step from left to right."""
+    previous, total = 0, 0
     for place in sorted(steps):
-        if place > at:
+        if place > previous:
             yield total
-        at, total = place, total + steps[place]
-    if at < leaves:
+        previous, total = place, total + steps[place]
+    if previous < leaves:
         yield total
 
 
-def declared_counts(shown: Subdomains) -> Counts:
-    """The distribution that each group is declared to have, as counts of values in no unit.
+def declared_counts(subdomains: Subdomains) -> Counts:
+    """Return the distribution that each group is declared to have, as counts of values in no unit.
 
     Values are numbered in the order of the domain.
 
     Raises:
         PromiseError: where a target is no distribution, or its ratios are too large to compare.
     """
-    found, values = [np.zeros((3, 0), dtype=np.int64)], 0
-    for number, target in enumerate(shown.targets):
-        of, whole = ratios(target)
+    columns, values = [np.zeros((3, 0), dtype=np.int64)], 0
+    for number, target in enumerate(subdomains.targets):
+        numerators, denominators = ratios(target)
         ends = leaves(target)
-        unit = lcm(*(whole[leaf] for leaf in ends))
+        unit = lcm(*(denominators[leaf] for leaf in ends))
         if unit > _LARGEST_UNIT:
             raise PromiseError("the target's ratios are too large to be compared as counts")
-        parts = [of[leaf] * (unit // whole[leaf]) for leaf in ends]
+        parts = [numerators[leaf] * (unit // denominators[leaf]) for leaf in ends]
         possible = np.flatnonzero(parts)
-        members = np.flatnonzero(shown.target == number)
-        told = np.stack([possible, np.array(parts, dtype=np.int64)[possible]])
-        each = np.tile(told, (1, len(members)))
-        found.append(np.vstack([np.repeat(members, len(possible)), each]))
+        members = np.flatnonzero(subdomains.target == number)
+        entries = np.stack([possible, np.array(parts, dtype=np.int64)[possible]])
+        each = np.tile(entries, (1, len(members)))
+        columns.append(np.vstack([np.repeat(members, len(possible)), each]))
         values = max(values, len(parts))
-    group, value, count = np.concatenate(found, axis=1)
+    group, value, count = np.concatenate(columns, axis=1)
     order = np.lexsort((value, group))
     return Counts(group[order], value[order], count[order], values, None)
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
-    """The fakes that a multiset needs so that each copy of a node generalizes a value of its own.
+    """Return how many fakes a multiset needs so that each copy of a node generalizes a value of its
+    own.
 
     By Hall's condition on nested sets: below each node there are at most as many copies as values.
 
@@ -188,20 +191,20 @@ def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
         copies: the copies of each node (int64, one per node).
         values: how often each node (a leaf) is an original value (int64, one per node).
     """
-    held, shown = values.astype(np.int64), copies.astype(np.int64)
-    below = np.zeros(len(held), dtype=np.int64)
-    for node in range(len(held) - 1, -1, -1):
-        below[node] = max(below[node], int(shown[node] - held[node]), 0)
+    values_below, copies_below = values.astype(np.int64), copies.astype(np.int64)
+    fakes = np.zeros(len(values_below), dtype=np.int64)
+    for node in range(len(values_below) - 1, -1, -1):
+        fakes[node] = max(fakes[node], int(copies_below[node] - values_below[node]), 0)
         parent = int(target.parent[node])
         if parent >= 0:
-            below[parent] += below[node]
-            held[parent] += held[node]
-            shown[parent] += shown[node]
-    return int(below[0])
+            fakes[parent] += fakes[node]
+            values_below[parent] += values_below[node]
+            copies_below[parent] += copies_below[node]
+    return int(fakes[0])
 
 
 def generalizes(target: Target, copies: np.ndarray, values: np.ndarray, fakes: int = 0) -> bool:
-    """True where the copies generalize the values and that many fakes, one for one.
+    """Return True if the copies generalize the values and that many fakes, one for one.
 
     Arguments are as for `fakes_needed`.
     """

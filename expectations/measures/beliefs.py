@@ -53,7 +53,7 @@ class Beliefs:
     _known: dict[tuple[int, int], Fraction] = field(default_factory=dict, init=False)
 
     def exact(self, entry: int) -> tuple[Fraction, Fraction]:
-        """The prior and the belief of one entry as fractions."""
+        """Return the prior and the belief of one entry as fractions."""
         start, end = np.searchsorted(self.cell, [self.cell[entry], self.cell[entry] + 1]).tolist()
         terms = {i: self._term(i) for i in range(start, end) if self.rows[i]}
         prior = Fraction(int(self.weight[entry]), int(self.total[entry]))
@@ -61,13 +61,13 @@ class Beliefs:
 
     def positive(self, delta: Fraction) -> np.ndarray:
         """Mark the positive disclosures: beliefs above 1 - δ, exactly (bool, one per entry)."""
-        return self._beyond(self.posterior > float(1 - delta), 1 - delta, above=True)
+        return self._decide_near(self.posterior > float(1 - delta), 1 - delta, above=True)
 
     def negative(self, epsilon: Fraction) -> np.ndarray:
         """Mark the negative disclosures: beliefs below ε, exactly (bool, one per entry)."""
-        return self._beyond(self.posterior < float(epsilon), epsilon, above=False)
+        return self._decide_near(self.posterior < float(epsilon), epsilon, above=False)
 
-    def _beyond(self, rounded: np.ndarray, limit: Fraction, *, above: bool) -> np.ndarray:
+    def _decide_near(self, rounded: np.ndarray, limit: Fraction, *, above: bool) -> np.ndarray:
         for entry in np.flatnonzero(abs(self.posterior - float(limit)) <= NEAR).tolist():
             belief = self.exact(entry)[1]
             rounded[entry] = belief > limit if above else belief < limit
@@ -80,7 +80,7 @@ class Beliefs:
         return int(self.rows[entry]) * int(self.weight[entry]) / self._known[group, value]
 
     def _alike(self, group: int, value: int) -> Fraction:
-        """The number of people in the group who have the value, according to the priors."""
+        """Return the number of people in the group who have the value, according to the priors."""
         start, end = np.searchsorted(self.group, [group, group + 1])
         mine = start + np.flatnonzero(self.value[start:end] == value)
         sums: dict[int, int] = defaultdict(int)
@@ -91,7 +91,7 @@ class Beliefs:
 
 
 def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> Beliefs:
-    """An adversary's beliefs about each person's value, before and after seeing the groups.
+    """Return an adversary's beliefs about each person's value, before and after seeing the groups.
 
     Without smoothing this takes time and memory in proportion to the entries of `joint`, with it
     to the cells times the values.
@@ -108,31 +108,33 @@ def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> 
     """
     values = np.union1d(counts.value, joint.value)
     spread = _everywhere(joint, values) if smoothing else joint
-    rows, kind = _shown(counts, spread)
-    cell = _numbered(spread)
+    rows, kind = _rows_and_kinds(counts, spread)
+    cell = _number_cells(spread)
     people = np.bincount(cell, spread.count).astype(np.int64)[cell]
-    weight = _scaled(spread.count, smoothing.denominator, smoothing.numerator)
-    total = _scaled(people, smoothing.denominator, smoothing.numerator * len(values))
+    weight = _scale(spread.count, smoothing.denominator, smoothing.numerator)
+    total = _scale(people, smoothing.denominator, smoothing.numerator * len(values))
     prior = (weight / total).astype(np.float64)
     terms = rows * prior / np.bincount(kind, people * prior)[kind]
     sums = np.bincount(cell, terms)[cell]
-    kept = np.flatnonzero(sums)
+    entries = np.flatnonzero(sums)
     return Beliefs(
-        group=spread.group[kept],
-        cell=cell[kept],
-        value=spread.value[kept],
-        weight=weight[kept],
-        total=total[kept],
-        people=people[kept],
-        rows=rows[kept],
-        prior=prior[kept],
-        posterior=terms[kept] / sums[kept],
+        group=spread.group[entries],
+        cell=cell[entries],
+        value=spread.value[entries],
+        weight=weight[entries],
+        total=total[entries],
+        people=people[entries],
+        rows=rows[entries],
+        prior=prior[entries],
+        posterior=terms[entries] / sums[entries],
     )
 
 
 def _everywhere(joint: Joint, values: np.ndarray) -> Joint:
-    """The same people, with an entry for each of the values in each cell, however few have it."""
-    number = _numbered(joint)
+    """Return the same people, with an entry for each of the values in each cell, even if nobody has
+    it.
+    """
+    number = _number_cells(joint)
     first = np.flatnonzero(np.diff(number, prepend=-1))
     count = np.zeros(len(first) * len(values), dtype=np.int64)
     count[number * len(values) + np.searchsorted(values, joint.value)] = joint.count
@@ -140,31 +142,33 @@ def _everywhere(joint: Joint, values: np.ndarray) -> Joint:
     return Joint(group, cell, np.tile(values, len(first)), count)
 
 
-def _numbered(joint: Joint) -> np.ndarray:
-    """The number of each entry's cell, in all groups together."""
+def _number_cells(joint: Joint) -> np.ndarray:
+    """Return the number of each entry's cell, counted through all groups."""
     new = (np.diff(joint.group, prepend=-1) != 0) | (np.diff(joint.cell, prepend=-1) != 0)
     return np.cumsum(new) - 1
 
 
-def _shown(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that show each entry's value in its group, and a number for that group and value."""
+def _rows_and_kinds(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that show each entry's value in its group, and a number for that group and
+    value.
+    """
     most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
-    wanted, told = counts.group * most + counts.value, joint.group * most + joint.value
-    _refuse(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
-    _refuse(counts.group[~np.isin(wanted, told)], "shows a value that nobody like it has")
-    kinds, kind = np.unique(told, return_inverse=True)
+    shown_pairs, known_pairs = counts.group * most + counts.value, joint.group * most + joint.value
+    _refuse_groups(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
+    _refuse_groups(counts.group[~np.isin(shown_pairs, known_pairs)], "shows a value that nobody like it has")
+    kinds, kind = np.unique(known_pairs, return_inverse=True)
     rows = np.zeros(len(kinds), dtype=np.int64)
-    rows[np.searchsorted(kinds, wanted)] = counts.count
+    rows[np.searchsorted(kinds, shown_pairs)] = counts.count
     return rows[kind], kind
 
 
-def _refuse(groups: np.ndarray, why: str) -> None:
+def _refuse_groups(groups: np.ndarray, why: str) -> None:
     if len(groups):
         raise PromiseError(f"group {groups[0]}: {why}")
 
 
-def _scaled(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
-    """Whole numbers times a factor, plus a number; Python integers where int64 would overflow."""
+def _scale(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
+    """Return whole numbers times a factor, plus a number; Python integers if int64 would overflow."""
     if int(numbers.max(initial=1)) * factor + plus > INT64_MAX:
         numbers = numbers.astype(object)
     return numbers * factor + plus

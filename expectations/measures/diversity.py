@@ -14,7 +14,7 @@ from sfumato.expectations.groups.counts import Counts
 
 
 def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:
-    """-Σ p ln p of each group (float64, one per group), p the shares of its values.
+    """Return -Σ p ln p of each group (float64, one per group), p the shares of its values.
 
     `sizes` are the rows of each group (int64, one per group).
 
@@ -30,11 +30,12 @@ def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:
 
 
 def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
-    """The supremum of each group's entropy when the counts of don't-care values may be lowered.
+    """Return the supremum of each group's entropy when the counts of don't-care values may be
+    lowered.
 
-    The counts of other values are fixed; from the smallest don't-care count on, each is fixed, too,
+    The counts of other values are fixed. From the smallest don't-care count on, each is also fixed
     while its logarithm is at most the log-entropic mean M = Σ c ln c / Σ c of what is fixed, and
-    every further one is lowered to exp(M). A group of don't-care values alone gets infinity.
+    every further one is lowered to exp(M). A group that has only don't-care values gets infinity.
 
     Args:
         counts: the counts of the sensitive attribute.
@@ -62,25 +63,25 @@ def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
         active = active[lowerable[active] > 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = terms / rows
-        found = np.log(rows + lowerable * np.exp(mean)) - mean
-    return np.where(rows > 0, found, np.inf)
+        entropies = np.log(rows + lowerable * np.exp(mean)) - mean
+    return np.where(rows > 0, entropies, np.inf)
 
 
 def _n_ln_n(counts: np.ndarray) -> np.ndarray:
-    """The product n ln n of each whole number n (float64), 0 for 0."""
+    """Return the product n ln n of each whole number n (float64), 0 for 0."""
     most = int(counts.max(initial=0))
     if most >= len(counts):
         large = counts.astype(np.float64)
         return np.asarray(large * np.log(np.maximum(large, 1)))
-    known = np.arange(most + 1, dtype=np.float64)
-    known[1:] *= np.log(known[1:])
-    return np.asarray(known[counts])
+    products = np.arange(most + 1, dtype=np.float64)
+    products[1:] *= np.log(products[1:])
+    return np.asarray(products[counts])
 
 
 def recursive_sides(
     counts: Counts, l: int, dont_care: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The two sides of most < c * rest in each group (both int64, one per group).
+    """Return the two sides of most < c * rest in each group (both int64, one per group).
 
     Args:
         counts: the counts of the sensitive attribute.
@@ -97,7 +98,7 @@ def recursive_sides(
 
 
 def rarest(counts: Counts, values: Sequence[str]) -> np.ndarray:
-    """The count of the rarest of some values in each group, 0 where one is missing.
+    """Return the count of the rarest of some values in each group, 0 if one is missing.
 
     Raises:
         PromiseError: where the values themselves are not known.
@@ -108,8 +109,8 @@ def rarest(counts: Counts, values: Sequence[str]) -> np.ndarray:
     groups = len(counts.starts)
     least = np.full(groups, np.iinfo(np.int64).max)
     for value in values:
-        shown = np.zeros(groups, dtype=np.int64)
+        occurrences = np.zeros(groups, dtype=np.int64)
         of_value = counts.entries_of((value,))
-        shown[counts.group[of_value]] = counts.count[of_value]
-        least = np.minimum(least, shown)
+        occurrences[counts.group[of_value]] = counts.count[of_value]
+        least = np.minimum(least, occurrences)
     return least

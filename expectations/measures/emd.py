@@ -1,4 +1,11 @@
-"""Earth mover's distances between groups' sensitive values and those of all, exact where declared.
+"""Earth mover's distances between groups' sensitive values and those of all, exact or as declared.
+
+Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
+2007). With N rows in all, n in a group, and N_s and n_s of them with value s, distances are sums of
+|N n_s - n N_s|, so that they are whole numbers over a common denominator of the group.
+
+If a group's values are spread as a target says, the distribution of all rows is the mixture of the
+targets, each weighted by the rows of its groups.
 
 Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
 2007). With N rows in all, n in a group, and N_s and n_s of them with value s, distances are sums
@@ -38,7 +45,7 @@ class Distances:
 
 
 def equal_distance(counts: Counts, sizes: np.ndarray) -> Distances:
-    """Half the sum of the differences of shares: all values are equally far apart.
+    """Return half the sum of the differences of shares: all values are equally far apart.
 
     Args:
         counts: the counts of the sensitive attribute.
@@ -50,9 +57,9 @@ def equal_distance(counts: Counts, sizes: np.ndarray) -> Distances:
 
 
 def ordered_distance(counts: Counts, sizes: np.ndarray) -> Distances:
-    """Values are as far apart as their ranks among the m different ones: 1/(m - 1) per rank.
+    """Return distances by ranks: values are as far apart as their ranks among the m different ones.
 
-    Arguments are as for `equal_distance`.
+    One rank is a distance of 1/(m - 1). Arguments are as for `equal_distance`.
 
     Raises:
         PromiseError: where the attribute has no order.
@@ -68,18 +75,18 @@ def ordered_distance(counts: Counts, sizes: np.ndarray) -> Distances:
         return Distances(np.zeros_like(sizes), np.ones_like(sizes))
     rank = np.cumsum(totals != 0) - 1
     moved = [
-        _moved(block, of_block, rank[block.value], below)
+        _sum_over_ranks(block, of_block, rank[block.value], below)
         for block, of_block in _blocks(counts, sizes)
     ]
     return Distances(np.concatenate(moved), (ranks - 1) * rows * sizes)
 
 
 def hierarchical_distance(counts: Counts, sizes: np.ndarray) -> Distances:
-    """Values are as far apart as the level of their lowest common ancestor, over the height.
+    """Return distances by a hierarchy: the level of the lowest common ancestor, over the height.
 
-    What moves below a node of level L costs L over the height H. Summed over all nodes that is
-    the mean of the equal distances of the values generalized to the levels 0, …, H - 1. Arguments
-    are as for `equal_distance`.
+    What moves below a node of level L costs L over the height H. Summed over all nodes that is the
+    mean of the equal distances of the values generalized to the levels 0, …, H - 1. Arguments are
+    as for `equal_distance`.
 
     Raises:
         PromiseError: where the attribute has no hierarchy.
@@ -94,161 +101,163 @@ def hierarchical_distance(counts: Counts, sizes: np.ndarray) -> Distances:
 
 
 def _differences(counts: Counts, sizes: np.ndarray, rows: int) -> np.ndarray:
-    """Σ |N n_s - n N_s| of each group, over all values."""
+    """Return Σ |N n_s - n N_s| of each group, over all values."""
     expected = counts.totals[counts.value] * np.repeat(sizes, counts.distinct)
-    shown = np.abs(counts.count * rows - expected) - expected
-    return np.asarray(counts.sums(shown) + sizes * rows)
+    deviations = np.abs(counts.count * rows - expected) - expected
+    return np.asarray(counts.sums(deviations) + sizes * rows)
 
 
 def _blocks(counts: Counts, sizes: np.ndarray) -> Iterator[tuple[Counts, np.ndarray]]:
-    """The counts in blocks, and the sizes of the groups of each."""
+    """Yield the counts in blocks, and the sizes of the groups of each."""
     first = 0
     for block in counts.blocks:
         yield block, sizes[first : first + len(block.starts)]
         first += len(block.starts)
 
 
-def _moved(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over the values up to the rank."""
+def _sum_over_ranks(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return Σ over ranks of |N Σ n_s - n Σ N_s|, the inner sums over the values up to the rank."""
     dense = len(below) <= min(_FEW, _DENSE * len(rank) // len(sizes))
-    return (_of_ranks if dense else _of_runs)(counts, sizes, rank, below)
+    return (_sum_by_rank if dense else _sum_by_run)(counts, sizes, rank, below)
 
 
-def _of_ranks(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The same, rank by rank, where there are few and groups have many of them."""
-    shown = np.zeros((len(below), len(sizes)), dtype=counts.count.dtype)
+def _sum_by_rank(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return that sum rank by rank; fast if there are few ranks and groups have many of them."""
+    matrix = np.zeros((len(below), len(sizes)), dtype=counts.count.dtype)
     group = np.repeat(np.arange(len(sizes)), counts.distinct)
-    shown.reshape(-1)[rank * len(sizes) + group] = counts.count
+    matrix.reshape(-1)[rank * len(sizes) + group] = counts.count
     moved, up_to = np.zeros_like(sizes), np.zeros_like(sizes)
-    for counted, expected in zip(shown, below.tolist(), strict=True):
+    for counted, expected in zip(matrix, below.tolist(), strict=True):
         up_to += counted
         moved += np.abs(up_to * int(below[-1]) - sizes * expected)
     return moved
 
 
-def _of_runs(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The same, where groups have few of the values.
+def _sum_by_run(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return that sum by runs of ranks; fast if groups have few of the values.
 
-    Between two values of a group the first sum is constant while the second rises, so each such
-    run of ranks falls into a part where the first is larger and a part where the second is.
+    Between two values of a group the first inner sum is constant while the second rises. So each
+    such run of ranks falls into a part where the first is larger and a part where the second is.
     """
     sums = np.concatenate(([0], np.cumsum(below)))
     size = np.repeat(sizes, counts.distinct)
-    shown = counts.up_to.astype(size.dtype) * int(below[-1])
+    reached = counts.up_to.astype(size.dtype) * int(below[-1])
     last = np.append(rank[1:], 0)
     last[counts.ends - 1] = len(below) - 1
-    whole = (last - rank) * shown - size * (sums[last] - sums[rank])
+    whole = (last - rank) * reached - size * (sums[last] - sums[rank])
     moved = np.abs(whole)
-    mixed = _mixed(shown, size, rank, last, below)
-    shown, size, lowest = shown[mixed], size[mixed], rank[mixed]
-    crossing = np.searchsorted(below, (shown // size).astype(below.dtype), side="right")
-    larger = (crossing - lowest) * shown - size * (sums[crossing] - sums[lowest])
+    mixed = _crossing_runs(reached, size, rank, last, below)
+    reached, size, lowest = reached[mixed], size[mixed], rank[mixed]
+    crossing = np.searchsorted(below, (reached // size).astype(below.dtype), side="right")
+    larger = (crossing - lowest) * reached - size * (sums[crossing] - sums[lowest])
     moved[mixed] = 2 * larger - whole[mixed]
     return np.asarray(counts.sums(moved) + sizes * sums[rank[counts.starts]])
 
 
-def _mixed(
-    shown: np.ndarray, size: np.ndarray, rank: np.ndarray, last: np.ndarray, below: np.ndarray
+def _crossing_runs(
+    reached: np.ndarray, size: np.ndarray, rank: np.ndarray, last: np.ndarray, below: np.ndarray
 ) -> np.ndarray:
-    """The runs of ranks (positions) in which first one sum is larger and then the other."""
+    """Return the runs of ranks (positions) in which first one sum is larger and then the other."""
     several = np.flatnonzero(last - rank > 1)
-    shown, size = shown[several], size[several]
+    reached, size = reached[several], size[several]
     first, final = below[rank[several]], below[last[several] - 1]
-    mixed = (shown > size * first) & (shown < size * final)
+    mixed = (reached > size * first) & (reached < size * final)
     return np.asarray(several[mixed.astype(bool)])
 
 
 def _wide(sizes: np.ndarray, factor: int) -> np.ndarray:
-    """The sizes, as Python integers where their product with `factor` may overflow."""
+    """Return the sizes, as Python integers if their product with `factor` may overflow."""
     return sizes.astype(object) if int(sizes.max(initial=0)) * factor > INT64_MAX else sizes
 
 
-def declared_equal_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
-    """Half the sum of the differences of chances: all values are equally far apart.
+def declared_equal_distance(subdomains: Subdomains, sizes: np.ndarray) -> Distances:
+    """Return half the sum of the differences of chances: all values are equally far apart.
 
     Args:
-        shown: the groups' targets.
+        subdomains: the groups' targets.
         sizes: the rows of each group (int64, one per group).
 
     Raises:
         PromiseError: where a target is no distribution, or targets do not have the same values.
     """
-    apart, whole = _apart(shown, sizes)
-    return _of_groups(shown, np.abs(apart).sum(axis=1), 2 * int(whole.sum()))
+    differences, whole = _differences_from_all(subdomains, sizes)
+    return _distances_of_groups(subdomains, np.abs(differences).sum(axis=1), 2 * int(whole.sum()))
 
 
-def declared_ordered_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
-    """Values are as far apart as their ranks among the m that some group can have: 1/(m - 1) each.
+def declared_ordered_distance(subdomains: Subdomains, sizes: np.ndarray) -> Distances:
+    """Return distances by ranks among the m values that some group can have: 1/(m - 1) per rank.
 
     Arguments are as for `declared_equal_distance`.
 
     Raises:
         PromiseError: where the attribute has no order, or for the reasons of the equal distance.
     """
-    if not shown.ordered:
+    if not subdomains.ordered:
         raise PromiseError("the ordered distance needs ordered values without nulls")
-    apart, whole = _apart(shown, sizes)
-    possible = apart[:, whole > 0]
+    differences, whole = _differences_from_all(subdomains, sizes)
+    possible = differences[:, whole > 0]
     moved = np.abs(np.cumsum(possible, axis=1)).sum(axis=1)
-    return _of_groups(shown, moved, max(possible.shape[1] - 1, 1) * int(whole.sum()))
+    return _distances_of_groups(subdomains, moved, max(possible.shape[1] - 1, 1) * int(whole.sum()))
 
 
-def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
-    """Values are as far apart as the level of their lowest common ancestor, over the height.
+def declared_hierarchical_distance(subdomains: Subdomains, sizes: np.ndarray) -> Distances:
+    """Return distances by a hierarchy: the level of the lowest common ancestor, over the height.
 
-    The mean of the equal distances of the values generalized to the levels below the root.
+    They are the mean of the equal distances of the values generalized to the levels below the root.
     Arguments are as for `declared_equal_distance`.
 
     Raises:
         PromiseError: where there is no hierarchy of them, or for the reasons of the equal distance.
     """
-    if shown.ancestors is None:
+    if subdomains.ancestors is None:
         raise PromiseError("the hierarchical distance needs a hierarchy")
-    apart, whole = _apart(shown, sizes)
-    if shown.ancestors.shape[1] != apart.shape[1]:
+    differences, whole = _differences_from_all(subdomains, sizes)
+    if subdomains.ancestors.shape[1] != differences.shape[1]:
         raise PromiseError("the hierarchy lacks values of the targets")
-    moved = np.zeros(len(apart), dtype=object)
-    for nodes in shown.ancestors[:-1]:
-        above = np.zeros((int(nodes.max()) + 1, len(apart)), dtype=object)
-        np.add.at(above, nodes, apart.T)
+    moved = np.zeros(len(differences), dtype=object)
+    for nodes in subdomains.ancestors[:-1]:
+        above = np.zeros((int(nodes.max()) + 1, len(differences)), dtype=object)
+        np.add.at(above, nodes, differences.T)
         moved += np.abs(above).sum(axis=0)
-    return _of_groups(shown, moved, 2 * (len(shown.ancestors) - 1) * int(whole.sum()))
+    return _distances_of_groups(subdomains, moved, 2 * (len(subdomains.ancestors) - 1) * int(whole.sum()))
 
 
-def declared_shares(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The chances of values in each target, and those of all rows (both Python integers).
+def declared_shares(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chances of values in each target, and those of all rows (both Python integers).
 
-    The first are targets x values, in parts of a common unit that each of them adds up to; the
+    The first are targets x values, in parts of a common unit that each target adds up to; the
     second, one per value, in parts of that unit times the number of rows.
 
     Raises:
         PromiseError: where a target is no distribution, or targets do not have the same values.
     """
-    chances = _chances(shown)
-    rows = np.zeros(len(shown.targets), dtype=np.int64)
-    np.add.at(rows, shown.target, sizes)
+    chances = _chances(subdomains)
+    rows = np.zeros(len(subdomains.targets), dtype=np.int64)
+    np.add.at(rows, subdomains.target, sizes)
     return chances, (chances * rows.astype(object)[:, None]).sum(axis=0)
 
 
-def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The difference of each target's chances from those of all rows, and the latter.
+def _differences_from_all(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each target's chances minus those of all rows, and the latter.
 
     Both are Python integers in a common unit: targets x values, and one per value.
     """
-    chances, whole = declared_shares(shown, sizes)
+    chances, whole = declared_shares(subdomains, sizes)
     return chances * int(sizes.sum()) - whole, whole
 
 
-def _chances(shown: Subdomains) -> np.ndarray:
-    """The probabilities of values in parts of a common unit (Python integers, targets x values)."""
-    found = [(*ratios(target), leaves(target)) for target in shown.targets]
-    if len({len(ends) for _, _, ends in found}) != 1:
+def _chances(subdomains: Subdomains) -> np.ndarray:
+    """Return the probabilities of values in parts of a common unit (Python integers, targets x
+    values).
+    """
+    targets = [(*ratios(target), leaves(target)) for target in subdomains.targets]
+    if len({len(ends) for _, _, ends in targets}) != 1:
         raise PromiseError("the targets do not have the same values")
-    unit = lcm(*(parts[leaf] for _, parts, ends in found for leaf in ends))
-    shares = [[of[leaf] * (unit // parts[leaf]) for leaf in ends] for of, parts, ends in found]
+    unit = lcm(*(denominators[leaf] for _, denominators, ends in targets for leaf in ends))
+    shares = [[numerators[leaf] * (unit // denominators[leaf]) for leaf in ends] for numerators, denominators, ends in targets]
     return np.array(shares, dtype=object)
 
 
-def _of_groups(shown: Subdomains, moved: np.ndarray, parts: int) -> Distances:
-    """The distances of the targets as those of the groups that have them."""
-    return Distances(moved[shown.target], np.full(len(shown.target), parts, dtype=object))
+def _distances_of_groups(subdomains: Subdomains, moved: np.ndarray, parts: int) -> Distances:
+    """Return the distances of the targets as those of the groups that have them."""
+    return Distances(moved[subdomains.target], np.full(len(subdomains.target), parts, dtype=object))

@@ -1,4 +1,9 @@
-"""Risk of households: who finds one member has found them all.
+"""Risk of households: an attacker who finds one member has found them all.
+
+Source: Templ, Statistical Disclosure Control for Microdata (2017), and sdcMicro, which assume that
+members are found independently of each other. The largest risk of a member is computed as well, for
+members who are not independent. If members can be linked, all their quasi-identifiers together
+distinguish a household from others.
 
 Source: Templ, Statistical Disclosure Control for Microdata (2017), and sdcMicro, which take members
 as found independently of each other. The largest risk of a member stands beside it, for members
@@ -22,11 +27,11 @@ class HouseholdRisk:
     Attributes:
         households: their number.
         highest: the largest risk of a household: that a member is found, members independent.
-        average: the same of all households.
+        average: the mean over households of that risk.
         by_member: the mean over households of the largest risk of a member.
         least: the fewest different households that a group of equal quasi-identifiers has.
         least_alike: the fewest households that are alike in all members' quasi-identifiers.
-        alone: the households that no other is like.
+        alone: the households that are like no other.
     """
 
     households: int
@@ -51,7 +56,7 @@ class HouseholdRisk:
 
 
 def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | None:
-    """The risk of households, None where there are no rows. O(n log n) in rows.
+    """Return the risk of households, None if there are no rows. O(n log n) in rows.
 
     Args:
         household: the number of each row's household (int64, from 0, none without rows).
@@ -63,7 +68,7 @@ def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | 
     order = np.lexsort((group, household))
     starts = np.searchsorted(household[order], np.arange(number))
     rows = sizes[group[order]]
-    found = 1 - np.multiply.reduceat((rows - 1) / rows, starts)
+    risks = 1 - np.multiply.reduceat((rows - 1) / rows, starts)
     rarest, times = np.unique(np.minimum.reduceat(rows, starts), return_counts=True)
     by_member = Fraction(0)
     for size, households in zip(rarest.tolist(), times.tolist(), strict=True):
@@ -72,8 +77,8 @@ def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | 
     alike = np.bincount(number_alike(group[order], starts, len(sizes)))
     return HouseholdRisk(
         households=number,
-        highest=float(found.max()),
-        average=float(found.mean()),
+        highest=float(risks.max()),
+        average=float(risks.mean()),
         by_member=by_member,
         least=int(np.bincount(pairs // number).min()),
         least_alike=int(alike.min()),

@@ -33,32 +33,34 @@ _CELLS = 1_000_000  # of a dense matrix
 _CHOICES = 512  # values of a quasi-identifier that are compared pairwise
 
 
-def clusters(shown: Covering) -> np.ndarray:
-    """Number the groups: those with different numbers cover no vector in common.
+def clusters(coverage: Covering) -> np.ndarray:
+    """Number the groups so that those with different numbers cover no vector in common.
 
-    Those with one number may or may not: nothing is claimed of them.
+    Groups with the same number may or may not cover one in common.
 
     Returns:
         int64, one per group.
     """
-    found = np.zeros(len(shown.sizes), dtype=np.int64)
+    cluster = np.zeros(len(coverage.sizes), dtype=np.int64)
     for _ in range(_ROUNDS):
-        before = found.max()
-        for cover in shown.covers:
-            found = _parted(found, cover)
-        if found.max() == before:
+        before = cluster.max()
+        for cover in coverage.covers:
+            cluster = _split(cluster, cover)
+        if cluster.max() == before:
             break
-    return found
+    return cluster
 
 
-def _parted(cluster: np.ndarray, cover: Cover) -> np.ndarray:
-    """Renumber the groups from 0, those of a set apart that share no value, not even by others."""
+def _split(cluster: np.ndarray, cover: Cover) -> np.ndarray:
+    """Renumber the groups from 0; sets of groups that no shared values connect get different
+    numbers.
+    """
     from scipy.sparse import coo_array  # imported where it is needed
     from scipy.sparse.csgraph import connected_components
 
     unsure = np.bincount(cluster)[cluster] > 1
-    kept = unsure[cover.group]
-    group, value = cover.group[kept], cover.value[kept]
+    unsettled = unsure[cover.group]
+    group, value = cover.group[unsettled], cover.value[unsettled]
     node, nodes = dense(cluster[group] * cover.values + value)
     size = len(cluster) + nodes
     edges = np.ones(len(group), dtype=bool), (group, len(cluster) + node)
@@ -66,17 +68,17 @@ def _parted(cluster: np.ndarray, cover: Cover) -> np.ndarray:
     return dense(number[: len(cluster)].astype(np.int64))[0]
 
 
-def joint_presence(shown: Covering) -> Presence | None:
-    """The largest sum of p_j, at most 1, over the groups that cover any one vector.
+def joint_presence(coverage: Covering) -> Presence | None:
+    """Return the largest sum of p_j, at most 1, over the groups that cover any one vector.
 
     All vectors that the tables admit are searched, by branch and bound over the quasi-identifiers.
-    Sums are compared in floats rounded outwards; those that rounding cannot tell from the largest
-    are computed exactly. None where the search was too large to finish.
+    Sums are compared in floats rounded outwards; those that rounding cannot distinguish from the
+    largest are computed exactly. Returns None if the search was too large to finish.
     """
-    alone = single(shown)
+    alone = single(coverage)
     if alone.largest >= 1:
         return alone
-    return None if alone.largest < _TINY else _Search(shown, float(alone.largest)).run(alone)
+    return None if alone.largest < _TINY else _Search(coverage, float(alone.largest)).run(alone)
 
 
 class _Admitted(NamedTuple):
@@ -85,8 +87,8 @@ class _Admitted(NamedTuple):
     group: np.ndarray
     value: np.ndarray
 
-    def of(self, chosen: np.ndarray) -> "_Admitted":
-        """The values that the chosen groups (ascending) admit, the groups renumbered."""
+    def select(self, chosen: np.ndarray) -> "_Admitted":
+        """Return the values that the chosen groups (ascending) admit, the groups renumbered."""
         first = np.searchsorted(self.group, chosen, "left")
         counts = np.searchsorted(self.group, chosen, "right") - first
         skipped = np.repeat(first - np.cumsum(counts) + counts, counts)
@@ -94,32 +96,32 @@ class _Admitted(NamedTuple):
         return _Admitted(np.repeat(np.arange(len(chosen)), counts), value)
 
     def by_value(self, groups: int) -> np.ndarray:
-        """The admitted values as a matrix (bool, values x groups)."""
+        """Return the admitted values as a matrix (bool, values x groups)."""
         values, row = np.unique(self.value, return_inverse=True)
         matrix = np.zeros((len(values), groups), dtype=bool)
         matrix[row, self.group] = True
         return matrix
 
     def choices(self, groups: int) -> list[np.ndarray]:
-        """The groups that admit each value, leaving out values that are worse than another."""
+        """Return the groups that admit each value, leaving out values that are worse than another."""
         values = int(np.count_nonzero(np.bincount(self.value)))
         if values <= _CHOICES and values * groups <= _CELLS:
-            return [np.flatnonzero(row) for row in _undominated(self.by_value(groups))]
+            return [np.flatnonzero(row) for row in _drop_dominated(self.by_value(groups))]
         order = np.argsort(self.value, kind="stable")
         return np.split(self.group[order], np.flatnonzero(np.diff(self.value[order])) + 1)
 
 
 class _Candidates(NamedTuple):
-    """Groups that admit the values chosen so far, and the values that are left to choose from."""
+    """Groups that admit the values chosen so far, and the values that remain to choose from."""
 
     groups: np.ndarray
     weights: np.ndarray
     left: tuple[_Admitted, ...]
 
-    def only(self, chosen: np.ndarray, left: Sequence[_Admitted]) -> "_Candidates":
-        """The chosen ones of the candidates."""
+    def select(self, chosen: np.ndarray, parts: Sequence[_Admitted]) -> "_Candidates":
+        """Return the chosen ones of the candidates."""
         return _Candidates(
-            self.groups[chosen], self.weights[chosen], tuple(part.of(chosen) for part in left)
+            self.groups[chosen], self.weights[chosen], tuple(part.select(chosen) for part in parts)
         )
 
 
@@ -130,7 +132,7 @@ class _Search:
     `tied` has one set of groups for each multiset of their presences, with its rounded sum.
     """
 
-    shown: Covering
+    coverage: Covering
     best: float
     nodes: int = 0
     records: int = 0
@@ -138,35 +140,38 @@ class _Search:
     tied: dict[bytes, tuple[float, np.ndarray]] = field(default_factory=dict)
 
     def run(self, alone: Presence) -> Presence | None:
-        """Search all vectors, from the largest presence in one group; None for too many."""
+        """Search all vectors, from the largest presence in one group; return None if there are too
+        many.
+        """
         self._record(np.array(alone.groups), self.best)
-        groups, weights = np.arange(len(self.shown.sizes)), self.shown.rounded()
-        left = tuple(_Admitted(cover.group, cover.value) for cover in self.shown.covers)
+        groups, weights = np.arange(len(self.coverage.sizes)), self.coverage.rounded_presences()
+        parts = tuple(_Admitted(cover.group, cover.value) for cover in self.coverage.covers)
         for cluster in self._clusters(weights):
-            self._visit(_Candidates(groups, weights, left).only(cluster, left))
+            self._visit(_Candidates(groups, weights, parts).select(cluster, parts))
         if self._given_up and not self.certain:
             return None
-        winners = [found for total, found in self.tied.values() if self._may_win(total)]
+        winners = [members for total, members in self.tied.values() if self._may_win(total)]
         best = max(winners, key=self._total)
         return Presence(min(Fraction(1), self._total(best)), tuple(best.tolist()))
 
     def _clusters(self, weights: np.ndarray) -> list[np.ndarray]:
-        """Sets of several groups that may cover a vector of more than the best sum, largest first.
+        """Return sets of several groups that may cover a vector of more than the best sum, largest
+        first.
 
         Groups of different sets cover no vector in common.
         """
-        number = clusters(self.shown)
+        number = clusters(self.coverage)
         several = np.bincount(number) > 1
         totals = np.where(several, np.bincount(number, weights), 0.0)
         order = np.argsort(number, kind="stable")
         members = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
         ranked = np.argsort(-totals, kind="stable").tolist()
-        return [members[one] for one in ranked if several[one] and self._may_win(totals[one])]
+        return [members[place] for place in ranked if several[place] and self._may_win(totals[place])]
 
     @cached_property
     def _slack(self) -> float:
         """A bound on the relative error of a rounded sum."""
-        return (len(self.shown.sizes) + 64) * _UNIT
+        return (len(self.coverage.sizes) + 64) * _UNIT
 
     @property
     def _given_up(self) -> bool:
@@ -181,16 +186,16 @@ class _Search:
         return bound >= self._least
 
     def _total(self, groups: np.ndarray) -> Fraction:
-        """The exact sum of the presences."""
-        kinds, counts = np.unique(self.shown.kinds[groups], return_counts=True)
-        presences = self.shown.presences
+        """Return the exact sum of the presences."""
+        kinds, counts = np.unique(self.coverage.kinds[groups], return_counts=True)
+        presences = self.coverage.presences
         pairs = zip(kinds.tolist(), counts.tolist(), strict=True)
         return sum((presences[kind] * count for kind, count in pairs), Fraction(0))
 
     def _visit(self, candidates: _Candidates) -> None:
         """Search the vectors whose chosen values all candidates admit."""
         self.nodes += 1
-        reduced = self._reduced(candidates)
+        reduced = self._reduce(candidates)
         if reduced is None:
             return
         if not reduced.left:
@@ -200,13 +205,13 @@ class _Search:
         else:
             self._branch(reduced)
 
-    def _reduced(self, candidates: _Candidates) -> _Candidates | None:
-        """The candidates without those that cannot win; None where none can.
+    def _reduce(self, candidates: _Candidates) -> _Candidates | None:
+        """Return the candidates without those that cannot win; None if no candidate can.
 
-        Where all candidates admit some value of a quasi-identifier, that value counts as chosen.
+        If all candidates admit some value of a quasi-identifier, that value counts as chosen.
         """
         while True:
-            left, able = [], np.ones(len(candidates.groups), dtype=bool)
+            remaining, able = [], np.ones(len(candidates.groups), dtype=bool)
             for part in candidates.left:
                 totals = np.bincount(part.value, candidates.weights[part.group])
                 wins = totals >= self._least
@@ -214,11 +219,11 @@ class _Search:
                     return None
                 if np.bincount(part.value).max() < len(able):
                     keep = wins[part.value]
-                    left.append(_Admitted(part.group[keep], part.value[keep]))
-                    able &= np.bincount(left[-1].group, minlength=len(able)) > 0
+                    remaining.append(_Admitted(part.group[keep], part.value[keep]))
+                    able &= np.bincount(remaining[-1].group, minlength=len(able)) > 0
             if able.all():
-                return candidates._replace(left=tuple(left))
-            candidates = candidates.only(np.flatnonzero(able), left)
+                return candidates._replace(left=tuple(remaining))
+            candidates = candidates.select(np.flatnonzero(able), remaining)
 
     def _branch(self, candidates: _Candidates) -> None:
         """Choose the values of one quasi-identifier, one after the other."""
@@ -226,31 +231,31 @@ class _Search:
             float(np.bincount(part.value, candidates.weights[part.group]).max())
             for part in candidates.left
         ]
-        at = int(np.argmin(bounds))
-        rest = candidates.left[:at] + candidates.left[at + 1 :]
-        choices = candidates.left[at].choices(len(candidates.groups))
+        narrowest = int(np.argmin(bounds))
+        rest = candidates.left[:narrowest] + candidates.left[narrowest + 1 :]
+        choices = candidates.left[narrowest].choices(len(candidates.groups))
         totals = np.array([candidates.weights[choice].sum() for choice in choices])
         for number in np.argsort(-totals, kind="stable").tolist():
             if self.certain or self._given_up or not self._may_win(float(totals[number])):
                 return
-            self._visit(candidates.only(choices[number], rest))
+            self._visit(candidates.select(choices[number], rest))
 
     def _finish(self, candidates: _Candidates) -> None:
-        """The last two quasi-identifiers at once, as a product of matrices."""
+        """Search the last two quasi-identifiers at once, by a product of matrices."""
         groups = len(candidates.groups)
-        first, second = (_undominated(part.by_value(groups)) for part in candidates.left)
+        first, second = (_drop_dominated(part.by_value(groups)) for part in candidates.left)
         sums = (first * candidates.weights) @ second.T.astype(np.float64)
         least = max(self._least, float(sums.max()) * (1 - 2 * self._slack))
         near = np.argwhere(sums >= least)
-        for one, other in near[np.argsort(-sums[near[:, 0], near[:, 1]], kind="stable")]:
+        for row, column in near[np.argsort(-sums[near[:, 0], near[:, 1]], kind="stable")]:
             if self.certain or self._given_up:
                 return
-            self._record(candidates.groups[first[one] & second[other]], float(sums[one, other]))
+            self._record(candidates.groups[first[row] & second[column]], float(sums[row, column]))
 
     def _record(self, groups: np.ndarray, total: float) -> None:
         """Note a set of groups that cover a vector, unless others surely have a larger presence."""
         self.records += 1
-        key = np.sort(self.shown.kinds[groups]).tobytes()
+        key = np.sort(self.coverage.kinds[groups]).tobytes()
         if key in self.tied or not self._may_win(total):
             return
         if self.best < total * (1 - 4 * self._slack):
@@ -261,14 +266,14 @@ class _Search:
 
 
 def _is_small(candidates: _Candidates) -> bool:
-    """True where the product of the two matrices that are left is small enough to compute."""
-    one, other = (int(np.count_nonzero(np.bincount(part.value))) for part in candidates.left)
-    cells = max(one * other, max(one, other) * len(candidates.groups))
-    return max(one, other) <= _CHOICES and cells <= _CELLS
+    """Return True if the product of the last two matrices is small enough to compute."""
+    rows, columns = (int(np.count_nonzero(np.bincount(part.value))) for part in candidates.left)
+    cells = max(rows * columns, max(rows, columns) * len(candidates.groups))
+    return max(rows, columns) <= _CHOICES and cells <= _CELLS
 
 
-def _undominated(admitted: np.ndarray) -> np.ndarray:
-    """The rows, without those whose groups all admit another row as well."""
+def _drop_dominated(admitted: np.ndarray) -> np.ndarray:
+    """Return the rows, without those whose groups all admit another row as well."""
     together = admitted.astype(np.float32) @ admitted.T.astype(np.float32)
     alone = together.diagonal()
     within = together == alone[:, None]

@@ -35,21 +35,21 @@ class Readings:
 
 
 def presence_of(
-    shown: Covering, vectors: Sequence[np.ndarray], chance: np.ndarray | None = None
+    coverage: Covering, vectors: Sequence[np.ndarray], chance: np.ndarray | None = None
 ) -> Readings:
-    """The presence of vectors, given as their codes of each quasi-identifier in order.
+    """Return the presence of vectors, given as their codes of each quasi-identifier in order.
 
     Args:
-        shown: the groups.
+        coverage: the groups.
         vectors: integers, one array per quasi-identifier with one entry per vector; a code below 0
             stands for a value that no group admits.
         chance: that a vector which a group covers is in it (float64, one per group); by default
             that of who takes every combination to be as likely, p_j.
     """
-    p = shown.rounded() if chance is None else chance
+    p = coverage.rounded_presences() if chance is None else chance
     unsure = np.where(p < 1, p, 0.0)
     surely, odds, misses, expected = sums_over_covering(
-        shown, vectors, [p >= 1, unsure / (1 - unsure), np.log1p(-unsure), p]
+        coverage, vectors, [p >= 1, unsure / (1 - unsure), np.log1p(-unsure), p]
     )
     return of_sums(surely > 0, odds, misses, expected)
 
@@ -57,7 +57,7 @@ def presence_of(
 def of_sums(
     surely: np.ndarray, odds: np.ndarray, misses: np.ndarray, expected: np.ndarray
 ) -> Readings:
-    """The readings, given sums over the groups that cover each vector (one per vector).
+    """Return the readings, given sums over the groups that cover each vector (one per vector).
 
     Args:
         surely: where the presence in one of them is certain (bool).
@@ -72,52 +72,52 @@ def of_sums(
 
 
 def people_covered(
-    shown: Covering, vectors: Sequence[np.ndarray], people: np.ndarray
+    coverage: Covering, vectors: Sequence[np.ndarray], people: np.ndarray
 ) -> np.ndarray:
-    """How many people each group covers (int64), given how many have each vector (int64)."""
-    found = np.zeros(-(-len(shown.sizes) // 8) * 8)
-    for some, row, octet, shows in _shown_bits(shown, vectors):
+    """Return how many people each group covers (int64), given how many have each vector (int64)."""
+    totals = np.zeros(-(-len(coverage.sizes) // 8) * 8)
+    for some, row, octet, shows in _shown_bits(coverage, vectors):
         times = np.repeat(people[some][row], 8) * shows.ravel()
         place = (octet[:, None] * 8 + np.arange(8)).ravel()
-        found += np.bincount(place, times, len(found))
-    return found[: len(shown.sizes)].astype(np.int64)
+        totals += np.bincount(place, times, len(totals))
+    return totals[: len(coverage.sizes)].astype(np.int64)
 
 
-def covering_pairs(shown: Covering, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Each vector with each group that covers it: both by their numbers (int64), by vectors first.
+def covering_pairs(coverage: Covering, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return each vector with each group that covers it, by their numbers (int64), vectors first.
 
     Args:
-        shown: the groups.
+        coverage: the groups.
         vectors: as in `presence_of`.
     """
-    found = [np.zeros((2, 0), dtype=np.int64)]
-    for some, row, octet, shows in _shown_bits(shown, vectors):
-        at, bit = np.nonzero(shows)
-        found.append(np.stack([some.start + row[at], octet[at] * 8 + bit]))
-    vector, group = np.concatenate(found, axis=1)
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for some, row, octet, shows in _shown_bits(coverage, vectors):
+        place, bit = np.nonzero(shows)
+        pairs.append(np.stack([some.start + row[place], octet[place] * 8 + bit]))
+    vector, group = np.concatenate(pairs, axis=1)
     return vector, group
 
 
 def sums_over_covering(
-    shown: Covering, vectors: Sequence[np.ndarray], weights: Sequence[np.ndarray]
+    coverage: Covering, vectors: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Each weighting of the groups, summed over the groups that cover each vector.
+    """Return each weighting of the groups, summed over the groups that cover each vector.
 
     Args:
-        shown: the groups.
+        coverage: the groups.
         vectors: as in `presence_of`.
         weights: of each group (float64, one array per weighting).
 
     Returns:
         float64, weightings x vectors.
     """
-    groups, length = len(shown.sizes), len(vectors[0])
+    groups, length = len(coverage.sizes), len(vectors[0])
     octets = -(-groups // 8)
     padded = np.zeros((len(weights), octets * 8))
     padded[:, :groups] = weights
     weighted = padded.reshape(len(weights), octets, 8)
     sums = np.zeros((len(weights), length))
-    for some, row, octet, shows in _shown_bits(shown, vectors):
+    for some, row, octet, shows in _shown_bits(coverage, vectors):
         for total, weight in zip(sums, weighted, strict=True):
             added = np.einsum("ij,ij->i", shows, weight[octet])
             total[some] = np.bincount(row, added, len(total[some]))
@@ -125,20 +125,20 @@ def sums_over_covering(
 
 
 def _shown_bits(
-    shown: Covering, vectors: Sequence[np.ndarray]
+    coverage: Covering, vectors: Sequence[np.ndarray]
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-    """Some vectors at a time: those octets of groups in which one covers a vector.
+    """Yield, for some vectors at a time, the octets of groups in which one covers a vector.
 
     Yields:
         Which vectors; of each octet the vector among them and its place (both int64), and which of
         its groups cover it (uint8, octets x 8).
     """
-    octets = -(-len(shown.sizes) // 8)
-    bits = [_bits(cover, octets) for cover in shown.covers]
+    octets = -(-len(coverage.sizes) // 8)
+    bits = [_bits(cover, octets) for cover in coverage.covers]
     step = max(1, _CELLS // octets)
     for start in range(0, len(vectors[0]), step):
         some = slice(start, start + step)
-        covered = _covered(bits, [codes[some] for codes in vectors])
+        covered = _cover_vectors(bits, [codes[some] for codes in vectors])
         row, octet = np.nonzero(covered)
         yield (
             some,
@@ -149,15 +149,15 @@ def _shown_bits(
 
 
 def _bits(cover: Cover, octets: int) -> np.ndarray:
-    """The groups that admit each value, and last a value that none admits, as bits (uint8)."""
+    """Return the groups that admit each value, and last a value that none admits, as bits (uint8)."""
     bits = np.zeros((cover.values + 1, octets), dtype=np.uint8)
     bit = np.left_shift(1, cover.group & 7).astype(np.uint8)
     np.bitwise_or.at(bits, (cover.value, cover.group >> 3), bit)
     return bits
 
 
-def _covered(bits: Sequence[np.ndarray], vectors: Sequence[np.ndarray]) -> np.ndarray:
-    """The groups that cover each vector, as bits (uint8, vectors x octets)."""
+def _cover_vectors(bits: Sequence[np.ndarray], vectors: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the groups that cover each vector, as bits (uint8, vectors x octets)."""
     nobody = [len(values) - 1 for values in bits]
     parts = [
         values[np.where((codes >= 0) & (codes < none), codes, none)]
@@ -168,7 +168,7 @@ def _covered(bits: Sequence[np.ndarray], vectors: Sequence[np.ndarray]) -> np.nd
 
 
 def occurrences(sizes: np.ndarray, cover: Cover, rounds: int = ROUNDS) -> np.ndarray:
-    """The expected number of rows of each group that have each value it admits.
+    """Return the expected number of rows of each group that have each value it admits.
 
     With g rows and m values, n(v) = 1 + (g - m) w(v) / Σ w(u) over the values u of the group; then
     w(v) is proportional to the sum of n(v) over the groups; and so on, from the share of the groups

@@ -67,7 +67,7 @@ class Risk:
     homogeneity: Mapping[str, tuple[Homogeneity, ...]]
 
     def document(self) -> dict[str, Any]:
-        """The risk for JSON: counts, and shares to six digits."""
+        """Return the risk for JSON: counts, and shares to six digits."""
         document: dict[str, Any] = {
             "rows_alone": self.alone,
             "share_alone": _share(Fraction(self.alone, self.rows)),
@@ -84,12 +84,12 @@ class Risk:
             document["marketer"] = _share(self.journalist.marketer)
         document["homogeneity"] = {
             name: {
-                str(float(found.share)): {
-                    "groups": found.groups,
-                    "rows": found.rows,
-                    "revealed": found.revealed,
+                str(float(reached.share)): {
+                    "groups": reached.groups,
+                    "rows": reached.rows,
+                    "revealed": reached.revealed,
                 }
-                for found in shares
+                for reached in shares
             }
             for name, shares in self.homogeneity.items()
         }
@@ -97,7 +97,7 @@ class Risk:
 
 
 def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
-    """The risk of groups, None where there are no rows.
+    """Return the risk of groups, None if there are no rows.
 
     Args:
         groups: the groups, with a population where the journalist's risk is wanted.
@@ -109,14 +109,14 @@ def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
     if not len(groups):
         return None
     sizes = groups.sizes
-    drawn = groups.population
+    population = groups.population
     return Risk(
         rows=groups.rows,
         alone=int((sizes == 1).sum()),
         smaller={k: int(sizes[sizes < k].sum()) for k in SMALL},
         highest=Fraction(1, int(sizes.min())),
         average=Fraction(len(groups), groups.rows),
-        journalist=None if drawn is None else _journalist(sizes, drawn),
+        journalist=None if population is None else _journalist(sizes, population),
         homogeneity={
             name: tuple(_homogeneity(counts, sizes, share) for share in (Fraction(1), near))
             for name, counts in groups.sensitive.items()
@@ -152,5 +152,5 @@ def _homogeneity(counts: Counts, sizes: np.ndarray, share: Fraction) -> Homogene
 
 
 def _share(number: Fraction) -> float:
-    """A share to six significant digits; only a share of nothing becomes 0."""
+    """Return a share to six significant digits; only a share of nothing becomes 0."""
     return float(f"{float(number):.6g}")

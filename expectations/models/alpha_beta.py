@@ -77,15 +77,15 @@ class AlphaBeta(PrivacyModel):
         shown = covering(groups, self.quasi_identifiers)
         if shown is None:
             raise PromiseError("(α,β)-privacy needs the values that groups admit")
-        return {"alpha": shown.rounded(), "beta": groups.of(self.sensitive).largest / groups.sizes}
+        return {"alpha": shown.rounded_presences(), "beta": groups.counts_of(self.sensitive).largest / groups.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that exceed α or β by themselves (bool, one per group)."""
         shown = covering(groups, self.quasi_identifiers)
         if shown is None:
             return np.ones(len(groups), dtype=bool)
-        over = above(groups.of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
-        return np.asarray(over | shown.above(Fraction(self.alpha)))
+        over = above(groups.counts_of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
+        return np.asarray(over | shown.are_above(Fraction(self.alpha)))
 
     def worst(self, groups: Groups) -> Worst:
         """The largest presence and association over all groups, exactly.
@@ -95,7 +95,7 @@ class AlphaBeta(PrivacyModel):
         """
         shown = covering(groups, self.quasi_identifiers)
         found = None if shown is None else self._present(shown)
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         failing = self.failing(groups)
         if found is None:
             failing[:] = True
@@ -117,7 +117,7 @@ class AlphaBeta(PrivacyModel):
             return self.check(coarsest)
         least = shown.presence if self.presence == "combined" else shown.least_presence
         presences = [least(group) for group in range(len(coarsest))]
-        most = coarsest.of(self.sensitive).largest
+        most = coarsest.counts_of(self.sensitive).largest
         over = above(most, coarsest.sizes, Fraction(self.beta))
         over |= np.array([presence > Fraction(self.alpha) for presence in presences])
         return Verdict(

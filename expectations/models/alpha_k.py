@@ -58,7 +58,7 @@ class AlphaK(PrivacyModel):
 
         That is a share of `size`, all its rows. All are int64.
         """
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if self.values is None:
             return {"k": groups.live, "most": counts.largest, "size": groups.sizes}
         bounded = np.where(counts.entries_of(self.values), counts.count, 0)

@@ -144,7 +144,7 @@ class BayesOptimal(PrivacyModel):
             name = next(iter(drawn.joint))
         if name is None or name not in drawn.joint:
             raise PromiseError(f"the population lacks {name!r}")
-        return beliefs(groups.of(name), drawn.joint[name], Fraction(self.smoothing))
+        return beliefs(groups.counts_of(name), drawn.joint[name], Fraction(self.smoothing))
 
     def _surprise(self, found: Beliefs) -> _Surprise:
         rho1 = Fraction(self.rho1)

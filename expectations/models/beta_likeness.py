@@ -168,7 +168,7 @@ class BetaLikeness(PrivacyModel):
             unit = int(chances[0].sum()) if len(chances) else 1
             mine = chances[shown.target[group], value] * groups.rows
             return _Shares(group, mine, whole[value], whole[value], unit * groups.rows)
-        counts = groups.of(name)
+        counts = groups.counts_of(name)
         totals = counts.totals[counts.value]
         sizes = groups.sizes[counts.group]
         small = groups.rows < 2**31  # products of two numbers of rows fit

@@ -62,7 +62,7 @@ class DeltaDisclosure(PrivacyModel):
 
         It is infinite where the group lacks a value that others show.
         """
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if not len(groups):
             return {"delta": np.zeros(0)}
         largest = np.maximum.reduceat(_logarithms(counts, groups.sizes), counts.starts)
@@ -70,7 +70,7 @@ class DeltaDisclosure(PrivacyModel):
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that lack a value, or show one too often or too rarely (bool)."""
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         found, limit = _logarithms(counts, groups.sizes), float(self.delta)
         over = found > limit
         unsure = np.flatnonzero(abs(found - limit) <= _NEAR)
@@ -99,7 +99,7 @@ class DeltaDisclosure(PrivacyModel):
 
     def for_part(self, part: Groups) -> "DeltaDisclosure | None":
         """Logarithms add up: of a group by its part, and of the part by all rows."""
-        counts = part.of(self.sensitive)
+        counts = part.counts_of(self.sensitive)
         if _lacking(counts)[0]:
             return None
         apart = float(_logarithms(counts, part.sizes)[counts.group == 0].max())
@@ -115,7 +115,7 @@ class DeltaDisclosure(PrivacyModel):
         )
 
     def _largest(self, groups: Groups) -> Number:
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if not len(groups) or _lacking(counts).any():
             return inf if len(groups) else None
         found = _logarithms(counts, groups.sizes)

@@ -220,7 +220,7 @@ class KMap(PrivacyModel):
         Raises:
             PromiseError: where rows have no weights, or stand for people who have left.
         """
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if counts.numbers is None:
             raise PromiseError(f"the weights {self.sensitive!r} are not numbers")
         if not np.array_equal(groups.live, groups.sizes):

@@ -62,7 +62,7 @@ class KEAnonymity(PrivacyModel):
         Raises:
             PromiseError: where the sensitive attribute has no order or holds nulls.
         """
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if counts.numbers is None:
             raise PromiseError(f"{self._title()} needs ordered values without nulls")
         ends = np.append(counts.starts[1:], len(counts.group)) - 1
@@ -72,11 +72,11 @@ class KEAnonymity(PrivacyModel):
 
     def distinct(self, groups: Groups) -> int | None:
         """The fewest distinct sensitive values of any group, ordered or not."""
-        return int(groups.of(self.sensitive).distinct.min()) if len(groups) else None
+        return int(groups.counts_of(self.sensitive).distinct.min()) if len(groups) else None
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with too few values, or too small a range (bool, one per group)."""
-        numbers = groups.of(self.sensitive).numbers
+        numbers = groups.counts_of(self.sensitive).numbers
         if numbers is None:
             return np.ones(len(groups), dtype=bool)
         scores = self.measure(groups)
@@ -85,7 +85,7 @@ class KEAnonymity(PrivacyModel):
 
     def worst(self, groups: Groups) -> Worst:
         """The fewest distinct values and the smallest range of a group."""
-        counts = groups.of(self.sensitive)
+        counts = groups.counts_of(self.sensitive)
         if counts.numbers is None or not len(groups):
             return {"k": None, "e": None}, len(groups)
         scores = self.measure(groups)

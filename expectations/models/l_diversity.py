@@ -64,7 +64,7 @@ class LDiversity(PrivacyModel):
             PromiseError: where neither is shown.
         """
         shown = groups.subdomains.get(self.sensitive or "")
-        return groups.of(self.sensitive) if shown is None else declared_counts(shown)
+        return groups.counts_of(self.sensitive) if shown is None else declared_counts(shown)
 
     def whose(self) -> str:
         """Whom the promise is about, in words."""
@@ -310,5 +310,5 @@ def eligible(groups: Groups, sensitive: str | None) -> int | None:
 
     The eligibility condition: no value is more than 1/l of all rows.
     """
-    totals = groups.of(sensitive).totals
+    totals = groups.counts_of(sensitive).totals
     return groups.rows // int(totals.max()) if groups.rows else None

@@ -122,7 +122,7 @@ class TCloseness(PrivacyModel):
         left = Fraction(self.t) - Fraction(int(apart.numerators[0]), int(apart.denominators[0]))
         if left < 0:
             return None
-        stretch = _stretch(part.of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
+        stretch = _stretch(part.counts_of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
         closer = min(left / stretch, Fraction(1)) if stretch else Fraction(1)
         return replace(self, t=Decimal(closer.numerator * _STEPS // closer.denominator) / _STEPS)
 
@@ -145,7 +145,7 @@ class TCloseness(PrivacyModel):
         if not len(groups):
             return None
         if self._declared(groups) is None:
-            whether = measurable(groups.of(self.sensitive), self.distance)
+            whether = measurable(groups.counts_of(self.sensitive), self.distance)
             return self._distances(groups) if whether else None
         try:
             return self._distances(groups)
@@ -156,7 +156,7 @@ class TCloseness(PrivacyModel):
         declared = self._declared(groups)
         if declared is not None:
             return DECLARED[self.distance](declared, groups.sizes)
-        return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
+        return DISTANCES[self.distance](groups.counts_of(self.sensitive), groups.sizes)
 
     def _declared(self, groups: Groups) -> Subdomains | None:
         """The subdomains shown for the attribute, or the only one; None where values are shown."""

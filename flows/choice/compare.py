@@ -28,7 +28,7 @@ from sfumato.tasks.choose.draft import line_apart
 from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.references import refer
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
@@ -183,7 +183,7 @@ def compare_alternatives(
     tried = [_as_in_a_release(one, resolved) for one in admitted]
     with (
         scratch_directory(environ) as scratch,
-        sanitised("compare"),
+        sanitise_errors("compare"),
         source_secrets(resolved.spec.source, environ),
         encrypted_below(scratch) if encrypted else nullcontext(),
     ):
@@ -228,7 +228,7 @@ def _require_populations(table: Path, tried: Sequence[Alternative]) -> None:
     """Refuse references that lack people of the table, once for all alternatives."""
     known = {promise: one for one in tried for promise in one.terms.promises}
     for promise, one in known.items():
-        if one.references.of(promise) is not None:
+        if one.references.file_for(promise) is not None:
             require_population(table, one.terms, promise, one.references)
 
 

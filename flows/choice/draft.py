@@ -40,7 +40,7 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.draft import draft_content_of_parts
 from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.private.failure import sanitised, stage
+from sfumato.tasks.private.failure import sanitise_errors, stage
 from sfumato.tasks.private.scratch import draft_directory, run_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.parts import SeenParts
@@ -141,7 +141,7 @@ def _judged(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
         judging,
         together,
         InTurn(),
-        line.said,
+        line.published_words,
         line.bars,
         line.private,
     )
@@ -188,7 +188,7 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
     with (
         draft_directory(resolved.line.work, kept) as place,
         line_apart(resolved.line, place) as line,
-        sanitised("plan"),
+        sanitise_errors("plan"),
         source_secrets(resolved.spec.source, environ),
     ):
         run = private_directory(place / "run")
@@ -288,7 +288,7 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
     spec, line = resolved.spec, resolved.line.private
     with (
         run_directory(line) as run,
-        sanitised("rehearse"),
+        sanitise_errors("rehearse"),
         source_secrets(spec.source, environ),
     ):
         whole = write_source(spec.source, spec.columns, resolved.base, run)

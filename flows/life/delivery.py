@@ -9,7 +9,7 @@ from sfumato.flows.life.releases import line_at, own_line
 from sfumato.tasks.destinations.deliver import Delivered, deliver, remember
 from sfumato.tasks.lines.known_destinations import knows_destinations
 from sfumato.tasks.lines.line import Line, hold
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.publication.publish import recover
 
 
@@ -28,7 +28,7 @@ def deliver_line(place: Path) -> tuple[list[Delivered], list[str]]:
         PromiseError: where the work directory has no such line.
     """
     line = line_at(place)
-    with sanitised("deliver"):
+    with sanitise_errors("deliver"):
         with hold(line):
             notices = list(recover(line))
         notices += _remember(line, place) if place.is_file() else []
@@ -46,7 +46,7 @@ def deliver_known(line: Line) -> list[Delivered]:
     if not knows_destinations(line.private):
         return []
     try:
-        with sanitised("deliver"):
+        with sanitise_errors("deliver"):
             return deliver(line, os.environ, destination_secrets)
     except SfumatoError as error:
         return [Delivered(str(line.public), behind=str(error))]

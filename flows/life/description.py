@@ -8,7 +8,7 @@ from pathlib import Path
 from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import line_at
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.publication.amendments import DescribedLine, describe, description
 
 
@@ -25,7 +25,7 @@ def describe_line(place: Path, changes: Mapping[str, str | None]) -> DescribedLi
         PromiseError: where the line is another work directory's.
     """
     line = line_at(place)
-    with passphrases(os.environ), sanitised("describe"):
+    with passphrases(os.environ), sanitise_errors("describe"):
         if all(text is None for text in changes.values()):
             return description(line)
         described = describe(line, changes)

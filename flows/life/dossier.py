@@ -10,7 +10,7 @@ from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.report.steward.dossier import (
     KnownOfVersion,
@@ -41,7 +41,7 @@ def dossier_of(directory: Path, spec: Path) -> tuple[Path, dict[str, Any]]:
         SpecError: where the spec is wrong.
     """
     resolved = resolve_run(spec)
-    with sanitised("dossier"):
+    with sanitise_errors("dossier"):
         return make_dossier(resolved, directory.resolve())
 
 

@@ -24,7 +24,7 @@ from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata, operating_system
 from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.original import original_of_version
-from sfumato.tasks.private.failure import sanitised, say
+from sfumato.tasks.private.failure import sanitise_errors, say
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
@@ -67,7 +67,7 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> Measure
     """
     resolved = _resolved_for(directory, spec, overrides)
     line = resolved.line
-    with sanitised("evaluate"), _read_again(directory, resolved) as original:
+    with sanitise_errors("evaluate"), _read_again(directory, resolved) as original:
         try:
             return evaluate_release(
                 directory.resolve(),
@@ -111,7 +111,7 @@ def attack_again(
     """
     resolved = _resolved_for(directory, spec, overrides)
     bars = resolved.spec.attacks.with_local_registers(resolved.base)
-    with sanitised("attack"):
+    with sanitise_errors("attack"):
         if resolved.terms.parts is not None or resolved.terms.composed:
             asked = {"--register": register, "--also": others, "--runs": runs}
             more = next((option for option, of in asked.items() if of), None)

@@ -8,7 +8,7 @@ from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.flows.inputs.source import coded_source, ingest_source
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.coding import pseudonymous_table, pseudonyms_of, write_handed_over
 from sfumato.tasks.private.people.frozen import pseudonym_key
 from sfumato.tasks.schema.columns import Pseudonym
@@ -35,7 +35,7 @@ def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
             f"{path}: no column has a pseudonym for the purpose {purpose!r}: say "
             "columns.<identifier>.pseudonym: {purpose: …}"
         )
-    with sanitised("hand over"):
+    with sanitise_errors("hand over"):
         source = coded_source(resolved, ingest_source(resolved).microdata)
         key = pseudonym_key(resolved.line.work, purpose)
         named = {name: pseudonyms_of(source[name], key) for name in declared}

@@ -16,7 +16,7 @@ from sfumato.tasks.attacks.refusals import KeyedIdentity, rekeyed_refusals, with
 from sfumato.tasks.lines.line import Line, hold, owner_mark, take_ownership
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
 from sfumato.tasks.private.people.backup import (
     backup,
@@ -226,7 +226,7 @@ def forget(spec: Path, file: Path) -> int:
     units = [text for text in _content(file).decode("utf-8", "replace").splitlines() if text]
     if not units:
         raise InputError(f"{file}: has no unit: write one a line")
-    with hold(line), sanitised("forget"):
+    with hold(line), sanitise_errors("forget"):
         recover(line)
         secret = people_key(line.private.parent)
         files = state_files(line.private)
@@ -254,7 +254,7 @@ def rename(spec: Path, file: Path) -> int:
     rows = list(csv.reader(_content(file).decode("utf-8", "replace").splitlines()))
     if not rows or any(len(row) != 2 for row in rows):
         raise InputError(f"{file}: write an old and a new unit on each line, with a comma between")
-    with hold(line), sanitised("rename"):
+    with hold(line), sanitise_errors("rename"):
         recover(line)
         require_no_shift(line.private)
         secret = people_key(line.work)
@@ -286,7 +286,7 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         InputError: where a source is not what its version was made of.
     """
     line = resolve_run(spec).line
-    with hold(line), sanitised("rekey"):
+    with hold(line), sanitise_errors("rekey"):
         recover(line)
         state = read_state(line.private)
         _require_all(state, sources)
@@ -332,7 +332,7 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
     if not (private / STATE).is_file():
         raise PromiseError(f"{directory}: no line {name} in {work} published it")
     signer = open_signer(signing_key(work, key))
-    with sanitised("sign"):
+    with sanitise_errors("sign"):
         finish_restoring(private_directory(private))
         line = Line(name, release.parent, private)
         return signer.key, publish_signature(line, release.name, signer)

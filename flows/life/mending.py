@@ -13,7 +13,7 @@ from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.line import LOCK, Line, hold
 from sfumato.tasks.lines.pages import public_place_of
 from sfumato.tasks.lines.versions import RECORD
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.scratch import sweep
 from sfumato.tasks.private.workdir import is_private, work_directory
 
@@ -85,7 +85,7 @@ def _mend(line: Line, environ: Mapping[str, str]) -> list[str]:
     from sfumato.tasks.publication.publish import recover  # imports much, and is rarely needed
 
     try:
-        with passphrases(environ), sanitised("mend"), hold(line):
+        with passphrases(environ), sanitise_errors("mend"), hold(line):
             return list(recover(line))
     except SfumatoError as error:
         return [f"warning: {line.public}: cannot be mended: {error}"]

@@ -10,7 +10,7 @@ from sfumato.tasks.lines.listing import ListedLine, listed_line
 from sfumato.tasks.lines.pages import public_place_of, rebuild_pages
 from sfumato.tasks.lines.public_record import lines_in
 from sfumato.tasks.lines.versions import RECORD
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import finish_restoring
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import is_private, private_directory, private_work_directory
@@ -103,7 +103,7 @@ def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
         InputError: where a place has no lines.
     """
     work = private_work_directory(os.environ)
-    with sanitised("releases"):
+    with sanitise_errors("releases"):
         found = [line for place in places or (work,) for line in lines_at(place)]
         return [_listed(name, public, work) for name, public in dict.fromkeys(found)]
 
@@ -115,7 +115,7 @@ def own_lines() -> list[tuple[str, ListedLine | SfumatoError]]:
         InputError: where there is none.
     """
     work = private_work_directory(os.environ)
-    with sanitised("releases"):
+    with sanitise_errors("releases"):
         found = lines_at(work)
     return [(name, _listed_or_why(name, public, work)) for name, public in found]
 
@@ -130,7 +130,7 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
         InputError: where it is not known where a line is published.
     """
     work = private_work_directory(os.environ)
-    with sanitised("releases"):
+    with sanitise_errors("releases"):
         found = [line for place in places or (work,) for line in lines_at(place)]
         if lost := [name for name, public in found if public is None]:
             raise InputError(f"{lost[0]}: where it is published is not known: name the place")
@@ -140,7 +140,7 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
 
 def _listed_or_why(name: str, public: Path | None, work: Path) -> ListedLine | SfumatoError:
     try:
-        with sanitised("releases"):
+        with sanitise_errors("releases"):
             return _listed(name, public, work)
     except SfumatoError as error:
         return error

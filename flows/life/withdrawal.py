@@ -12,7 +12,7 @@ from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import own_line
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.withdrawal import Withdrawn, require_reason, withdraw
 from sfumato.tasks.terms.tombstone import Tombstone, has_replaced
@@ -59,7 +59,7 @@ class WithdrawalPlan:
         Raises:
             PromiseError: where the line's private state does not know it.
         """
-        with passphrases(os.environ), sanitised("withdraw"):
+        with passphrases(os.environ), sanitise_errors("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
         notices = [*done.notices, *_tell_dossier(self.line, self.number, done.tombstone)]
         if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
@@ -76,7 +76,7 @@ def _tell_dossier(line: Line, number: str, tombstone: Tombstone) -> Iterator[str
 
     reports = line.reports(number)
     try:
-        with sanitised("dossier"):
+        with sanitise_errors("dossier"):
             kept = dossier_of_withdrawn(reports, tombstone)
             if kept is not None:
                 write_dossier(reports, kept)
@@ -128,7 +128,7 @@ def plan_withdrawal(
         version,
         reason,
         signer,
-        record.withdrawn(number).current,
+        record.with_withdrawal(number).current,
         known is not None and known.composed,
         done,
     )

@@ -43,7 +43,7 @@ def with_calibrated_intervals(
         randomness: what queries are drawn from.
     """
     published = {**tables, **build_help_tables(tables, declared)}
-    frozen = None if line is None else read_factors(line.private).stated
+    frozen = None if line is None else read_factors(line.private).intervals
     shows = declared.form.shows
     if shows not in LIKELY:
         return declared.model_copy(update={"intervals": _NONE})

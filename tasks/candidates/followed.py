@@ -74,7 +74,7 @@ def partition_as_followed(
         PromiseError: if no group can be shown.
     """
     row = _rows_of_slots(names, followed.slots)
-    visible = followed.shown
+    visible = followed.is_shown
     if _share_values(followed, lasting):
         visible = _whole(followed.slots, visible, _same_values(table, row, followed.slots, lasting))
     slots = np.flatnonzero(visible & (row >= 0))
@@ -108,7 +108,7 @@ def slots_as_followed(
     """
     there = followed.slots
     row = _rows_of_slots(names, there)
-    new = followed.shown
+    new = followed.is_shown
     if before is not None:
         new &= ~np.isin(there.group, _known_here(there, before))
     complete = all(_has(there, column.name, column.role) for column in table.columns)
@@ -237,7 +237,7 @@ def _entering(
 def _add_slots(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> SlotMap:
     """Return the line's slots and entering ones; retire those that the other line shows no more."""
     there = followed.slots
-    gone = ~np.isin(before.group, there.group[followed.shown])
+    gone = ~np.isin(before.group, there.group[followed.is_shown])
     none = np.zeros(len(entering), dtype=np.int64)
     since = int(before.since.max(initial=0)) + 1
     return replace(

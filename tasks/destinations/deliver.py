@@ -25,8 +25,8 @@ from sfumato.tasks.lines.known_destinations import (
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.snapshot import LineSnapshot, snapshot
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.durable import locked
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.durable import hold_lock
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.wrapping import with_secrets
 
@@ -76,7 +76,7 @@ def remember(line: Line, declared: Sequence[StoreDestination | DatabaseDestinati
     Returns:
         What is to be said of those that it names no more.
     """
-    with locked(line.private / ".delivering"):
+    with hold_lock(line.private / ".delivering"):
         before = read_destinations(line.private)
         known = tuple(_known(one, before) for one in declared)
         if known == before.destinations:
@@ -101,7 +101,7 @@ def deliver(line: Line, environ: Mapping[str, str], secrets: Secrets) -> list[De
     Raises:
         PromiseError: where it cannot be read what the line remembers.
     """
-    with locked(line.private / ".delivering"):
+    with hold_lock(line.private / ".delivering"):
         known = read_destinations(line.private).destinations
         if not read_record(line.public).versions:
             return []
@@ -115,7 +115,7 @@ def _deliver(
     _note(line, known, behind=known.behind or _BEGUN)
     found = Delivered(known.place)
     try:
-        with sanitised("deliver"):
+        with sanitise_errors("deliver"):
             former = read_state(line.private).former_mark
             whole = snapshot(line.public, former)
             found = _bring(whole, known, environ, secrets)

@@ -196,7 +196,7 @@ class ObjectStore:
                 return
             if found[0].versions[number].status == "withdrawn":
                 return
-            if self._replaced(record_content(found[0].withdrawn(number)), found[1]):
+            if self._replaced(record_content(found[0].with_withdrawal(number)), found[1]):
                 return
         raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
 

@@ -67,35 +67,35 @@ def printed_groups(
         rng: decides among rows that cover as much.
     """
     least = ceil(1 / beta - 1e-12)
-    left = [rng.permutation(np.flatnonzero(values == value)) for value in range(values.max() + 1)]
+    remaining = [rng.permutation(np.flatnonzero(values == value)) for value in range(values.max() + 1)]
     group = np.full(len(values), -1, dtype=np.int64)
     groups, endless = 0, 0
-    while sum(len(bucket) > 0 for bucket in left) > least:
-        members = _grow(left, values, cells, least + 1, alpha)
+    while sum(len(bucket) > 0 for bucket in remaining) > least:
+        members = _grow(remaining, values, cells, least + 1, alpha)
         if printed_presence(values[members], cells[members]) > alpha:
             endless += 1
             break
         group[members] = groups
         groups += 1
-    _place_left(group, groups, values, cells, alpha)
+    _place_remaining(group, groups, values, cells, alpha)
     return PrintedGroups(group, endless)
 
 
 def _grow(
-    left: list[np.ndarray], values: np.ndarray, cells: np.ndarray, picks: int, alpha: float
+    remaining: list[np.ndarray], values: np.ndarray, cells: np.ndarray, picks: int, alpha: float
 ) -> np.ndarray:
-    """The rows of one more group, which are left no more."""
+    """Return the rows of one more group, and remove them from the remaining rows."""
     members: list[int] = []
     used: set[int] = set()
     while len(members) < picks or printed_presence(values[members], cells[members]) > alpha:
         value = max(
-            (v for v in range(len(left)) if v not in used), key=lambda v: len(left[v]), default=-1
+            (v for v in range(len(remaining)) if v not in used), key=lambda v: len(remaining[v]), default=-1
         )
-        if value < 0 or not len(left[value]):
+        if value < 0 or not len(remaining[value]):
             break
-        at = _fewest_new(cells[left[value]], cells[members])
-        members.append(int(left[value][at]))
-        left[value] = np.delete(left[value], at)
+        position = _fewest_new(cells[remaining[value]], cells[members])
+        members.append(int(remaining[value][position]))
+        remaining[value] = np.delete(remaining[value], position)
         used.add(value)
     return np.array(members, dtype=np.int64)
 
@@ -106,21 +106,21 @@ def _fewest_new(candidates: np.ndarray, members: np.ndarray) -> int:
     return int(np.argmin(np.sum(new, axis=0)))
 
 
-def _place_left(
+def _place_remaining(
     group: np.ndarray, groups: int, values: np.ndarray, cells: np.ndarray, alpha: float
 ) -> None:
-    """Let rows that are left join the first group that lacks their value and keeps α as printed."""
+    """Let remaining rows join the first group that lacks their value and keeps α as printed."""
     for row in np.flatnonzero(group < 0):
-        for one in range(groups):
-            joined = np.append(np.flatnonzero(group == one), row)
+        for number in range(groups):
+            joined = np.append(np.flatnonzero(group == number), row)
             had = values[joined[:-1]]
             if values[row] not in had and printed_presence(values[joined], cells[joined]) <= alpha:
-                group[row] = one
+                group[row] = number
                 break
 
 
 def printed_count(counts: np.ndarray, shares: np.ndarray) -> float:
-    """Σ over groups and attributes of c·l/m.
+    """Return Σ over groups and attributes of c·l/m.
 
     Args:
         counts: how many rows of each group have the sensitive value (one per group).
@@ -163,17 +163,17 @@ def _trees(to: np.ndarray) -> Iterator[PrintedTree]:
     seen: set[int] = set()
     for vertex in forest:
         if vertex not in seen:
-            found = _reached(forest, vertex, None)
-            seen |= found
-            yield _within(forest, found)
+            reached = _reachable(forest, vertex, None)
+            seen |= reached
+            yield _subtree(forest, reached)
 
 
 def _cut(tree: PrintedTree, k: int) -> tuple[PrintedTree, ...]:
-    """The two parts of a large piece; none where the one would have no row at all."""
+    """Cut a large piece into two parts; return no parts if one of them would have no row."""
     u = min(tree, key=lambda vertex: (vertex < 0, vertex))  # "any vertex"
     size = _rows(tree)
     while True:
-        branches = sorted((_reached(tree, v, u) for v in tree[u]), key=_rows, reverse=True)
+        branches = sorted((_reachable(tree, v, u) for v in tree[u]), key=_rows, reverse=True)
         largest = branches[0]
         (v,) = tree[u] & largest
         if size - _rows(largest) >= k - 1:
@@ -181,51 +181,55 @@ def _cut(tree: PrintedTree, k: int) -> tuple[PrintedTree, ...]:
         u = v
     rest, most = set(tree) - largest, _rows(largest)
     if most >= k and size - most >= k:
-        return _within(tree, largest), _within(tree, rest)
+        return _subtree(tree, largest), _subtree(tree, rest)
     if size - most == k - 1:
-        return _with_copy(tree, largest, v), _within(tree, rest | {v})
+        return _with_copy(tree, largest, v), _subtree(tree, rest | {v})
     if most == k - 1:
-        return _within(tree, largest | {u}), _with_copy(tree, rest, u)
+        return _subtree(tree, largest | {u}), _with_copy(tree, rest, u)
     return _by_branches(tree, u, branches, k)
 
 
 def _by_branches(
     tree: PrintedTree, u: int, branches: list[set[int]], k: int
 ) -> tuple[PrintedTree, ...]:
-    """Branches until there are k - 1 rows, and the others; the vertex where k - 1 are, or first."""
-    one, other = set[int](), set[int]()
+    """Divide the branches at a vertex: some until they have k - 1 rows, and the others.
+
+    The vertex goes with the others if they have exactly k - 1 rows, otherwise with the first
+    ones;\nits copy goes with the rest.
+    """
+    first, other = set[int](), set[int]()
     for branch in branches:
-        if _rows(one) < k - 1:
-            one |= branch
+        if _rows(first) < k - 1:
+            first |= branch
         else:
             other |= branch
-    with_vertex, without = (other, one) if _rows(other) == k - 1 else (one, other)
+    with_vertex, without = (other, first) if _rows(other) == k - 1 else (first, other)
     if not _rows(without):
         return ()
-    return _within(tree, with_vertex | {u}), _with_copy(tree, without | {u}, u)
+    return _subtree(tree, with_vertex | {u}), _with_copy(tree, without | {u}, u)
 
 
-def _reached(tree: PrintedTree, start: int, closed: int | None) -> set[int]:
-    """The vertices reached from one without passing another."""
-    found, left = {start}, [start]
-    while left:
-        further = tree[left.pop()] - found - {closed}
-        found |= further
-        left.extend(further)
-    return found
+def _reachable(tree: PrintedTree, start: int, closed: int | None) -> set[int]:
+    """Return the vertices that can be reached from one without passing the closed one."""
+    reached, pending = {start}, [start]
+    while pending:
+        further = tree[pending.pop()] - reached - {closed}
+        reached |= further
+        pending.extend(further)
+    return reached
 
 
-def _within(tree: PrintedTree, vertices: set[int]) -> PrintedTree:
+def _subtree(tree: PrintedTree, vertices: set[int]) -> PrintedTree:
     return {vertex: tree[vertex] & vertices for vertex in vertices}
 
 
 def _with_copy(tree: PrintedTree, vertices: set[int], vertex: int) -> PrintedTree:
-    """The part, with a copy in the place of a vertex."""
+    """Return the part of a tree, with a copy in the place of a vertex."""
     copy = min(0, *tree) - 1
-    part = _within(tree, vertices)
+    part = _subtree(tree, vertices)
     return {
-        copy if one == vertex else one: frozenset(copy if end == vertex else end for end in ends)
-        for one, ends in part.items()
+        copy if node == vertex else node: frozenset(copy if end == vertex else end for end in ends)
+        for node, ends in part.items()
     }
 
 
@@ -245,27 +249,27 @@ def printed_costs(
         most: the largest number of fakes.
         mended: with the term that is missing, for comparison.
     """
-    held = counts.copy()
-    for node in range(len(held) - 1, 0, -1):
-        held[tree.parent[node]] += held[node]
-    family = [np.flatnonzero(tree.parent == node).tolist() for node in range(len(held))]
+    totals = counts.copy()
+    for node in range(len(totals) - 1, 0, -1):
+        totals[tree.parent[node]] += totals[node]
+    family = [np.flatnonzero(tree.parent == node).tolist() for node in range(len(totals))]
 
     @cache
     def cost(node: int, fakes: int, removed: int) -> float:
         """The least sum below a node that got fakes, and from which subdomains are removed."""
         if not family[node]:
-            return 0.0 if removed <= held[node] + fakes else _NEVER
+            return 0.0 if removed <= totals[node] + fakes else _NEVER
         return min((split(node, fakes, removed, x) for x in range(fakes + 1)), default=_NEVER)
 
     def split(node: int, fakes: int, removed: int, x: int) -> float:
-        left, right = family[node]
-        room = int(held[node]) + fakes - removed
+        first, second = family[node]
+        room = int(totals[node]) + fakes - removed
         if room < 0:
             return _NEVER
-        passed = min(int(held[left]) + x, int(held[right]) + fakes - x, room // 2)
-        below = cost(left, x, int(held[left]) + x - passed)
-        below += cost(right, fakes - x, int(held[right]) + fakes - x - passed)
-        kept = int(held[node]) - 2 * passed - removed + (fakes if mended else 0)
-        return below + kept * int(ranges[node])
+        passed = min(int(totals[first]) + x, int(totals[second]) + fakes - x, room // 2)
+        below = cost(first, x, int(totals[first]) + x - passed)
+        below += cost(second, fakes - x, int(totals[second]) + fakes - x - passed)
+        remaining = int(totals[node]) - 2 * passed - removed + (fakes if mended else 0)
+        return below + remaining * int(ranges[node])
 
     return [cost(0, fakes, 0) for fakes in range(most + 1)]

@@ -45,17 +45,17 @@ def run_experiments(
         What was measured, by the names of the experiments, in their order; a seed that fails ends
         none but itself.
     """
-    found = dict[str, Results]()
+    results = dict[str, Results]()
     with closing(_Workers()) as pool:
-        work = [_units(pool, one, size, seeds, inputs) for one in chosen]
+        work = [_units(pool, experiment, size, seeds, inputs) for experiment in chosen]
         for experiment, units in sorted(zip(chosen, work, strict=True), key=lambda w: w[0].apart):
             with stage(experiment.name):
-                found[experiment.name] = _results(units)
-    return {one.name: found[one.name] for one in chosen}
+                results[experiment.name] = _results(units)
+    return {experiment.name: results[experiment.name] for experiment in chosen}
 
 
 def _results(units: Iterable[_Unit]) -> Results:
-    """The points of each seed; one that fails is told of, and ends no other."""
+    """Return the points of each seed, and the reasons of those that failed."""
     points, failed = dict[int, tuple[Point, ...]](), dict[int, str]()
     for seed, unit in enumerate(units):
         try:
@@ -68,13 +68,16 @@ def _results(units: Iterable[_Unit]) -> Results:
 
 
 class _Workers:
-    """Processes that begin anew, for this one may have threads, and again where one was killed."""
+    """Worker processes, started anew because this process may have threads, and again if killed."""
 
     def __init__(self) -> None:
         self._pool = self._new()
 
     def unit(self, *arguments: Any) -> _Unit:
-        """A seed at work; its result is waited for, and once more in new processes if need be."""
+        """Start a seed, and return a function that waits for its result.
+
+        The function runs the seed once more in new processes if a process was killed.
+        """
         pool, future = self._pool, self._pool.submit(measure_seed, *arguments)
 
         def result() -> tuple[Point, ...]:
@@ -88,7 +91,7 @@ class _Workers:
         return result
 
     def close(self) -> None:
-        """Drop what waits, and end."""
+        """Cancel waiting work, and end the processes."""
         self._pool.shutdown(cancel_futures=True)
 
     @staticmethod
@@ -99,7 +102,7 @@ class _Workers:
 def _units(
     pool: _Workers, experiment: Experiment, size: Size, seeds: int, inputs: Inputs
 ) -> Iterable[_Unit]:
-    """The units of an experiment: at work already, or each once the one before is done."""
+    """Return the units of an experiment: already at work, or each started after the one before."""
     units = (pool.unit(experiment.name, size, inputs, seed) for seed in range(seeds))
     return units if experiment.apart else list(units)
 

@@ -128,4 +128,4 @@ def tuples_shown(
     group = as_integers(table[GROUP_ID]).astype(np.int64)
     times = as_integers(table[COUNT]) if COUNT in table.column_names else None
     counted = count(group, int(group.max()) + 1, {TUPLE: coded}, times)
-    return counted.of(TUPLE), table.select(names).schema
+    return counted.counts_of(TUPLE), table.select(names).schema

@@ -1,4 +1,4 @@
-"""What all given versions of a line together must keep: presence, and rows that never grow."""
+"""Checks of all given versions of a line together: presence, and groups that never grow."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.lines.movement import Movement, movement
+from sfumato.tasks.lines.movement import Movement, movement_between
 from sfumato.tasks.lines.shown import ShownVersion, breaches, number_of
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.schema.names import GROUP_ID
@@ -23,7 +23,7 @@ JointVerdict = tuple[PrivacyModel, Verdict]
 
 
 def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> list[Movement]:
-    """What moved from each of some versions, or of a part of them, to the next.
+    """Return the movement from each of some versions, or of a part of them, to the next.
 
     Args:
         places: the directory of each, for messages.
@@ -32,14 +32,14 @@ def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> l
     Raises:
         PromiseError: where one contradicts the one before it, or groups have grown.
     """
-    found = []
+    movements = []
     for place, (before, now) in zip(places[1:], pairwise(versions), strict=True):
         if wrong := list(breaches(before, now)):
             raise refusal_at(place, "; ".join(wrong))
-        found.append(movement(before, now))
+        movements.append(movement_between(before, now))
     if grown := count_grown(versions):
         raise refusal_at(places[-1], f"{number_of(grown)} with more people than ever before")
-    return found
+    return movements
 
 
 def refusal_at(directory: Path, why: str) -> PromiseError:
@@ -48,7 +48,9 @@ def refusal_at(directory: Path, why: str) -> PromiseError:
 
 
 def count_grown(versions: Sequence[ShownVersion]) -> int:
-    """The number of groups with more people than ever were in them.
+    """Return the number of groups with more people than ever were in them.
+
+    If a form does not show vacant values, a group's people are known from its first version on.
 
     Where a form does not tell what is vacant, a group's people are known from its first version on.
     """
@@ -74,7 +76,7 @@ def joint_verdicts(versions: Sequence[ShownVersion]) -> Iterator[JointVerdict]:
     promises = [promise for promise in last.promises if promise.judged_jointly]
     if not promises:
         return
-    if others := sum(one.declared.form.shows != last.form.shows for one in versions):
+    if others := sum(version.declared.form.shows != last.form.shows for version in versions):
         raise PromiseError(
             "versions: composed is broken: beside versions of another form, which may show who "
             f"is there, nobody's presence is hidden ({others} of them)"
@@ -88,7 +90,9 @@ def joint_verdicts(versions: Sequence[ShownVersion]) -> Iterator[JointVerdict]:
 
 
 def _all_groups(versions: Sequence[ShownVersion]) -> Tables:
-    """The tables of all groups that versions show, those that go on once, numbered anew."""
+    """Return the tables of all groups that versions show, renumbered; a group that goes on occurs
+    once.
+    """
     parts: dict[str, list[pa.Table]] = {}
     taken = 0
     for number, version in enumerate(versions):
@@ -97,12 +101,12 @@ def _all_groups(versions: Sequence[ShownVersion]) -> Tables:
         taken += int(new.sum())
         for name, table in version.tables.items():
             if name != LINEAGE:
-                parts.setdefault(name, []).append(_renumbered(table, ids))
+                parts.setdefault(name, []).append(_renumber_groups(table, ids))
     return {name: pa.concat_tables(tables) for name, tables in parts.items()}
 
 
-def _renumbered(table: pa.Table, ids: np.ndarray) -> pa.Table:
-    """The rows of groups that have a new id (int64, one per group), under it."""
+def _renumber_groups(table: pa.Table, ids: np.ndarray) -> pa.Table:
+    """Return the rows of the groups that have a new id (int64, one per group), under that id."""
     new = ids[table[GROUP_ID].to_numpy()]
     place = table.schema.get_field_index(GROUP_ID)
     named = table.set_column(place, table.schema.field(place), pa.array(new))

@@ -1,4 +1,8 @@
-"""The composition gate: whether a staged version may stand beside all those before it.
+"""The composition gate: decides whether a staged version may stand beside all those before it.
+
+It compares two things, neither of which is trusted by itself: the values of each group in the
+staged files, and the people of each group in the private map. Anything missing or contradictory is
+refused.
 
 It holds two things against each other, neither of which is believed by itself: what the staged
 files show of each group, and what the private map says of who stands in which. Whatever is missing
@@ -75,7 +79,7 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
     verdict = require_kept_together(before, now, declared, tables)
     if declared.predecessor is not None:
         with release_before(line, max(state.versions)) as release:
-            last = ShownVersion.of(release)
+            last = ShownVersion.read(release)
         require_succession(last, before, ShownVersion(declared, tables))
     return verdict
 
@@ -95,7 +99,7 @@ def require_latest(candidate: Candidate, state: LineState, declared: Declared) -
 def require_kept_together(
     before: SlotMap | None, now: SlotMap, declared: Declared, tables: Tables
 ) -> Passed | None:
-    """What a version, or a part of one, tells together with those before it.
+    """Return the gate's verdict on a version, or a part of one, together with those before it.
 
     Args:
         before: the map before, None where there is none.
@@ -106,7 +110,7 @@ def require_kept_together(
     Raises:
         PromiseError: where that is more than is promised, with the rule, and counts alone.
     """
-    verdict = _judged(before, now, declared, tables)
+    verdict = _verdict_of_gate(before, now, declared, tables)
     if isinstance(verdict, Refused):
         raise refusal(str(verdict))
     return verdict
@@ -115,6 +119,8 @@ def require_kept_together(
 def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVersion) -> None:
     """Refuse groups that do not show what they showed in the version before.
 
+    Also refuse a map of that version that lacks some of its groups and values.
+
     And a map of that version that does not know all of its groups and values.
 
     Raises:
@@ -122,17 +128,17 @@ def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVer
     """
     if before is None or not _knows_all(before, last):
         raise refusal("the map of the version before is not that of its groups")
-    if found := list(breaches(last, now)):
-        raise refusal("; ".join(found))
+    if contradictions := list(breaches(last, now)):
+        raise refusal("; ".join(contradictions))
 
 
 def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
     """Decide whether a map has the people, and the vacant values, of every group of a version."""
     lineage = last.tables[LINEAGE]
-    shown = before.published >= 0
+    is_published = before.published >= 0
     live, vacant = (
-        np.bincount(before.published[shown & np.isin(before.kind, of)], minlength=lineage.num_rows)
-        for of in ((LIVE,), (VACANT, LEFT))
+        np.bincount(before.published[is_published & np.isin(before.kind, kinds)], minlength=lineage.num_rows)
+        for kinds in ((LIVE,), (VACANT, LEFT))
     )
     tells = VACANCIES[last.declared.form.method].tells
     return np.array_equal(live, rows_of(lineage)) and (
@@ -145,10 +151,13 @@ def refusal(why: str) -> PromiseError:
     return PromiseError(f"versions: composed is broken: {why}")
 
 
-def _judged(
+def _verdict_of_gate(
     before: SlotMap | None, now: SlotMap, declared: Declared, tables: Tables
 ) -> Passed | Refused | None:
-    """The verdict on a version, whose groups' values are those that the published tables show.
+    """Return the verdict on a version, with the values of groups that the published tables show.
+
+    Returns None if the groups show no values: what they show instead is compared with the version
+    before.
 
     None where they show none: what is shown in their place is compared with the version before.
     """
@@ -164,35 +173,38 @@ def _judged(
         return Refused(f"{number(people, 'person')} in another group than before", 0, people)
     if declared.form.declares:
         return None
-    shown = form_of(declared).groups(tables, declared.columns, (), columns)
-    groups = Groups(shown.sizes, dict(shown.sensitive))
+    shown_groups = form_of(declared).groups(tables, declared.columns, (), columns)
+    groups = Groups(shown_groups.sizes, dict(shown_groups.sensitive))
     if declared.form.together and len(columns) > 1:
         form = declared.form
         tuples, types = tuples_shown(
             VACANCIES[form.method], tables, declared.columns, form, columns
         )
-        groups = Groups(shown.sizes, {**shown.sensitive, TUPLE: tuples})
+        groups = Groups(shown_groups.sizes, {**shown_groups.sensitive, TUPLE: tuples})
         before = before and with_tuples(before, TUPLE, types)
-    asked = judged_promises(declared.promises)
-    return _of_columns(verdict_on(before, now, members, groups, asked), now, declared)
+    promises = judged_promises(declared.promises)
+    return _without_tuples(verdict_on(before, now, members, groups, promises), now, declared)
 
 
-def _of_columns(found: Passed | Refused, now: SlotMap, declared: Declared) -> Passed | Refused:
-    """The verdict on columns, tuples apart.
+def _without_tuples(verdict: Passed | Refused, now: SlotMap, declared: Declared) -> Passed | Refused:
+    """Return the verdict on columns, without that on tuples.
+
+    An attacker who knows other values of a person learns no more from all versions than from one
+    group if each group is an atom: then each release keeps the promise by itself.
 
     Whoever knows other values of a person learns no more from all versions than from a group where
     each group is an atom: then what the release keeps by itself is kept.
     """
-    if isinstance(found, Refused):
-        return found
+    if isinstance(verdict, Refused):
+        return verdict
     groups = len(distinct(now.group[now.kind != WITNESS]))
-    whole = found.route == "A" and len(found.atoms) == groups
+    whole = verdict.route == "A" and len(verdict.atoms) == groups
     if not whole and any(promise.known_columns for promise in declared.promises):
         return Refused("people of whom other values are known stand in groups that changed", 0, 0)
     return replace(
-        found,
-        fewest={name: of for name, of in found.fewest.items() if name != TUPLE},
-        likeliest={name: of for name, of in found.likeliest.items() if name != TUPLE},
+        verdict,
+        fewest={name: fewest for name, fewest in verdict.fewest.items() if name != TUPLE},
+        likeliest={name: chance for name, chance in verdict.likeliest.items() if name != TUPLE},
     )
 
 
@@ -215,10 +227,10 @@ def verdict_on(
     of_now, atoms = groups, None
     if before is not None:
         of_before, of_now = in_common(groups_ever(before, list(groups.sensitive)), groups)
-        told = _told_before(before, members, of_before)
-        if isinstance(told, Refused):
-            return told
-        atoms = told
+        earlier = _atoms_before(before, members, of_before)
+        if isinstance(earlier, Refused):
+            return earlier
+        atoms = earlier
     here = now.published[members.is_] >= 0
     rows = members.is_[here]
     version = Shown(
@@ -231,26 +243,30 @@ def verdict_on(
     return gate(atoms, version, promises, members.units)
 
 
-def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
-    """What earlier versions told together, by their map: each group an atom, former holders too."""
+def _atoms_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
+    """Return the atoms of all earlier versions, by their map: each group is one, with former
+    holders.
+    """
     group, _ = dense(before.group[members.was])
     everybody = np.ones(len(group), dtype=bool)
     slots = np.arange(len(group))
-    found = gate(None, Shown(members.of_was, group, groups, everybody, slots), [])
-    if isinstance(found, Refused) or not len(before.past):
-        return found if isinstance(found, Refused) else found.atoms
+    verdict = gate(None, Shown(members.of_was, group, groups, everybody, slots), [])
+    if isinstance(verdict, Refused) or not len(before.past):
+        return verdict if isinstance(verdict, Refused) else verdict.atoms
     numbers = np.full(int(before.group.max()) + 1, -1, dtype=np.int64)
     numbers[before.group[members.was]] = group
-    return with_former_holders(found.atoms, members.of_past, numbers[before.past.group])
+    return with_former_holders(verdict.atoms, members.of_past, numbers[before.past.group])
 
 
 def lasting_columns(declared: Declared) -> list[str]:
-    """The columns whose values stay with a group: in recoded forms all but quasi-identifiers."""
+    """Return the columns whose values stay with a group: in recoded forms all but
+    quasi-identifiers.
+    """
     return declared.named("sensitive", *(["insensitive"] if declared.recoded else []))
 
 
 def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
-    """Why all groups ever published together tell more of anybody's presence than is promised."""
+    """Refuse if all groups ever published together show more about anyone's presence than promised."""
     for promise in declared.promises:
         if promise.judged_jointly:
             covered = promise.quasi_identifiers or ()

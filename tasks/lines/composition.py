@@ -1,4 +1,6 @@
-"""Whether a staged version may stand beside all others, and what they tell together.
+"""Checks of a staged version beside all others, and reports of what they tell together.
+
+The findings go to the version's private reports (`composition.json`), as counts only.
 
 The findings go to the version's private reports (`composition.json`), as counts alone.
 """
@@ -45,7 +47,7 @@ JudgeAtoms = Callable[[Passed, Sequence[PrivacyModel]], tuple[Finding, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """What a version tells together with others.
+    """A version's joint disclosure with others: what all of them tell together.
 
     Attributes:
         declared: what it declares.
@@ -63,14 +65,14 @@ class Composition:
 
     @property
     def likeliest(self) -> dict[str, str | None]:
-        """The largest posterior of anybody's value, by sensitive column."""
+        """The largest posterior of anyone's value, by sensitive column."""
         if self.passed is None:
             return {}
-        found = self.passed.likeliest.items()
-        return {name: None if chance is None else str(chance) for name, chance in found}
+        chances = self.passed.likeliest.items()
+        return {name: None if chance is None else str(chance) for name, chance in chances}
 
     def document(self) -> dict[str, Any]:
-        """The private report."""
+        """Return the private report."""
         passed = self.passed
         return {
             "rule": rule_of(self.declared.versions),
@@ -89,18 +91,18 @@ class Composition:
         }
 
     def totals(self) -> dict[str, int | str | None]:
-        """Counts for people who watch a run."""
+        """Return counts for people who watch a run."""
         passed = self.passed
         likeliest = passed.likeliest.values() if passed else ()
-        known = [chance for chance in likeliest if chance is not None]
-        route, worst = passed.route if passed else None, str(max(known)) if known else None
+        chances = [chance for chance in likeliest if chance is not None]
+        route, worst = passed.route if passed else None, str(max(chances)) if chances else None
         return totals_of_counts(self.counts, self.declared.rows, route, worst)
 
     def _vacancy(self) -> dict[str, int]:
         slots = self.slots
-        shown = (slots.published >= 0) | (not slots.composed)
+        is_counted = (slots.published >= 0) | (not slots.composed)
         kinds = {"people": (LIVE,), "vacant": (VACANT, LEFT)}
-        return {name: int((shown & np.isin(slots.kind, of)).sum()) for name, of in kinds.items()}
+        return {name: int((is_counted & np.isin(slots.kind, values)).sum()) for name, values in kinds.items()}
 
 
 def totals_of_counts(
@@ -129,25 +131,25 @@ def totals_of_counts(
     }
 
 
-class ToldTogether(Protocol):
-    """What a version tells together with others, of one table or of parts."""
+class JointReport(Protocol):
+    """A report of what a version, in one table or in parts, tells together with others."""
 
     @property
     def declared(self) -> Declared:
-        """What it declares."""
+        """The terms that the version declares."""
         ...
 
     def document(self) -> dict[str, Any]:
-        """The private report."""
+        """Return the private report."""
         ...
 
     def totals(self) -> dict[str, int | str | None]:
-        """Counts for people who watch a run."""
+        """Return counts for people who watch a run."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class HeldTogether:
+class CombinableVersion:
     """A version that may stand beside all others.
 
     Attributes:
@@ -157,13 +159,13 @@ class HeldTogether:
     """
 
     known: KnownLine
-    composition: ToldTogether
+    composition: JointReport
     notices: tuple[str, ...] = ()
 
 
 def require_combinable(
     line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
-) -> HeldTogether | None:
+) -> CombinableVersion | None:
     """Refuse a version that tells too much beside earlier ones, or beside other lines.
 
     Args:
@@ -192,22 +194,22 @@ def require_combinable(
     met = list(meetings(line, now))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)
-    ours, same = description_of(line, declared), [one for one in met if same_people(line, one)]
+    ours, same = description_of(line, declared), [meeting for meeting in met if same_people(line, meeting)]
     require_coded_alike(line, ours, same, candidate.versions)
-    found = exposure_of(line, now, declared, met)
-    require_declared(line, found, declared.exposure)
-    composition = Composition(declared, found, now, passed, candidate.counts)
-    return HeldTogether(ours, composition, tuple(notices))
+    exposed = exposure_of(line, now, declared, met)
+    require_declared(line, exposed, declared.exposure)
+    composition = Composition(declared, exposed, now, passed, candidate.counts)
+    return CombinableVersion(ours, composition, tuple(notices))
 
 
 def _require_theorem(line: Line, now: SlotMap, declared: Declared) -> None:
-    """Hold a version to what follows for who came or left where groups go on whole."""
+    """Refuse a version that breaks what follows for people who came or left, if groups go on whole."""
     before = maps_of(line.private)
     if before and before[-1].composed:
         require_nothing_by_subtraction(before[-1], now, declared.named("sensitive"))
 
 
-def write_composition(reports: Path, composition: ToldTogether) -> None:
-    """Leave what a version tells together with others among its private reports."""
+def write_composition(reports: Path, composition: JointReport) -> None:
+    """Write what a version tells together with others to its private reports."""
     content = json.dumps(composition.document(), indent=2, ensure_ascii=False)
     write_atomically(reports / "composition.json", content.encode())

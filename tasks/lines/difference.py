@@ -1,4 +1,7 @@
-"""What changed between two versions of a line, in totals that the versions publish themselves.
+"""Differences between two versions of a line, in totals that the versions publish themselves.
+
+Nothing may be added that would have to be computed from rows: nobody has judged what it tells about
+people.
 
 Keep out whatever would have to be computed from rows: what it tells of people, nobody has judged.
 """
@@ -21,7 +24,7 @@ _WIDTHS = frozenset({"lower_quartile", "mean", "median", "upper_quartile"})
 
 
 class _Observation(BaseModel):
-    """What a manifest says of a promise."""
+    """A manifest's statement about one promise."""
 
     promise: dict[str, Any]
     groups: int
@@ -29,12 +32,12 @@ class _Observation(BaseModel):
 
 
 _OBSERVATIONS = TypeAdapter(list[_Observation])
-_Told = tuple[dict[str, Any], dict[str, Any]]
+_Numbers = tuple[dict[str, Any], dict[str, Any]]
 """What numbers are about, and the numbers."""
 
 
-def difference(one: Release, other: Release) -> dict[str, Any]:
-    """What changed from one version of a line to another; a version follows its predecessor.
+def difference(release: Release, other: Release) -> dict[str, Any]:
+    """Return the changes from one version of a line to another; a version follows its predecessor.
 
     Returns:
         `line`; `before` and `now`: the versions with their digests; `follows`: whether one names
@@ -45,7 +48,7 @@ def difference(one: Release, other: Release) -> dict[str, Any]:
     Raises:
         InputError: where they are not two versions of one line.
     """
-    before, now = _ordered(one, other)
+    before, now = _in_order(release, other)
     follows = now.declared.predecessor == digest_of(before)
     return {
         "line": now.declared.name,
@@ -59,13 +62,13 @@ def difference(one: Release, other: Release) -> dict[str, Any]:
     }
 
 
-def _ordered(one: Release, other: Release) -> tuple[Release, Release]:
-    if one.declared.name != other.declared.name:
-        names = f"{one.declared.name} and {other.declared.name}"
+def _in_order(release: Release, other: Release) -> tuple[Release, Release]:
+    if release.declared.name != other.declared.name:
+        names = f"{release.declared.name} and {other.declared.name}"
         raise InputError(f"{other.directory}: is of another line ({names})")
-    if digest_of(one) == digest_of(other):
-        raise InputError(f"{other.directory}: is the same version as {one.directory}")
-    return (other, one) if one.declared.predecessor == digest_of(other) else (one, other)
+    if digest_of(release) == digest_of(other):
+        raise InputError(f"{other.directory}: is the same version as {release.directory}")
+    return (other, release) if release.declared.predecessor == digest_of(other) else (release, other)
 
 
 def _version(release: Release) -> dict[str, str]:
@@ -79,10 +82,10 @@ def _pairs(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, dict[
 
 
 def _rows(before: Release, now: Release) -> dict[str, dict[str, Any]]:
-    """The counts that either version tells."""
+    """Return the row counts that either version states."""
     counts = (before.declared.rows, now.declared.rows)
-    names = dict.fromkeys(name for one in counts for name in one.model_dump())
-    was, is_ = ({name: getattr(one, name) for name in names} for one in counts)
+    names = dict.fromkeys(name for row_counts in counts for name in row_counts.model_dump())
+    was, is_ = ({name: getattr(row_counts, name) for name in names} for row_counts in counts)
     return _pairs(was, is_)
 
 
@@ -98,74 +101,76 @@ def _groups(before: Release, now: Release) -> dict[str, int | None]:
 
 
 def _lineage(release: Release) -> LineageTotals:
-    """How many groups of a version go on, are new, and were left, in all its parts."""
+    """Return the numbers of groups of a version that go on, are new, and were left, over all its
+    parts.
+    """
     places = [release.directory / PARTS / part.name for part in release.declared.made_of]
     parts = map(open_release, places) if places else (release,)
-    found = [totals_of(ShownVersion.of(one).lineage) for one in parts]
-    return LineageTotals(*(sum(counts) for counts in zip(*map(astuple, found), strict=True)))
+    totals = [totals_of(ShownVersion.read(one).lineage) for one in parts]
+    return LineageTotals(*(sum(counts) for counts in zip(*map(astuple, totals), strict=True)))
 
 
 def _promises(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Every promise of either version, with what was observed where it was promised."""
-    sides = [_observed(release) for release in (before, now)]
-    found = [(promise, [_at(side, promise) for side in sides]) for promise in _either(sides)]
+    """Return every promise of either version, with what was observed of it in each."""
+    sides = [_observations_of(release) for release in (before, now)]
+    observations = [(promise, [_numbers_about(side, promise) for side in sides]) for promise in _subjects_of(sides)]
     return [
         {
             "promise": promise,
             "groups": {"before": was.get("groups"), "now": is_.get("groups")},
             "observed": _pairs(was.get("observed", {}), is_.get("observed", {})),
         }
-        for promise, (was, is_) in found
+        for promise, (was, is_) in observations
     ]
 
 
-def _observed(release: Release) -> list[_Told]:
-    """What the manifest says of each promise.
+def _observations_of(release: Release) -> list[_Numbers]:
+    """Return the manifest's statements about each promise.
 
     Raises:
         InputError: where it says nothing that is understood.
     """
     try:
-        found = _OBSERVATIONS.validate_python(release.manifest["sfumato"].get("observed"))
+        observations = _OBSERVATIONS.validate_python(release.manifest["sfumato"].get("observed"))
     except ValidationError:
         raise InputError(
             f"{release.directory}: {MANIFEST} does not say what was observed"
         ) from None
-    return [(one.promise, one.model_dump(exclude={"promise"})) for one in found]
+    return [(observation.promise, observation.model_dump(exclude={"promise"})) for observation in observations]
 
 
 def _accuracy(before: Release, now: Release) -> list[dict[str, Any]]:
-    """The widths of bounds, workload by workload, where the public record has them."""
-    sides = [_measured(release) for release in (before, now)]
-    found = [(asked, [_at(side, asked) for side in sides]) for asked in _either(sides)]
-    return [{**asked, "widths": _pairs(was, is_)} for asked, (was, is_) in found]
+    """Return the widths of bounds by workload, if the public record contains them."""
+    sides = [_accuracy_of(release) for release in (before, now)]
+    measurements = [(workload, [_numbers_about(side, workload) for side in sides]) for workload in _subjects_of(sides)]
+    return [{**workload, "widths": _pairs(was, is_)} for workload, (was, is_) in measurements]
 
 
-def _measured(release: Release) -> list[_Told]:
-    """What was asked, and how wide the bounds were."""
+def _accuracy_of(release: Release) -> list[_Numbers]:
+    """Return the measured workloads of a release, each with the widths of its bounds."""
     try:
         record = read_record(release.directory.resolve().parent)
     except SfumatoError:  # what stands beside a release need not be a record
         return []
-    known = [v for v in record.versions.values() if v.digest == digest_of(release)]
+    versions = [v for v in record.versions.values() if v.digest == digest_of(release)]
     return [
         (
-            {name: value for name, value in one.items() if name not in _WIDTHS},
-            {name: value for name, value in one.items() if name in _WIDTHS},
+            {name: value for name, value in measured.items() if name not in _WIDTHS},
+            {name: value for name, value in measured.items() if name in _WIDTHS},
         )
-        for version in known
-        for one in version.accuracy or []
+        for version in versions
+        for measured in version.accuracy or []
     ]
 
 
-def _either(sides: Sequence[Sequence[_Told]]) -> list[dict[str, Any]]:
-    """What stands on either side, once, in order."""
-    found: list[dict[str, Any]] = []
-    for asked, _ in (one for side in sides for one in side):
-        if asked not in found:
-            found.append(asked)
-    return found
+def _subjects_of(sides: Sequence[Sequence[_Numbers]]) -> list[dict[str, Any]]:
+    """Return what the numbers of either side are about, without repetition, in order."""
+    subjects: list[dict[str, Any]] = []
+    for subject, _ in (entry for side in sides for entry in side):
+        if subject not in subjects:
+            subjects.append(subject)
+    return subjects
 
 
-def _at(side: Sequence[_Told], asked: dict[str, Any]) -> dict[str, Any]:
-    return next((found for known, found in side if known == asked), {})
+def _numbers_about(side: Sequence[_Numbers], subject: dict[str, Any]) -> dict[str, Any]:
+    return next((numbers for other, numbers in side if other == subject), {})

@@ -1,4 +1,7 @@
-"""What a version exposes of people together with others, counted on private maps of any line.
+"""The exposure of people by a version together with others, counted on private maps of any line.
+
+The values are those of the line that has the fewest: a value of another line becomes the one that
+most of its people have there. People who are in only one line do not count for this.
 
 The values are those of the line that has the fewest: a value of another line is the one that most
 of its people have there. Whoever is in one line alone has no say in this.
@@ -20,7 +23,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.exposure import (
     Faced,
     exposure,
-    told_by_subtraction,
+    people_exposed_by_subtraction,
 )
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
@@ -42,31 +45,31 @@ _LEAST = 2  # values that everybody should face, whatever is promised
 def maps_with_one_column(
     maps: Sequence[SlotMap], names: Sequence[str | None], name: str
 ) -> list[SlotMap]:
-    """The maps of several lines in which a column has one name and one domain.
+    """Return the maps of several lines in which a column has one name and one domain.
 
     Args:
         maps: the private maps.
         names: what the column is called in each, None where there is none.
         name: what it is called then; another column of that name is taken away.
     """
-    if all(one in (None, name) for one in names):
+    if all(own_name in (None, name) for own_name in names):
         return list(maps)
-    have = [at for at, one in enumerate(names) if one is not None]
-    coarse = min(have, key=lambda at: len(_column(maps, names, at).values))
-    told = _texts_of_people(maps[coarse], _column(maps, names, coarse))
-    found = []
-    for at, (one, called) in enumerate(zip(maps, names, strict=True)):
-        others = [c for c in one.rows.columns if c.name not in (name, called)]
+    have = [place for place, own_name in enumerate(names) if own_name is not None]
+    coarse = min(have, key=lambda place: len(_column(maps, names, place).values))
+    reference = _texts_of_people(maps[coarse], _column(maps, names, coarse))
+    renamed = []
+    for at, (slots, called) in enumerate(zip(maps, names, strict=True)):
+        others = [c for c in slots.rows.columns if c.name not in (name, called)]
         if called is not None:
             column = _column(maps, names, at)
-            texts = _as_text(column) if at == coarse else _told(one, column, told)
+            texts = _as_text(column) if at == coarse else _as_reference_values(slots, column, reference)
             others.append(encode(name, column.role, texts))
-        found.append(replace(one, rows=one.rows.keep(others)))
-    return found
+        renamed.append(replace(slots, rows=slots.rows.keep(others)))
+    return renamed
 
 
-def _column(maps: Sequence[SlotMap], names: Sequence[str | None], at: int) -> Column:
-    return maps[at].rows[str(names[at])]
+def _column(maps: Sequence[SlotMap], names: Sequence[str | None], place: int) -> Column:
+    return maps[place].rows[str(names[place])]
 
 
 def _as_text(column: Column) -> pa.Array:
@@ -78,18 +81,18 @@ def _people(slots: SlotMap) -> np.ndarray:
 
 
 def _texts_of_people(slots: SlotMap, column: Column) -> Mapping[bytes, str]:
-    """Everybody's value as a text."""
+    """Return everyone's value as a text, by key."""
     rows = _people(slots)
     texts = _as_text(column).take(pa.array(rows)).to_pylist()
     return dict(zip(slots.key[rows].tolist(), texts, strict=True))
 
 
-def _told(slots: SlotMap, column: Column, told: Mapping[bytes, str]) -> pa.Array:
-    """The column's values, each as the one that most of its people have in `told`."""
+def _as_reference_values(slots: SlotMap, column: Column, reference: Mapping[bytes, str]) -> pa.Array:
+    """Return the column's values, each as the one that most of its people have in `reference`."""
     values = _as_text(column).to_pylist()
     seen: dict[str, dict[str, int]] = {}
     for row in _people(slots).tolist():
-        other = told.get(slots.key[row])
+        other = reference.get(slots.key[row])
         if other is not None:
             counts = seen.setdefault(values[row], {})
             counts[other] = counts.get(other, 0) + 1
@@ -114,9 +117,9 @@ class Exposed:
     @cached_property
     def counts(self) -> JointExposure:
         """The exposure of people by all these versions together."""
-        lines = len({one.line for one in self.maps})
+        lines = len({seen_map.line for seen_map in self.maps})
         names = [n for n in self.terms.named("sensitive") if self._is_elsewhere(n)]
-        columns = [_of_column(self._seen(name), name, self.terms.promises) for name in names]
+        columns = [_exposure_of_column(self._people_by_column(name), name, self.terms.promises) for name in names]
         return JointExposure(versions=self.versions, lines=lines, columns=tuple(columns))
 
     @property
@@ -124,29 +127,29 @@ class Exposed:
         """True where somebody is here and in another version with a sensitive column of this."""
         if not any(map(self._is_elsewhere, self.terms.named("sensitive"))):
             return False
-        others = [one.slots.key[one.slots.held] for one in self.maps[:-1]]
+        others = [seen_map.slots.key[seen_map.slots.held] for seen_map in self.maps[:-1]]
         now = self.maps[-1].slots
         return any(bool(np.isin(now.key[now.held], names).any()) for names in others)
 
     def _is_elsewhere(self, name: str) -> bool:
-        return any(one.name_of(name) for one in self.maps[:-1])
+        return any(seen_map.name_of(name) for seen_map in self.maps[:-1])
 
     @cached_property
     def _everybody(self) -> SeenPeople:
         return SeenPeople(self.maps)
 
-    def _seen(self, name: str) -> SeenPeople:
+    def _people_by_column(self, name: str) -> SeenPeople:
         """People of all versions, a column by one name."""
-        names = [one.name_of(name) for one in self.maps]
-        if all(called in (None, name) for called in names):
+        names = [seen_map.name_of(name) for seen_map in self.maps]
+        if all(own_name in (None, name) for own_name in names):
             return self._everybody
-        slots = maps_with_one_column([one.slots for one in self.maps], names, name)
-        alike = [replace(one, slots=of) for one, of in zip(self.maps, slots, strict=True)]
+        slots = maps_with_one_column([seen_map.slots for seen_map in self.maps], names, name)
+        alike = [replace(seen_map, slots=renamed) for seen_map, renamed in zip(self.maps, slots, strict=True)]
         return SeenPeople(alike)
 
 
 def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) -> Exposed:
-    """A version of a line beside all those that the work directory knows.
+    """Return a version of a line beside all those that the work directory knows.
 
     Args:
         line: its line.
@@ -155,15 +158,15 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
         met: the lines with people in common.
     """
     maps: list[MapOfLine] = []
-    same = [one for one in met if same_people(line, one)]
+    same = [meeting for meeting in met if same_people(line, meeting)]
     own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
-    for number, one in enumerate(same):
-        groups = len(same) if is_joined(line, one) else None
-        called = _called(line, one, terms.named("sensitive"))
-        maps += [MapOfLine(number, slots, groups, called) for slots in maps_of(one.line)]
+    for number, meeting in enumerate(same):
+        groups = len(same) if is_joined(line, meeting) else None
+        called = _other_names(line, meeting, terms.named("sensitive"))
+        maps += [MapOfLine(number, slots, groups, called) for slots in maps_of(meeting.line)]
     maps += [MapOfLine(len(same), slots) for place in own for slots in maps_of(place)]
-    known = [of for place in (*(one.line for one in same), *own) for of in _versions(place)]
-    versions = 1 + sum(of.map is not None for of in known)
+    earlier = [version for place in (*(meeting.line for meeting in same), *own) for version in _versions(place)]
+    versions = 1 + sum(version.map is not None for version in earlier)
     return Exposed((*maps, MapOfLine(len(same), now)), versions, terms)
 
 
@@ -171,56 +174,56 @@ def _versions(place: Path) -> list[PublishedVersion]:
     return list(state_of(place).versions.values())
 
 
-def _called(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:
-    """What columns of a line are called in another, where they are called otherwise there."""
+def _other_names(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns of a line in another line, for columns with another name there."""
     if met.known is None:
         return {}
-    found = {}
+    called = {}
     for name in names:
         ours = {name, line.same_as.get(name, name)}
-        alike = [one for one in met.known.roles if ours & met.known.names_of(one)]
+        alike = [column for column in met.known.roles if ours & met.known.names_of(column)]
         if alike and name not in alike:
-            found[name] = alike[0]
-    return found
+            called[name] = alike[0]
+    return called
 
 
 def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExposure | None:
-    """What a candidate's page is to tell of people, None where there is nothing to tell."""
+    """Return the exposure that a candidate's page has to state, or None if there is none to state."""
     if now is None or not accepts_exposure(line, terms):
         return None
     with lock_of_lines(line.work):
-        found = exposure_of(line, now, terms, list(meetings(line, now)))
-    return found.counts if found.tells else None
+        exposed = exposure_of(line, now, terms, list(meetings(line, now)))
+    return exposed.counts if exposed.tells else None
 
 
-def require_declared(line: Line, found: Exposed, declared: JointExposure | None) -> None:
-    """Refuse a version whose page tells other counts than those that are true now.
+def require_declared(line: Line, exposed: Exposed, declared: JointExposure | None) -> None:
+    """Refuse a version whose page states other counts than those that are true now.
 
     Raises:
         PromiseError: where another version was published since they were made.
     """
-    tells = accepts_exposure(line, found.terms) and found.tells
-    if declared != (found.counts if tells else None):
+    tells = accepts_exposure(line, exposed.terms) and exposed.tells
+    if declared != (exposed.counts if tells else None):
         raise PromiseError(
             "another version about the same people was published meanwhile: run again"
         )
 
 
 def accepts_exposure(line: Line, terms: Terms) -> bool:
-    """True where a spec accepts what versions, or lines, tell together."""
+    """Decide whether a spec accepts what versions, or lines, tell together."""
     return line.accepts_lines or terms.versions == "accepted-risk"
 
 
 def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Sequence[str]) -> None:
-    """Refuse a composed version that tells more than its groups of who came or left.
+    """Refuse a composed version that reveals more about people who came or left than its groups do.
 
     Raises:
         PromiseError: with counts of people.
     """
-    seen = SeenPeople([MapOfLine(0, published_slots(one)) for one in (before, now)])
+    seen = SeenPeople([MapOfLine(0, published_slots(slots)) for slots in (before, now)])
     for name in columns:
-        one, other = seen.shown(name)
-        if people := told_by_subtraction(one, other, name):
+        earlier, later = seen.shown(name)
+        if people := people_exposed_by_subtraction(earlier, later, name):
             raise PromiseError(
                 f"versions: composed is broken: {people} people who came or left are told of by "
                 f"what their groups had and have of {name!r}"
@@ -234,24 +237,24 @@ def same_people(line: Line, met: Meeting) -> bool:
     return met.names(line.people)
 
 
-def _of_column(seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]) -> ColumnExposure:
-    asked = _asked([promise for promise in promises if promise.sensitive == name])
+def _exposure_of_column(seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]) -> ColumnExposure:
+    required = _required_values([promise for promise in promises if promise.sensitive == name])
     versions = seen.shown(name)
-    found = exposure(versions, name, asked)
+    exposed = exposure(versions, name, required)
     return ColumnExposure(
         column=name,
-        asked=asked,
-        intersection=_faced_people(found.intersection),
-        newcomers=_faced_people(found.newcomers),
-        leavers=_faced_people(found.leavers),
+        asked=required,
+        intersection=_faced_people(exposed.intersection),
+        newcomers=_faced_people(exposed.newcomers),
+        leavers=_faced_people(exposed.leavers),
     )
 
 
-def _asked(promises: Sequence[PrivacyModel]) -> int:
-    """The number of values that promises about a column ask everybody to face."""
-    k = max((one.k for one in promises if isinstance(one, KEAnonymity)), default=_LEAST)
+def _required_values(promises: Sequence[PrivacyModel]) -> int:
+    """Return the number of values that promises about a column ask everyone to face."""
+    k = max((promise.k for promise in promises if isinstance(promise, KEAnonymity)), default=_LEAST)
     return max(k, largest_l(promises), _LEAST)
 
 
-def _faced_people(found: Faced) -> FacedPeople:
-    return FacedPeople(people=found.people, one=found.one, few=found.few)
+def _faced_people(faced: Faced) -> FacedPeople:
+    return FacedPeople(people=faced.people, one=faced.one, few=faced.few)

@@ -1,4 +1,4 @@
-"""What the next version is held against where the last one of a composed line was withdrawn.
+"""Copies of the last version of a composed line that was withdrawn, to compare the next one with.
 
     <work>/<line>/withdrawn/<version>    manifest and tables, as they were published (0600)
 
@@ -24,7 +24,7 @@ from sfumato.tasks.terms.tombstone import has_replaced, is_tombstone
 
 
 def keep_release(line: Line, number: str, state: LineState) -> bool:
-    """Keep the tables of a version that is withdrawn, where the next one is compared with them.
+    """Keep the tables of a version that is withdrawn, if the next one is compared with them.
 
     Returns:
         True where they are kept.
@@ -33,8 +33,8 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
     needed = number == max(state.versions) and state.versions[number].composed
     if not needed or has_replaced(release) or not (release / MANIFEST).is_file():
         return needed and _place(line, number).is_file()
-    kept = (MANIFEST, "data/*.parquet", f"{PARTS}/*/{MANIFEST}", f"{PARTS}/*/data/*.parquet")
-    paths = sorted(path for names in kept for path in release.glob(names))
+    patterns = (MANIFEST, "data/*.parquet", f"{PARTS}/*/{MANIFEST}", f"{PARTS}/*/data/*.parquet")
+    paths = sorted(path for names in patterns for path in release.glob(names))
     files = {path.relative_to(release).as_posix(): read_bytes(path) for path in paths}
     private_directory(line.private / WITHDRAWN)
     write_atomically(_place(line, number), pack(number, files))
@@ -43,7 +43,7 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
 
 @contextmanager
 def release_before(line: Line, number: str) -> Iterator[Release]:
-    """The version that the next one continues: in its place, or as it was kept.
+    """Open the version that the next one continues: in its place, or as it was kept.
 
     Raises:
         PromiseError: where it is in neither.

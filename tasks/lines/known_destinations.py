@@ -45,7 +45,7 @@ class KnownDestination(BaseModel):
         return str(self.declared["uri"])
 
     def why_behind(self, sha256: str) -> str | None:
-        """Why it does not hold the line of this SHA-256, None where it does."""
+        """Return why it does not hold the line of this SHA-256, or None if it does."""
         if self.behind is None and self.delivered != sha256:
             return "the line has changed since"
         return self.behind
@@ -60,36 +60,36 @@ class KnownDestinations(BaseModel):
     destinations: tuple[KnownDestination, ...] = ()
 
     def find(self, kind: str, uri: str) -> KnownDestination | None:
-        """What is known of one, None where nothing is."""
-        same = (one for one in self.destinations if (one.kind, one.place) == (kind, uri))
+        """Return the destination of this kind and address, or None if it is not known."""
+        same = (destination for destination in self.destinations if (destination.kind, destination.place) == (kind, uri))
         return next(same, None)
 
-    def with_one(self, known: KnownDestination) -> "KnownDestinations":
-        """With what is known of one now."""
+    def with_one(self, updated: KnownDestination) -> "KnownDestinations":
+        """Return a copy in which one destination is replaced."""
         changed = (
-            known if (one.kind, one.place) == (known.kind, known.place) else one
-            for one in self.destinations
+            updated if (destination.kind, destination.place) == (updated.kind, updated.place) else destination
+            for destination in self.destinations
         )
         return self.model_copy(update={"destinations": tuple(changed)})
 
 
 def knows_destinations(line: Path) -> bool:
-    """True where a line has had destinations."""
+    """Decide whether a line has had destinations."""
     return (line / DESTINATIONS).is_file()
 
 
 def read_destinations(line: Path) -> KnownDestinations:
-    """What a line remembers of its destinations; nothing where it has none.
+    """Return the destinations that a line remembers; no destinations if it has none.
 
     Raises:
         InputError: where newer software wrote it.
         PromiseError: where it cannot be read.
     """
     place = line / DESTINATIONS
-    found = read_document(place, KnownDestinations, _FORMAT, "a line's destinations")
-    return found or KnownDestinations()
+    destinations = read_document(place, KnownDestinations, _FORMAT, "a line's destinations")
+    return destinations or KnownDestinations()
 
 
-def write_destinations(line: Path, known: KnownDestinations) -> None:
-    """Replace what a line remembers of its destinations."""
-    write_atomically(line / DESTINATIONS, known.model_dump_json(exclude_none=True).encode())
+def write_destinations(line: Path, destinations: KnownDestinations) -> None:
+    """Replace the destinations that a line remembers."""
+    write_atomically(line / DESTINATIONS, destinations.model_dump_json(exclude_none=True).encode())

@@ -40,15 +40,15 @@ def find_left_over(public: Path) -> tuple[str, ...]:
 
 
 def _is_of_a_line(public: Path) -> bool:
-    """False for a directory of releases that no command of ours looks after."""
+    """Return False for a directory of releases that no command of ours looks after."""
     return any((public / name).exists() for name in (LOCK, RECORD))
 
 
 def _traces(public: Path) -> Iterator[str]:
     if has_published_nothing(public):
         yield "an empty directory"
-    yield from (f"{number} is not listed in {RECORD}" for number in _unlisted(public))
-    yield from _behind(public)
+    yield from (f"{number} is not listed in {RECORD}" for number in _unlisted_versions(public))
+    yield from _pages_out_of_date(public)
     for pattern, what in (
         (f"{STAGED_WITHDRAWAL}*", "a withdrawal that was begun"),
         (f"{REPLACED}*", "a withdrawn version"),
@@ -61,12 +61,14 @@ def _traces(public: Path) -> Iterator[str]:
 
 
 def _temporaries_of_catalogue(place: Path) -> list[Path]:
-    """Those of pages of ours alone: other files of a public place are nobody's of ours."""
+    """Return the temporary files of our own pages; other files of a public place are not ours."""
     return sorted(path for name in (PAGE, FEED, METADATA) for path in place.glob(f".{name}.*.tmp"))
 
 
-def _unlisted(public: Path) -> list[str]:
-    """Versions that no record lists; none where the record cannot be read, which is said apart."""
+def _unlisted_versions(public: Path) -> list[str]:
+    """Return the versions that no record lists, or [] if the record cannot be read, which is said
+    elsewhere.
+    """
     try:
         listed = read_record(public).versions
     except SfumatoError:
@@ -75,8 +77,8 @@ def _unlisted(public: Path) -> list[str]:
     return sorted(number for number in there if number.isdigit() and number not in listed)
 
 
-def _behind(public: Path) -> Iterator[str]:
-    """What does not follow the record, in a line with a change that was begun."""
+def _pages_out_of_date(public: Path) -> Iterator[str]:
+    """Yield what does not follow the record, in a line with a change that was begun."""
     if not (public / UNFINISHED).exists():
         return
     from sfumato.tasks.lines.pages import pages_behind  # renders them: rarely needed

@@ -21,7 +21,7 @@ import pyarrow as pa
 from sfumato.expectations.shared.errors import Fault, InputError, PromiseError, SfumatoError
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
 from sfumato.tasks.lines.versions import RECORD, Record, read_record, write_record
-from sfumato.tasks.private.durable import locked, sync_directory, write_atomically
+from sfumato.tasks.private.durable import hold_lock, sync_directory, write_atomically
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.people.store import keep_map, write_map
@@ -80,8 +80,10 @@ class Line:
     others: bool = False
 
     @property
-    def said(self) -> PublishedWords:
-        """What its versions say of it and of its columns, and the key that they are signed with."""
+    def published_words(self) -> PublishedWords:
+        """The words of its versions about it and its columns, with the key that they are signed
+        with.
+        """
         words = self.words or PublishedWords()
         if self.signing_key is None:
             return words
@@ -97,13 +99,13 @@ class Line:
         return self.private.parent
 
     def reports(self, version: str) -> Path:
-        """The folder of a version's private reports."""
+        """Return the folder of a version's private reports."""
         return private_directory(private_directory(self.private / "reports") / version)
 
 
 @dataclass(frozen=True)
 class CandidateMap:
-    """Who stands in which group of a candidate, in a file, which is large and read where needed.
+    """The group of each person of a candidate, in a file that is large and read only when needed.
 
     Attributes:
         path: of the file, in its stage.
@@ -114,7 +116,7 @@ class CandidateMap:
     sha256: str
 
     def read(self) -> pa.Table:
-        """The map.
+        """Return the map.
 
         Raises:
             PromiseError: where it was changed since.
@@ -122,7 +124,7 @@ class CandidateMap:
         return read_stage_table(self.file())
 
     def file(self) -> Path:
-        """The file of the map, where that is as it was assessed.
+        """Return the file of the map, if it is still as it was assessed.
 
         Raises:
             PromiseError: where it was changed since.
@@ -131,16 +133,17 @@ class CandidateMap:
         return self.path
 
     def keep(self, line: Path, version: str) -> str:
-        """Keep the map in a line's private directory as that of a version; its SHA-256 there.
+        """Keep the map in a line's private directory as that of a version; return its SHA-256
+        there.
 
         Raises:
             PromiseError: where it was changed since.
         """
         if is_encrypted(self.path):
             return write_map(line, version, self.read())
-        kept = keep_map(line, version, self.file())
-        self._require_same(kept)
-        return kept
+        sha256 = keep_map(line, version, self.file())
+        self._require_same(sha256)
+        return sha256
 
     def _require_same(self, sha256: str) -> None:
         if sha256 != self.sha256:
@@ -183,6 +186,8 @@ class Candidate:
 def hold(line: Line) -> Iterator[None]:
     """Hold the locks of the work directory's people, the line, and its public directory.
 
+    The order is always this one, so that no two lines of a work directory are compared at once.
+
     Always in this order: no two lines of a work directory are compared at once.
 
     Raises:
@@ -194,7 +199,7 @@ def hold(line: Line) -> Iterator[None]:
         _make_public(line.public)
         with lock_of_lines(line.work), state_lock(line.private):
             _make_public(line.public)  # another run may have deleted it meanwhile
-            with locked(line.public / LOCK):
+            with hold_lock(line.public / LOCK):
                 try:
                     yield
                 finally:
@@ -202,7 +207,7 @@ def hold(line: Line) -> Iterator[None]:
 
 
 def _clear_empty(public: Path, *, made_here: bool) -> None:
-    """Leave no directory of a line that has published nothing; one that others made stays."""
+    """Leave no directory of a line that has published nothing; keep one that others made."""
     with suppress(OSError):  # it may be gone, or its parent closed to this user
         if has_published_nothing(public):
             for name in (UNFINISHED, LOCK):
@@ -212,7 +217,7 @@ def _clear_empty(public: Path, *, made_here: bool) -> None:
 
 
 def has_published_nothing(public: Path) -> bool:
-    """True for a directory in which nothing is but a line's lock and mark."""
+    """Decide whether a directory contains nothing but a line's lock and mark."""
     return {path.name for path in public.iterdir()} <= {LOCK, UNFINISHED}
 
 
@@ -228,7 +233,7 @@ def end_change(public: Path) -> None:
 
 
 def _make_public(place: Path) -> None:
-    """Make the directory of a line's versions where it is missing.
+    """Make the directory of a line's versions if it is missing.
 
     Raises:
         InputError: where a file stands in the way.
@@ -247,14 +252,14 @@ def _make_public(place: Path) -> None:
 
 @contextmanager
 def hold_privately(line: Line) -> Iterator[None]:
-    """Hold the same locks but that of the public directory, where nothing is written meanwhile."""
+    """Hold the locks of `hold` except that of the public directory, which is not written meanwhile."""
     with lock_of_lines(line.work), state_lock(line.private):
         yield
 
 
 @contextmanager
 def _named_where_closed(line: Line) -> Iterator[None]:
-    """Name the line's directory that this user may not read or write, and nothing in it."""
+    """Name a line's directory that this user may not read or write, and nothing inside it."""
     try:
         yield
     except OSError as error:
@@ -266,17 +271,17 @@ def _named_where_closed(line: Line) -> Iterator[None]:
 
 
 def _is_beside(where: Path, place: Path) -> bool:
-    """True for what is in a directory, or a directory that it is to be made in."""
+    """Decide whether a path is in a directory, or is a directory that it is to be made in."""
     return place in where.parents or where in place.parents
 
 
 def owner_mark(secret: bytes) -> str:
-    """What the public record knows of a private line: keyed, so that nobody else can claim it."""
+    """Return the public record's mark of a private line: keyed, so that no other line can claim it."""
     return hmac.digest(secret, b"owner of the public record", "sha256").hex()
 
 
 def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
-    """State and record after one more change of the state, the record in the line's name."""
+    """Return state and record after one more change of the state, the record in the line's name."""
     counter = max(state.counter, record.counter) + 1
     mark = owner_mark(line_key(line.private))
     return (
@@ -286,14 +291,14 @@ def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState
 
 
 def take_ownership(line: Line) -> None:
-    """Note in the public record that the line's state changed, and by which key it is known now."""
+    """Note in the public record that the line's state changed, and its present mark."""
     state, record = with_change(read_state(line.private), read_record(line.public), line)
     replace_record(line, record)
     write_state(line.private, state)
 
 
 def replace_record(line: Line, record: Record) -> None:
-    """Write the public record; what an older format said is kept with the private state."""
+    """Write the public record; keep a record in an older format with the private state."""
     place = line.public / RECORD
     if place.exists():
         older = read_record(line.public).format

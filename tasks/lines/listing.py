@@ -35,7 +35,7 @@ class ListedVersion:
     entry: VersionEntry | None = None
 
     def document(self) -> dict[str, Any]:
-        """For machines; what is not known is null."""
+        """Return the version for machines; unknown values are null."""
         entry = self.entry
         tombstone = None if entry is None else entry.tombstone
         as_of = None if entry is None or entry.as_of is None else entry.as_of.isoformat()
@@ -52,21 +52,21 @@ class ListedVersion:
 
 @dataclass(frozen=True)
 class ListedDestination:
-    """A place to which a line is copied, and why it is behind, None where it is not."""
+    """A place to which a line is copied, and why it is behind, None if it is not."""
 
     place: str
     behind: str | None
     time: str
 
     def document(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the destination for machines."""
         state = "complete" if self.behind is None else "behind"
         return {"place": self.place, "state": state, "reason": self.behind, "tried": self.time}
 
 
 @dataclass(frozen=True)
 class ListedLine:
-    """A line: what it is called, where it is published and copied to, its versions in order."""
+    """A line with its title, its public place, its destinations, and its versions in order."""
 
     name: str
     title: str | None
@@ -75,20 +75,20 @@ class ListedLine:
     destinations: tuple[ListedDestination, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """For machines."""
-        current = [one.number for one in self.versions if one.state == "current"]
+        """Return the line for machines."""
+        current = [version.number for version in self.versions if version.state == "current"]
         return {
             "line": self.name,
             "title": self.title,
             "directory": None if self.place is None else str(self.place),
             "current": current[0] if current else None,
-            "versions": [one.document() for one in self.versions],
-            "destinations": [one.document() for one in self.destinations],
+            "versions": [version.document() for version in self.versions],
+            "destinations": [destination.document() for destination in self.destinations],
         }
 
 
 def listed_line(name: str, public: Path | None, private: Path | None) -> ListedLine:
-    """A line by its public record, and by its private state where that is at hand.
+    """Return a line by its public record, and by its private state if that is at hand.
 
     Args:
         name: of the line.
@@ -102,7 +102,7 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
     entry = None if public is None else read_line_entry(public)
     versions = {}
     if entry is not None and public is not None:
-        versions = {one.number: _public(public, one) for one in entry.versions}
+        versions = {version.number: _public(public, version) for version in entry.versions}
     if private is not None:
         versions = {**_private(private), **versions}
     ordered = tuple(versions[number] for number in sorted(versions))
@@ -111,11 +111,13 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
 
 
 def _destinations(public: Path | None, private: Path | None) -> tuple[ListedDestination, ...]:
-    """Where the line is copied to, as its private state has it; the places are not asked."""
+    """Return the places to which the line is copied, by its private state; the places are not
+    asked.
+    """
     if public is None or private is None or not knows_destinations(private):
         return ()
-    known, now = read_destinations(private).destinations, snapshot(public).sha256
-    return tuple(ListedDestination(one.place, one.why_behind(now), one.time) for one in known)
+    destinations, now = read_destinations(private).destinations, snapshot(public).sha256
+    return tuple(ListedDestination(destination.place, destination.why_behind(now), destination.time) for destination in destinations)
 
 
 def _public(line: Path, entry: VersionEntry) -> ListedVersion:
@@ -128,10 +130,10 @@ def _public(line: Path, entry: VersionEntry) -> ListedVersion:
 
 
 def _private(line: Path) -> dict[str, ListedVersion]:
-    """What the private state alone knows: versions that no public record has."""
+    """Return the versions that only the private state knows, by number."""
     state = read_state(line)
-    known = {n: ListedVersion(n, "unknown", one.digest) for n, one in state.versions.items()}
+    versions = {n: ListedVersion(n, "unknown", version.digest) for n, version in state.versions.items()}
     if state.pending is not None:
         number, pending = state.pending
-        known[number] = ListedVersion(number, "unfinished", pending.digest)
-    return known
+        versions[number] = ListedVersion(number, "unfinished", pending.digest)
+    return versions

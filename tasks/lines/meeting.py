@@ -1,4 +1,8 @@
-"""Lines about the same people: which may stand beside each other.
+"""Lines about the same people, and which of them may stand beside each other.
+
+Every line that knows its people is compared with every other line of the work directory. People in
+common have to be named; then no column may be hidden in one line and open in the other, and no
+sensitive column may be grouped in two ways.
 
 Every line that knows its people is held against every other line of the work directory. People in
 common have to be named; then no column may be hidden in one line and open in the other, and no
@@ -61,7 +65,7 @@ class Meeting:
 
 
 def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
-    """The lines of the work directory that have slots for some of the people of a map."""
+    """Yield the lines of the work directory that have slots for some of the people of a map."""
     work, others = line.private.parent, other_lines(line.private.parent, line.name)
     names = slots.names if others else np.array([])
     for other in others:
@@ -70,7 +74,7 @@ def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
 
 
 def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
-    """Refuse people who are in another line, unless it is said who they are.
+    """Refuse people who are in another line, unless the specs say who they are.
 
     Args:
         line: what publishes.
@@ -84,33 +88,33 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
         PromiseError: with counts of units.
     """
     notices = []
-    for one in met:
-        other = one.line.name
-        if one.names(line.people):
-            require_same_file(line, one.known)
-            if rule == "disjoint" and not (line.accepts_lines or is_joined(line, one)):
+    for meeting in met:
+        other = meeting.line.name
+        if meeting.names(line.people):
+            require_same_file(line, meeting.known)
+            if rule == "disjoint" and not (line.accepts_lines or is_joined(line, meeting)):
                 raise PromiseError(
-                    f"versions: disjoint is broken: {one.people} units are in line {other} about "
+                    f"versions: disjoint is broken: {meeting.people} units are in line {other} about "
                     "the same people"
                 )
-        elif line.people and one.known is not None and one.known.people:
-            notices.append(f"{one.people} units are in line {other}, about other people")
+        elif line.people and meeting.known is not None and meeting.known.people:
+            notices.append(f"{meeting.people} units are in line {other}, about other people")
         elif not line.accepts_lines:
             raise PromiseError(
-                f"{one.people} units are in line {other}: name the people they share (people: in "
+                f"{meeting.people} units are in line {other}: name the people they share (people: in "
                 f"both specs, then release {other} again), or another name in each where the same "
                 "units mean other people"
             )
     return notices
 
 
-def require_same_file(line: Line, known: KnownLine | None) -> None:
+def require_same_file(line: Line, other: KnownLine | None) -> None:
     """Refuse people who are known by row numbers of another file.
 
     Raises:
         PromiseError: with the rule.
     """
-    if known is not None and known.pinned != line.pinned:
+    if other is not None and other.pinned != line.pinned:
         raise PromiseError(
             "generated: row numbers mean the same people in one file alone, and source.sha256 is "
             "not that of the versions before: give people an identifier in the file, or name other "
@@ -124,15 +128,15 @@ def is_joined(line: Line, met: Meeting) -> bool:
 
 
 def require_known_columns(line: Line) -> None:
-    """Refuse columns that are said to be those of another line, and are none's.
+    """Refuse columns that are said to be those of another line, but are in no other line.
 
     Raises:
         InputError: with the columns' names.
     """
     others = [read_line(line.work, other.name) for other in other_lines(line.work, line.name)]
-    same = [one for one in others if one and one.people is not None and one.people == line.people]
+    same = [other_line for other_line in others if other_line and other_line.people is not None and other_line.people == line.people]
     for name, called in line.same_as.items():
-        if not any(called in one.roles for one in same):
+        if not any(called in other_line.roles for other_line in same):
             raise InputError(
                 f"columns.{name}.same-as: no line of the same people has a column {called!r} "
                 "(release it first, and name the people in both)"
@@ -164,31 +168,31 @@ def require_compatible(
     if line.accepts_lines:
         return
     ours = description_of(line, declared)
-    for one in met:
-        if not one.names(line.people) or one.known is None:
+    for meeting in met:
+        if not meeting.names(line.people) or meeting.known is None:
             continue
-        joined, other = is_joined(line, one), one.line.name
-        maps = maps_of(one.line)
-        fault, mended = crossing_roles(ours, one.known), ""
+        joined, other = is_joined(line, meeting), meeting.line.name
+        maps = maps_of(meeting.line)
+        fault, mended = crossing_roles(ours, meeting.known), ""
         if fault is None:
-            fault = second_grouping(now, declared, ours, one.known, maps, joined)
+            fault = second_grouping(now, declared, ours, meeting.known, maps, joined)
             mended = "" if joined else f"groups: {other} shows its groups in another form; "
         if fault is not None:
             raise PromiseError(
-                f"lines {declared.name} and {other} are about {one.people} people in common: "
+                f"lines {declared.name} and {other} are about {meeting.people} people in common: "
                 f"{fault} ({mended}across-lines: accepted-risk publishes it all the same)"
             )
 
 
 def description_of(line: Line, declared: Declared) -> KnownLine:
-    """What a line tells of itself."""
+    """Return what a line states about itself."""
     strata = {column_of(stratum) for stratum in declared.strata}
     unprotected = {n for n, column in declared.columns.items() if column.unprotected is not None}
-    shown = declared.named("quasi-identifier", "insensitive")
+    open_columns = declared.named("quasi-identifier", "insensitive")
     return KnownLine(
         people=line.people,
         roles={name: column.role for name, column in declared.columns.items()},
-        open=tuple(sorted({*shown, *strata, *unprotected})),
+        open=tuple(sorted({*open_columns, *strata, *unprotected})),
         hides_presence=declared.form.shows == "columns",
         groups=line_of(declared.partition),
         same_as=dict(line.same_as),
@@ -200,25 +204,28 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
 
 
 def _codings(line: Line, declared: Declared) -> dict[str, str]:
-    """How sensitive columns are coded; what a line computed, or draws by unit, is its own alone."""
-    found = {}
+    """Return the codings of sensitive columns, by column.
+
+    A coding that a line computed, or draws by unit, belongs to that line only.
+    """
+    codings = {}
     for name in declared.named("sensitive"):
         column = declared.columns[name]
         if column.codings:
             own = {"line": line.name} if column.computed or column.shift else {}
-            found[name] = canonical_json({**document_of(column), **own}).decode()
-    return found
+            codings[name] = canonical_json({**document_of(column), **own}).decode()
+    return codings
 
 
-def crossing_roles(one: KnownLine, other: KnownLine) -> str | None:
-    """Why the roles of two lines' columns cross, None where they do not."""
-    for hidden, shown in ((one, other), (other, one)):
+def crossing_roles(ours: KnownLine, theirs: KnownLine) -> str | None:
+    """Return why the roles of two lines' columns cross, or None if they do not."""
+    for hidden, showing in ((ours, theirs), (theirs, ours)):
         for name in hidden.protected:
-            if any(hidden.names_of(name) & shown.names_of(open_) for open_ in shown.open):
+            if any(hidden.names_of(name) & showing.names_of(open_) for open_ in showing.open):
                 return f"{name!r} is protected in one and open in the other"
-    if one.hides_presence != other.hides_presence:
+    if ours.hides_presence != theirs.hides_presence:
         return "one hides who is in it, and the other shows them"
-    if one.hides_presence:
+    if ours.hides_presence:
         return "both hide who is in them, and whoever fits a group of each is in both"
     return None
 
@@ -235,11 +242,11 @@ def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rul
     Raises:
         PromiseError: naming the column and the line.
     """
-    others = [(f"in line {one.line.name}", one.known) for one in met]
+    others = [(f"in line {meeting.line.name}", meeting.known) for meeting in met]
     if rule == "accepted-risk":
         others.append(("in the version before", read_line(line.work, line.name)))
-    for where, known in others:
-        name = None if known is None else _coded_otherwise(ours, known)
+    for where, theirs in others:
+        name = None if theirs is None else _coded_otherwise(ours, theirs)
         if name is not None:
             raise PromiseError(
                 f"columns.{name}: is coded otherwise {where}, about the same people, and what both "
@@ -247,7 +254,7 @@ def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rul
             )
 
 
-def _coded_otherwise(one: KnownLine, other: KnownLine) -> str | None:
-    """A sensitive column of both that is not coded alike."""
-    shared = [name for name in one.sensitive if name in other.sensitive]
-    return next((n for n in shared if one.coded.get(n) != other.coded.get(n)), None)
+def _coded_otherwise(ours: KnownLine, theirs: KnownLine) -> str | None:
+    """Return a sensitive column of both lines that is not coded alike, or None."""
+    shared = [name for name in ours.sensitive if name in theirs.sensitive]
+    return next((n for n in shared if ours.coded.get(n) != theirs.coded.get(n)), None)

@@ -1,4 +1,8 @@
-"""What moved between two versions, told and not judged: files alone cannot say why.
+"""Movement between two versions, reported and not judged: files do not show why people moved.
+
+Of exact rows it reports how many combinations of quasi-identifiers occur once in both versions and
+in another group than before. If people stay in their groups these are few: somebody left, and
+somebody else came who looks the same. If groups are drawn anew they are nearly all.
 
 Of exact rows it is told how many combinations of quasi-identifiers stand once in both versions and
 in another group than before. Where people stay in their groups these are few: somebody left, and
@@ -20,7 +24,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 @dataclass(frozen=True)
 class Movement:
-    """What moved from one version to the next.
+    """Counts of groups and rows that moved from one version to the next.
 
     Attributes:
         continued: groups that go on.
@@ -45,45 +49,45 @@ class Movement:
     fewest: int | None = None
 
 
-def together(moved: Sequence[Movement]) -> Movement:
-    """What moved in all parts of two versions."""
+def join_movements(moved: Sequence[Movement]) -> Movement:
+    """Return the movement over all parts of two versions."""
     return Movement(
-        continued=sum(one.continued for one in moved),
-        new=sum(one.new for one in moved),
-        ended=sum(one.ended for one in moved),
-        disappeared=sum(one.disappeared for one in moved),
-        vacated=_sum([one.vacated for one in moved]),
-        unique=_sum([one.unique for one in moved]),
-        regrouped=_sum([one.regrouped for one in moved]),
-        fewest=min((one.fewest for one in moved if one.fewest is not None), default=None),
+        continued=sum(movement.continued for movement in moved),
+        new=sum(movement.new for movement in moved),
+        ended=sum(movement.ended for movement in moved),
+        disappeared=sum(movement.disappeared for movement in moved),
+        vacated=_sum([movement.vacated for movement in moved]),
+        unique=_sum([movement.unique for movement in moved]),
+        regrouped=_sum([movement.regrouped for movement in moved]),
+        fewest=min((movement.fewest for movement in moved if movement.fewest is not None), default=None),
     )
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:
-    """The sum of those that are told, None where none is."""
-    told = [number for number in numbers if number is not None]
-    return sum(told) if told else None
+    """Return the sum of the numbers that are not None, or None if all are."""
+    numbers_known = [number for number in numbers if number is not None]
+    return sum(numbers_known) if numbers_known else None
 
 
-def movement(before: ShownVersion, now: ShownVersion) -> Movement:
-    """What moved between a version and the next; their groups are those that lineage names."""
+def movement_between(before: ShownVersion, now: ShownVersion) -> Movement:
+    """Return the movement between a version and the next; lineage names the groups that go on."""
     goes_on = now.previous >= 0
     was, is_ = now.previous[goes_on], np.flatnonzero(goes_on)
-    told = before.vacancies.tells and now.vacancies.tells
+    shows_vacant = before.vacancies.tells and now.vacancies.tells
     numbers = Movement(
         continued=len(is_),
         new=int((~goes_on).sum()),
         ended=len(before.rows) - len(is_),
         disappeared=int(np.maximum(before.rows[was] - now.rows[is_], 0).sum()),
-        vacated=int(now.vacant[is_].sum() - before.vacant[was].sum()) if told else None,
+        vacated=int(now.vacant[is_].sum() - before.vacant[was].sum()) if shows_vacant else None,
     )
-    rows = _Rows.of(before, now)
+    rows = _Rows.read(before, now)
     if rows is None:
         return numbers
     pairs = rows.unique_pairs()
     return replace(
         numbers,
-        disappeared=rows.disappeared(),
+        disappeared=rows.count_disappeared(),
         unique=len(pairs),
         regrouped=int((now.previous[pairs[:, 1]] != pairs[:, 0]).sum()),
         fewest=_fewest(before, now, pairs),
@@ -101,49 +105,51 @@ class _Rows:
     previous: np.ndarray
 
     @classmethod
-    def of(cls, before: ShownVersion, now: ShownVersion) -> "_Rows | None":
-        """The exact rows of both, None where one has none, or they have no column in common."""
-        one, other = _exact_rows(before), _exact_rows(now)
-        if one is None or other is None:
+    def read(cls, before: ShownVersion, now: ShownVersion) -> "_Rows | None":
+        """Return the exact rows of both versions, or None if one has none or no column is in both."""
+        rows_before, rows_now = _exact_rows(before), _exact_rows(now)
+        if rows_before is None or rows_now is None:
             return None
         shared = [
             name
             for name in now.declared.named("quasi-identifier")
-            if name in one.column_names and one[name].type == other[name].type
+            if name in rows_before.column_names and rows_before[name].type == rows_now[name].type
         ]
         if not shared:
             return None
-        both = (pa.chunked_array([*one[n].chunks, *other[n].chunks]) for n in shared)
-        columns = [encode(n, "quasi-identifier", of) for n, of in zip(shared, both, strict=True)]
-        keys, _ = key(columns, one.num_rows + other.num_rows)
+        both = (pa.chunked_array([*rows_before[n].chunks, *rows_now[n].chunks]) for n in shared)
+        columns = [encode(n, "quasi-identifier", values) for n, values in zip(shared, both, strict=True)]
+        keys, _ = key(columns, rows_before.num_rows + rows_now.num_rows)
         _, keys = np.unique(keys, return_inverse=True)
         return cls(
-            keys[: one.num_rows],
-            keys[one.num_rows :],
-            one[GROUP_ID].to_numpy(),
-            other[GROUP_ID].to_numpy(),
+            keys[: rows_before.num_rows],
+            keys[rows_before.num_rows :],
+            rows_before[GROUP_ID].to_numpy(),
+            rows_now[GROUP_ID].to_numpy(),
             now.previous,
         )
 
     def unique_pairs(self) -> np.ndarray:
-        """The groups, before and now, of whatever stands once in each (int64, n x 2)."""
+        """Return the groups, before and now, of combinations that occur once in each (int64, n x
+        2).
+        """
         values = max(self.before.max(initial=-1), self.now.max(initial=-1)) + 1
         once = [np.bincount(rows, minlength=values) == 1 for rows in (self.before, self.now)]
         both = once[0] & once[1]
         sides = []
         for rows, group in ((self.before, self.group_before), (self.now, self.group_now)):
-            of = np.full(values, -1, dtype=np.int64)
-            of[rows] = group
-            sides.append(of[both])
+            group_of = np.full(values, -1, dtype=np.int64)
+            group_of[rows] = group
+            sides.append(group_of[both])
         return np.stack(sides, axis=1)
 
-    def disappeared(self) -> int:
-        """The rows of groups that go on that are not in the group that goes on from theirs."""
-        kept = np.isin(self.group_before, self.previous)
+    def count_disappeared(self) -> int:
+        """Count the rows of groups that go on that are not in the group that goes on from theirs."""
+        goes_on = np.isin(self.group_before, self.previous)
         names = self.previous[self.group_now]
-        group = np.concatenate([self.group_before[kept], names[names >= 0]])
-        rows = np.concatenate([self.before[kept], self.now[names >= 0]])
-        sign = np.repeat([1, -1], [int(kept.sum()), int((names >= 0).sum())])
+        group = np.concatenate([self.group_before[goes_on], names[names >= 0]])
+        rows = np.concatenate([self.before[goes_on], self.now[names >= 0]])
+        sign = np.repeat([1, -1], [int(goes_on.sum()), int((names >= 0).sum())])
         bound = int(rows.max(initial=0)) + 1
         _, place = np.unique(group * bound + rows, return_inverse=True)
         sums = np.bincount(place, sign)
@@ -159,11 +165,11 @@ def _fewest(before: ShownVersion, now: ShownVersion, pairs: np.ndarray) -> int |
     """The least number of values that both groups of a pair show of a sensitive column."""
     if not len(pairs) or before.declared.form.declares or now.declared.form.declares:
         return None
-    shown = (Groups(v.groups.sizes, dict(v.groups.sensitive)) for v in (before, now))
-    was, is_ = in_common(*shown)
+    groups = (Groups(v.groups.sizes, dict(v.groups.sensitive)) for v in (before, now))
+    was, is_ = in_common(*groups)
     pairs = np.unique(pairs, axis=0)
-    found = [_common(one, is_.sensitive[name], pairs) for name, one in was.sensitive.items()]
-    return min((int(of.min()) for of in found), default=None)
+    counts = [_common(was_counts, is_.sensitive[name], pairs) for name, was_counts in was.sensitive.items()]
+    return min((int(number.min()) for number in counts), default=None)
 
 
 def _common(was: Counts, is_: Counts, pairs: np.ndarray) -> np.ndarray:

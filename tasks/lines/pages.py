@@ -1,4 +1,8 @@
-"""Writing the pages of a line and of the catalogue, which follow from public records alone.
+"""Writing the pages of a line and of the catalogue, which follow from public records only.
+
+A file that was never a page of ours is not replaced: a public place may have a start page of its
+own. A page that cannot be written takes back no version: it is reported, and written by the next
+run.
 
 A file that no page of ours was before is left as it is: a public place may have a start page of its
 own. What cannot be written takes back no version: it is said, and written by the next run.
@@ -14,7 +18,7 @@ from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.durable import locked, reason_of, write_atomically
+from sfumato.tasks.private.durable import hold_lock, reason_of, write_atomically
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes
@@ -30,7 +34,7 @@ _HEAD = 1 << 16  # bytes in which a file of ours says so
 
 @dataclass(frozen=True)
 class PageNotice:
-    """A page that was not written: in words, and whether the next command is to write it."""
+    """A message about a page that was not written, and whether the next command is to write it."""
 
     said: str
     due: bool = True
@@ -64,7 +68,7 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
     """
     notices: list[PageNotice] = []
     for line in lines_in(place):
-        with locked(line / LOCK):
+        with hold_lock(line / LOCK):
             notices += _pages_of_line(line)
     return tuple(notice.said for notice in (*notices, *_pages_of_place(place)))
 
@@ -85,7 +89,7 @@ def _is_behind(place: Path, text: str) -> bool:
 
 
 def public_place_of(private: Path) -> Path | None:
-    """The directory where a line was last published, None where that is not known."""
+    """Return the directory where a line was last published, or None if that is not known."""
     try:
         return Path(os.fsdecode(read_bytes(private / _PLACE)))
     except OSError:
@@ -93,7 +97,7 @@ def public_place_of(private: Path) -> Path | None:
 
 
 def note_place(line: Line) -> None:
-    """Remember where a line is published, for whoever knows its work directory alone.
+    """Remember where a line is published, for commands that know only its work directory.
 
     Raises:
         OSError: where the line's private directory cannot be written.
@@ -111,7 +115,7 @@ def _note_place(line: Line) -> Iterator[PageNotice]:
 
 
 def _declare_title(line: Line) -> Iterator[PageNotice]:
-    """Note what the current version is called, for a page of which no version is read."""
+    """Note the title of the current version, for a page that reads no version."""
     current = read_record(line.public).current
     if current is None or is_tombstone(line.public / current):
         return
@@ -121,15 +125,15 @@ def _declare_title(line: Line) -> Iterator[PageNotice]:
 
 
 def _declare_words(line: Line) -> Iterator[PageNotice]:
-    """Note what the line's spec says of it, where a spec is at hand."""
+    """Note the words of the line's spec about it, if a spec is at hand."""
     if line.words is not None:
-        said = SaidOfLine(**line.words.model_dump(include=set(SaidOfLine.model_fields)))
+        words = SaidOfLine(**line.words.model_dump(include=set(SaidOfLine.model_fields)))
         with suppress(SfumatoError):
-            yield from _write_words(line, said=said)
+            yield from _write_words(line, said=words)
 
 
 def _write_words(line: Line, **changes: object) -> Iterator[PageNotice]:
-    """Change the words of a line where they are others."""
+    """Change the words of a line if they differ."""
     words = read_words(line.public)
     changed = words.model_copy(update={"line": line.name, **changes})
     if changed != words:
@@ -147,16 +151,18 @@ def _pages_of_line(public: Path) -> Iterator[PageNotice]:
 
 def _pages_of_place(place: Path) -> list[PageNotice]:
     try:
-        with locked(place / _LOCK):
+        with hold_lock(place / _LOCK):
             entries = [entry for entry in map(_entry, lines_in(place)) if entry is not None]
             return list(_write(place, catalogue_files(entries))) if entries else []
     except (SfumatoError, OSError):
-        said = f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"
-        return [PageNotice(said)]
+        message = f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"
+        return [PageNotice(message)]
 
 
 def _entry(public: Path, *, with_manifests: bool = False) -> LineEntry | None:
-    """What is public of a line; one that cannot be read is no reason to stop.
+    """Return the public entry of a line, or None if it cannot be read.
+
+    A record of another line that was copied here belongs to no line: its name leads elsewhere.
 
     A record of another line, copied here, is no line's: its name leads elsewhere.
     """
@@ -176,8 +182,8 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
             if _is_written(place, content):
                 continue
             if not _is_ours(place):
-                said = f"{place}: is not Sfumato's, and was left as it is"
-                yield PageNotice(said, due=False)
+                message = f"{place}: is not Sfumato's, and was left as it is"
+                yield PageNotice(message, due=False)
                 continue
             write_atomically(place, content, mode=0o644)
         except OSError as error:
@@ -185,8 +191,8 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
 
 
 def _unwritten(place: Path, error: OSError) -> PageNotice:
-    said = f"warning: {place}: is out of date, and cannot be written ({reason_of(error)})"
-    return PageNotice(said)
+    message = f"warning: {place}: is out of date, and cannot be written ({reason_of(error)})"
+    return PageNotice(message)
 
 
 def _is_written(place: Path, content: bytes) -> bool:
@@ -194,7 +200,7 @@ def _is_written(place: Path, content: bytes) -> bool:
 
 
 def _is_ours(place: Path) -> bool:
-    """True where there is no file, or one that says what made it."""
+    """Decide whether there is no file, or a page that names Sfumato as its maker."""
     try:
         with open_file(place) as file:
             return GENERATOR.encode() in file.read(_HEAD)

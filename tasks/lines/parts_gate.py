@@ -1,5 +1,13 @@
 """The gate of composed versions in parts: each part as a line of its own, and nobody in two.
 
+At most one part is in memory. Its staged files are compared with its map, and its map with that of
+the version before, as for one table (see `composed`).
+
+Theorem of parts. Let nobody hold, or ever have held, slots in two parts. Each group has people of
+only one part, so a world of all versions is a world of each part, chosen independently. Then all
+versions together reveal about a person what those of the person's part reveal, under every prior
+that treats parts separately: what holds for each part by itself holds for the whole.
+
 No more than one part is in memory. What its staged files show is held against its map, and that
 against the map of the version before, as for one table (see `composed`).
 
@@ -31,7 +39,7 @@ from sfumato.tasks.lines.composed import (
 )
 from sfumato.tasks.lines.composition import (
     Composition,
-    HeldTogether,
+    CombinableVersion,
     JudgeAtoms,
     require_combinable,
     totals_of_counts,
@@ -67,7 +75,7 @@ _FACED = ("intersection", "newcomers", "leavers")
 
 @dataclass
 class JoinedCompositions:
-    """What the parts of a version tell, none of which is kept in memory.
+    """The compositions of the parts of a version, joined; no part is kept in memory.
 
     Attributes:
         declared: what the whole declares.
@@ -80,20 +88,20 @@ class JoinedCompositions:
     _exposures: list[JointExposure] = field(default_factory=list)
 
     def add(self, part: Composition) -> None:
-        """See another part."""
+        """Add another part."""
         self._documents.append(part.document())
         self._exposures.append(part.exposed.counts)
 
     def document(self) -> dict[str, Any]:
-        """The private report, as that of one table."""
-        found = self._documents
+        """Return the private report, in the form of that of one table."""
+        documents = self._documents
         return {
-            **found[0],
+            **documents[0],
             "route": self._route(),
-            "atoms": sum(one["atoms"] or 0 for one in found),
-            "fewest": {n: min(one["fewest"][n] for one in found) for n in found[0]["fewest"]},
+            "atoms": sum(part["atoms"] or 0 for part in documents),
+            "fewest": {n: min(part["fewest"][n] for part in documents) for n in documents[0]["fewest"]},
             "likeliest": self._likeliest(),
-            "vacancy": {n: sum(one["vacancy"][n] for one in found) for n in found[0]["vacancy"]},
+            "vacancy": {n: sum(part["vacancy"][n] for part in documents) for n in documents[0]["vacancy"]},
             "refilled": self.counts.get("refilled", 0),
             "moved": self.counts.get("moved", 0),
             "reinserted": self.counts.get("reinserted", 0),
@@ -104,45 +112,45 @@ class JoinedCompositions:
         }
 
     def totals(self) -> dict[str, int | str | None]:
-        """Counts for people who watch a run."""
-        known = [Fraction(chance) for chance in self._likeliest().values() if chance is not None]
-        worst = str(max(known)) if known else None
+        """Return counts for people who watch a run."""
+        chances = [Fraction(chance) for chance in self._likeliest().values() if chance is not None]
+        worst = str(max(chances)) if chances else None
         return totals_of_counts(self.counts, self.declared.rows, self._route(), worst)
 
     def exposure(self) -> JointExposure:
-        """The exposure of the people of all parts, each of whom is in one."""
-        found = self._exposures
-        columns = {c.column: c for one in found for c in one.columns}
+        """Return the exposure of the people of all parts, each of whom is in one."""
+        exposures = self._exposures
+        columns = {c.column: c for exposure in exposures for c in exposure.columns}
         return JointExposure(
-            versions=max((one.versions for one in found), default=1),
+            versions=max((exposure.versions for exposure in exposures), default=1),
             lines=1,
             columns=tuple(
-                _summed([c for one in found for c in one.columns if c.column == name])
+                _sum_of_parts([c for exposure in exposures for c in exposure.columns if c.column == name])
                 for name in columns
             ),
         )
 
     def _route(self) -> str | None:
-        """The routes by which parts compose."""
-        return ", ".join(sorted({str(one["route"]) for one in self._documents})) or None
+        """Return the routes by which parts compose."""
+        return ", ".join(sorted({str(part["route"]) for part in self._documents})) or None
 
     def _likeliest(self) -> dict[str, str | None]:
-        """The largest posterior of anybody's value, by sensitive column."""
-        found: dict[str, str | None] = {}
-        for name in {name for one in self._documents for name in one["likeliest"]}:
-            chances = [one["likeliest"].get(name) for one in self._documents]
-            known = [Fraction(chance) for chance in chances if chance is not None]
-            found[name] = str(max(known)) if len(known) == len(chances) else None
-        return found
+        """Return the largest posterior of anyone's value, by sensitive column."""
+        largest: dict[str, str | None] = {}
+        for name in {name for part in self._documents for name in part["likeliest"]}:
+            chances = [part["likeliest"].get(name) for part in self._documents]
+            exact = [Fraction(chance) for chance in chances if chance is not None]
+            largest[name] = str(max(exact)) if len(exact) == len(chances) else None
+        return largest
 
 
-def _summed(columns: Sequence[ColumnExposure]) -> ColumnExposure:
-    faced = {name: _people([getattr(one, name) for one in columns]) for name in _FACED}
+def _sum_of_parts(columns: Sequence[ColumnExposure]) -> ColumnExposure:
+    faced = {name: _sum_of_people([getattr(column, name) for column in columns]) for name in _FACED}
     return columns[0].model_copy(update=faced)
 
 
-def _people(found: Sequence[FacedPeople]) -> FacedPeople:
-    sums = {name: sum(getattr(one, name) for one in found) for name in FacedPeople.model_fields}
+def _sum_of_people(faced: Sequence[FacedPeople]) -> FacedPeople:
+    sums = {name: sum(getattr(people, name) for people in faced) for name in FacedPeople.model_fields}
     return FacedPeople(**sums)
 
 
@@ -162,11 +170,11 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
     """
     met = list(_meetings(line, now))
     notices = require_named(line, met, "composed")
-    same = [one for one in met if one.names(line.people)]
-    for one in same:
-        if one.known is not None and (fault := _fault(ours, one.known)):
+    same = [meeting for meeting in met if meeting.names(line.people)]
+    for meeting in same:
+        if meeting.known is not None and (fault := _fault(ours, meeting.known)):
             raise PromiseError(
-                f"lines {line.name} and {one.line.name} are about {one.people} people in common: "
+                f"lines {line.name} and {meeting.line.name} are about {meeting.people} people in common: "
                 f"{fault}"
             )
     require_coded_alike(line, ours, same, "composed")
@@ -174,7 +182,7 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
 
 
 def _meetings(line: Line, now: MapInParts) -> Iterator[Meeting]:
-    """The lines of the work directory that have slots for some of these people."""
+    """Yield the lines of the work directory that have slots for some of these people."""
     for other in other_lines(line.work, line.name):
         theirs, common = people_of(other), 0
         for number in range(len(now.parts)):
@@ -185,7 +193,7 @@ def _meetings(line: Line, now: MapInParts) -> Iterator[Meeting]:
 
 
 def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
-    """Why two lines tell more together, as far as that is judged in parts."""
+    """Return why two lines tell more together, as far as that is judged in parts."""
     if fault := crossing_roles(ours, theirs):
         return fault
     for name, _ in both_protect(ours, theirs):
@@ -198,7 +206,7 @@ def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
 
 def require_combined(
     line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
-) -> HeldTogether | None:
+) -> CombinableVersion | None:
     """Refuse a version, in one table or in parts, that tells too much beside others.
 
     Args:
@@ -223,7 +231,7 @@ def require_combined(
         raise refusal("what the version is made of is not known here")
     _require_same_parts(staged.declared.made_of, now, before)
     _require_one_part_each(now)
-    found = JoinedCompositions(staged.declared, candidate.counts)
+    joined = JoinedCompositions(staged.declared, candidate.counts)
     last = nullcontext(None) if before is None else release_before(line, max(state.versions))
     with last as release:
         versions = 1 + len(state.versions)
@@ -233,10 +241,10 @@ def require_combined(
             if part.digest is None:
                 parts.require_closed(number, part)
             else:
-                found.add(parts.judged(number, part, judge))
+                joined.add(parts.require_part(number, part, judge))
     ours = description_of(line, staged.declared)
     notices = require_apart_from_others(line, now, ours)
-    return HeldTogether(ours, found, notices)
+    return CombinableVersion(ours, joined, notices)
 
 
 @dataclass(frozen=True)
@@ -250,20 +258,21 @@ class _Parts:
     matched: Mapping[str, MatchedPart]
     versions: int
 
-    def judged(self, number: int, part: MappedPart, judge: JudgeAtoms | None) -> Composition:
-        """What a part tells together with what it was.
+    def require_part(self, number: int, part: MappedPart, judge: JudgeAtoms | None) -> Composition:
+        """Refuse a part that tells too much together with its earlier versions; return its
+        composition.
 
         Raises:
             PromiseError: with the rule, and counts of people and groups.
         """
         matched = self.matched[part.where]
         slots, before = self.now.read(number), self._slots_before(part)
-        shown = shown_part(self.staged, matched.part, matched.before)
-        declared = shown.declared
-        passed = require_kept_together(before, slots, declared, shown.tables)
+        version = shown_part(self.staged, matched.part, matched.before)
+        declared = version.declared
+        passed = require_kept_together(before, slots, declared, version.tables)
         if matched.before is not None and self.last is not None:
             was = shown_part(self.last, matched.before, None, goes_on=False)
-            require_succession(was, before, shown)
+            require_succession(was, before, version)
         if passed is not None and judge is not None:
             require(judge(passed, judged_promises(declared.promises)))
         return self._composition(declared, slots, before, passed)
@@ -304,11 +313,11 @@ def _require_same_parts(
     Raises:
         PromiseError: with the rule.
     """
-    shown = [(p.where, p.first_group, p.digest) for p in now.parts if p.digest is not None]
+    published = [(p.where, p.first_group, p.digest) for p in now.parts if p.digest is not None]
     stated = [(text_of_where(p.where[0]), p.first_group, p.digest) for p in made_of]
     cuts = {part.where for part in now.parts}
-    known = set() if before is None else {part.where for part in before.parts}
-    if shown != stated or len(cuts) < len(now.parts) or not known <= cuts:
+    earlier = set() if before is None else {part.where for part in before.parts}
+    if published != stated or len(cuts) < len(now.parts) or not earlier <= cuts:
         raise refusal("the map of the version is not that of its parts")
 
 
@@ -329,7 +338,7 @@ def _require_one_part_each(now: MapInParts) -> None:
 
 
 def _in_two(names: np.ndarray, parts: np.ndarray) -> int:
-    """How many of some names (S16, each with a part, int64) are in two parts."""
+    """Return how many of some names (S16, each with a part, int64) are in two parts."""
     (numbers,) = person_numbers(names)
     place = np.empty(count_of([numbers]), dtype=np.int64)
     place[numbers] = parts

@@ -1,4 +1,4 @@
-"""Versions in parts compared with each other: which part goes on as which part of the next."""
+"""Versions in parts compared with each other: each part continues a part of the version before."""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS
 from sfumato.tasks.lines.all_versions import moved_between, refusal_at
-from sfumato.tasks.lines.movement import Movement, together
+from sfumato.tasks.lines.movement import Movement, join_movements
 from sfumato.tasks.lines.shown import ShownVersion
 from sfumato.tasks.terms.assessment import assess
 from sfumato.tasks.terms.opened import Release, open_release
@@ -29,7 +29,7 @@ class MatchedPart:
 
 
 def matched_parts(before: Release | None, now: Release) -> Iterator[MatchedPart]:
-    """Each part of a version with the one that it continues.
+    """Yield each part of a version with the part that it continues.
 
     Raises:
         PromiseError: where one continues a part that is not there, or of another cut, or does not
@@ -37,14 +37,14 @@ def matched_parts(before: Release | None, now: Release) -> Iterator[MatchedPart]
     """
     of_cut = {} if before is None else {part.where: part for part in before.declared.made_of}
     for part in now.declared.made_of:
-        wanted = of_cut.get(part.where)
+        continued = of_cut.get(part.where)
         stated = open_release(now.directory / PARTS / part.name).declared.predecessor
-        if stated != (None if wanted is None else wanted.digest):
+        if stated != (None if continued is None else continued.digest):
             raise PromiseError(
                 f"versions: composed is broken: {PARTS}/{part.name} does not continue the part of "
                 "the version before that has its cut"
             )
-        yield MatchedPart(part, wanted)
+        yield MatchedPart(part, continued)
 
 
 def shown_part(
@@ -54,7 +54,9 @@ def shown_part(
     *,
     goes_on: bool = True,
 ) -> ShownVersion:
-    """A part as everybody reads it.
+    """Return a part as everyone reads it.
+
+    Its lineage is renumbered by the groups of the part before, unless `goes_on` is False.
 
     Its groups go on from those of a part by the numbers of that part, unless that is not looked at.
 
@@ -64,12 +66,12 @@ def shown_part(
     """
     opened = open_release(release.directory / PARTS / part.name)
     tables = read_tables(opened.declared, opened.directory / "data")
-    shown = with_own_numbers(tables, before) if goes_on else tables
-    return ShownVersion(opened.declared, shown)
+    tables = with_own_numbers(tables, before) if goes_on else tables
+    return ShownVersion(opened.declared, tables)
 
 
 def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
-    """The tables of a part, with the numbers that groups have in the part before.
+    """Return the tables of a part, with the numbers that groups have in the part before.
 
     Raises:
         PromiseError: where a group is none of that part's.
@@ -81,11 +83,11 @@ def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
     if pc.any(outside).as_py():
         raise PromiseError("versions: composed is broken: groups go on from those of another part")
     place = lineage.column_names.index(PREVIOUS)
-    shown: Mapping[str, pa.Table] = {
+    renumbered: Mapping[str, pa.Table] = {
         **tables,
         LINEAGE: lineage.set_column(place, lineage.schema.field(place), own),
     }
-    return shown
+    return renumbered
 
 
 @dataclass
@@ -107,50 +109,50 @@ class _Run:
 
 
 def moved_in_parts(chain: Sequence[Release]) -> list[Movement]:
-    """What moved from each version to the next, in all parts.
+    """Return the movement from each version to the next, over all parts.
 
     Raises:
         PromiseError: where a part contradicts what it was, does not go on as it should, or breaks a
             promise by itself; or one of the versions is not in parts.
     """
-    if not all(one.declared.made_of for one in chain):
+    if not all(release.declared.made_of for release in chain):
         raise PromiseError(
             f"{chain[-1].directory}: versions: composed is broken: some versions are in parts, and "
             "others in one table"
         )
     moved: list[list[Movement]] = [[] for _ in chain[1:]]
     for run in _runs(chain):
-        for place, of in _moved(chain, run):
-            moved[place].append(of)
+        for place, movement in _movements_in_run(chain, run):
+            moved[place].append(movement)
         gc.collect()  # what refers to itself would hold part after part
-    return [together(of_parts) for of_parts in moved]
+    return [join_movements(movements) for movements in moved]
 
 
 def _runs(chain: Sequence[Release]) -> Iterator[_Run]:
-    """Every part in the versions in which it goes on, one after the other."""
+    """Yield every part in the versions in which it goes on, one after the other."""
     going_on: dict[str, _Run] = {}
     for place in range(len(chain)):
-        found = {}
-        for part, before in _matched(chain, place):
+        runs = {}
+        for part, before in _match_parts(chain, place):
             run = _Run(place) if before is None else going_on.pop(before.digest)
             run.parts.append(part)
-            found[part.digest] = run
+            runs[part.digest] = run
         yield from going_on.values()
-        going_on = found
+        going_on = runs
     yield from going_on.values()
 
 
-def _matched(
+def _match_parts(
     chain: Sequence[Release], place: int
 ) -> list[tuple[PublishedPart, PublishedPart | None]]:
-    """The parts of the version at a place, and what they continue where that was given."""
+    """Return the parts of the version at a place, and the parts that they continue."""
     if place == 0:
         return [(part, None) for part in chain[0].declared.made_of]
-    return [(one.part, one.before) for one in matched_parts(chain[place - 1], chain[place])]
+    return [(match.part, match.before) for match in matched_parts(chain[place - 1], chain[place])]
 
 
-def _moved(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int, Movement]]:
-    """What moved in a part, by the place of the earlier version.
+def _movements_in_run(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int, Movement]]:
+    """Yield the movements in a part, each with the place of the earlier version.
 
     Raises:
         PromiseError: where it contradicts what it was.
@@ -158,21 +160,21 @@ def _moved(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int, Movement]
     versions = []
     befores: list[PublishedPart | None] = [None, *run.parts[:-1]]
     for place, (part, before) in enumerate(zip(run.parts, befores, strict=True), run.first):
-        shown = shown_part(chain[place], part, before, goes_on=place > 0)
+        version = shown_part(chain[place], part, before, goes_on=place > 0)
         if place < len(chain) - 1:
-            require(assess(shown.declared, shown.tables).findings)
-        versions.append(shown)
+            require(assess(version.declared, version.tables).findings)
+        versions.append(version)
     if run.first > 0:
-        yield run.first - 1, _of_new(chain[run.first], versions[0])
-    directories = [one.directory for one in chain[run.first : run.last + 1]]
-    for number, of in enumerate(moved_between(directories, versions)):
-        yield run.first + number, of
+        yield run.first - 1, _movement_of_new(chain[run.first], versions[0])
+    directories = [release.directory for release in chain[run.first : run.last + 1]]
+    for number, movement in enumerate(moved_between(directories, versions)):
+        yield run.first + number, movement
     if run.last < len(chain) - 1:
         yield run.last, Movement(0, 0, run.parts[-1].groups, 0, None)
 
 
-def _of_new(release: Release, part: ShownVersion) -> Movement:
-    """What moved where a part is new: all of its groups are of people who came since.
+def _movement_of_new(release: Release, part: ShownVersion) -> Movement:
+    """Return the movement of a part that is new: all of its groups are of people who came since.
 
     Raises:
         PromiseError: where somebody has left one of them.

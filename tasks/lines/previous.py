@@ -1,4 +1,6 @@
-"""A composed version compared with all before it, from their files alone.
+"""A composed version compared with all before it, using only their files.
+
+Each version must show of a group what all others show; what the files cannot show is reported.
 
 What one version shows of a group, all others must show; what the files cannot show is said.
 """
@@ -22,7 +24,9 @@ Verify = Callable[[Path], Release]
 
 
 def chain_to(release: Release, directories: Sequence[Path]) -> tuple[Release, ...]:
-    """Put earlier versions of a release in order, and the release behind them.
+    """Put earlier versions of a release in order, followed by the release.
+
+    Nothing is verified yet: the order follows from what the versions say of themselves.
 
     Nothing is believed of them yet but what they say of themselves.
 
@@ -31,22 +35,22 @@ def chain_to(release: Release, directories: Sequence[Path]) -> tuple[Release, ..
             not all of the versions between the first of them and the release.
     """
     by_digest: dict[str, Release] = {}
-    for one in (release, *map(open_release, directories)):
-        _require_composed(one)
-        if (digest := digest_of(one)) in by_digest:
-            raise InputError(f"{one.directory}: the version with digest {digest} is given twice")
-        by_digest[digest] = one
-    found = [by_digest.pop(digest_of(release))]
+    for version in (release, *map(open_release, directories)):
+        _require_composed(version)
+        if (digest := digest_of(version)) in by_digest:
+            raise InputError(f"{version.directory}: the version with digest {digest} is given twice")
+        by_digest[digest] = version
+    chain = [by_digest.pop(digest_of(release))]
     while by_digest:
-        wanted = found[-1].declared.predecessor
-        if wanted is None or wanted not in by_digest:
-            raise InputError(_missing(wanted, found[-1], next(iter(by_digest.values()))))
-        found.append(by_digest.pop(wanted))
-    return tuple(reversed(found))
+        digest_before = chain[-1].declared.predecessor
+        if digest_before is None or digest_before not in by_digest:
+            raise InputError(_missing(digest_before, chain[-1], next(iter(by_digest.values()))))
+        chain.append(by_digest.pop(digest_before))
+    return tuple(reversed(chain))
 
 
 def digest_of(release: Release) -> str:
-    """The digest that a release's manifest states."""
+    """Return the digest that a release's manifest states."""
     return str(release.manifest["sfumato"].get("digest"))
 
 
@@ -58,21 +62,21 @@ def _require_composed(release: Release) -> None:
         )
 
 
-def _missing(wanted: str | None, after: Release, other: Release) -> str:
-    """Why the directories are no chain."""
-    if wanted is None:
+def _missing(digest: str | None, after: Release, other: Release) -> str:
+    """Return the message of directories that are no chain."""
+    if digest is None:
         return (
             f"{other.directory}: is no version before {after.directory}, with which the line begins"
         )
     return (
-        f"{after.directory}: continues the version with digest {wanted}, which is missing; "
+        f"{after.directory}: continues the version with digest {digest}, which is missing; "
         f"{other.directory} is another one ({digest_of(other)})"
     )
 
 
 @dataclass(frozen=True)
 class Step:
-    """What moved from one version to the next; both are named by their directories."""
+    """The movement from one version to the next; both are named by their directories."""
 
     before: Path
     now: Path
@@ -81,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Succession:
-    """What was found of a version and those before it, where nothing contradicts anything.
+    """Findings about a version and those before it, none of which contradict each other.
 
     Attributes:
         steps: in the order of versions.
@@ -95,7 +99,7 @@ class Succession:
 
 
 def hold_against(release: Release, directories: Sequence[Path], verify: Verify) -> Succession:
-    """Hold a verified release against earlier versions of it.
+    """Compare a verified release with earlier versions of it.
 
     Args:
         release: the version.
@@ -108,9 +112,9 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
             all of them together break a promise.
     """
     chain = chain_to(release, directories)
-    before = [verify(one.directory) for one in chain[:-1]]
+    before = [verify(version.directory) for version in chain[:-1]]
     try:
-        return _compared((*before, release))
+        return _compare((*before, release))
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
@@ -118,11 +122,11 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
         raise PromiseError(f"{directory}: cannot be compared ({type(error).__name__})") from None
 
 
-def _compared(chain: Sequence[Release]) -> Succession:
-    places = [one.directory for one in chain]
-    if any(one.declared.made_of for one in chain):
+def _compare(chain: Sequence[Release]) -> Succession:
+    places = [version.directory for version in chain]
+    if any(version.declared.made_of for version in chain):
         return _succession(chain, moved_in_parts(chain))
-    versions = [*map(_kept, chain[:-1]), ShownVersion.of(chain[-1])]
+    versions = [*map(_read_assessed, chain[:-1]), ShownVersion.read(chain[-1])]
     moved = moved_between(places, versions)
     together = tuple(joint_verdicts(versions))
     for promise, verdict in together:
@@ -135,14 +139,14 @@ def _succession(
     chain: Sequence[Release], moved: Sequence[Movement], together: tuple[JointVerdict, ...] = ()
 ) -> Succession:
     steps = [
-        Step(before.directory, now.directory, of)
-        for (before, now), of in zip(pairwise(chain), moved, strict=True)
+        Step(before.directory, now.directory, movement)
+        for (before, now), movement in zip(pairwise(chain), moved, strict=True)
     ]
     return Succession(tuple(steps), together, chain[0].declared.predecessor is None)
 
 
-def _kept(release: Release) -> ShownVersion:
-    """The tables of a version, each group of which keeps every promise by itself."""
-    version = ShownVersion.of(release)
+def _read_assessed(release: Release) -> ShownVersion:
+    """Read a version, each group of which keeps every promise by itself."""
+    version = ShownVersion.read(release)
     require(assess(version.declared, version.tables).findings)
     return version

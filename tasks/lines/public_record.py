@@ -1,4 +1,7 @@
-"""What is public of lines: their records, and beside each its words and tombstones.
+"""The public state of lines: their records, and beside each its words and tombstones.
+
+Nothing else is read. A record contains no pending candidate and no refusal, and private lines have
+no record in the public place.
 
 Nothing else is read: no pending candidate and no refusal is in a record, and no private line has
 one in the public place.
@@ -28,7 +31,7 @@ _BELOW = "its answers are less accurate than its publisher asked for (below-goal
 
 
 def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | None:
-    """What a line's public directory says of the line, None where it has published nothing.
+    """Return a line's entry from its public directory, or None if it has published nothing.
 
     Args:
         line: the directory.
@@ -41,11 +44,11 @@ def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | 
     if not is_there(line / RECORD):
         return None
     entry = entry_of(line, read_record(line))
-    return _described(line, entry) if entry is not None and with_manifests else entry
+    return _with_descriptions(line, entry) if entry is not None and with_manifests else entry
 
 
 def entry_of(line: Path, record: Record) -> LineEntry | None:
-    """The same of a record that was read."""
+    """Return a line's entry by a record that was read, or None if it has no versions."""
     if not record.versions:
         return None
     words = read_words(line)
@@ -55,7 +58,7 @@ def entry_of(line: Path, record: Record) -> LineEntry | None:
 
 
 def lines_in(place: Path) -> Iterator[Path]:
-    """The public directories of the lines of a public place, by name."""
+    """Yield the public directories of the lines of a public place, by name."""
     yield from sorted(line for line in place.glob("[!.]*/") if is_there(line / RECORD))
 
 
@@ -67,23 +70,23 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         time=version.time,
         as_of=version.as_of,
         tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
-        approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
+        approvals=tuple((approval.by, approval.reason) for approval in version.approvals or ()),
         accuracy=tuple(accuracy_lines(version.accuracy or ())),
         signature=_signature(line / number, version.digest),
         warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )
 
 
-def _described(line: Path, entry: LineEntry) -> LineEntry:
+def _with_descriptions(line: Path, entry: LineEntry) -> LineEntry:
     versions = (
-        replace(version, described=_of_manifest(line / version.number, version.digest))
+        replace(version, described=_description_of(line / version.number, version.digest))
         for version in entry.versions
     )
     return replace(entry, versions=tuple(versions))
 
 
-def _of_manifest(directory: Path, digest: str) -> DescribedVersion | None:
-    """What the manifest of a version that stands tells, None where it is not the announced one."""
+def _description_of(directory: Path, digest: str) -> DescribedVersion | None:
+    """Return the description in a version's manifest, or None if it is not the announced manifest."""
     try:
         manifest = read_json(directory / MANIFEST, MANIFEST_BYTES)
         return describe_version(manifest) if manifest["sfumato"]["digest"] == digest else None
@@ -92,7 +95,7 @@ def _of_manifest(directory: Path, digest: str) -> DescribedVersion | None:
 
 
 def _signature(directory: Path, digest: str) -> str | None:
-    """Who signed a version that stands, and with which key."""
+    """Return who signed a version, and with which key; None if nobody did."""
     try:
         key = signer_of(directory, digest)
     except SfumatoError:

@@ -3,6 +3,11 @@
 A source is compared with every version of its line, unless the spec accepts the risk of combining
 them, and with every version of other lines of the work directory. Units are compared by their
 normal forms; rows of units that are not in both tables are compared by the test of
+`composition.same_people`. Only the owner is told about findings that are too small to refuse.
+
+A source is compared with every version of its line, unless the spec accepts the risk of combining
+them, and with every version of other lines of the work directory. Units are compared by their
+normal forms; rows of units that are not in both tables are compared by the test of
 `composition.same_people`. The owner alone is told of what is too little to refuse.
 """
 
@@ -106,22 +111,22 @@ def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedP
 
 def write_compared(reports: Path, compared: ComparedPeople) -> None:
     """Write the comparisons to the private reports of a version."""
-    content = json.dumps([one.document for one in compared.versions], indent=2)
+    content = json.dumps([version.document for version in compared.versions], indent=2)
     write_atomically(reports / "same-people.json", content.encode())
 
 
 def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVersion]:
     """Compare a source with each version of a line."""
     state = state_of(other)
-    for version, known in sorted(state.versions.items()):
+    for version, published in sorted(state.versions.items()):
         spelled = None
-        if known.units_normal and identity.spelled is not None:
+        if published.units_normal and identity.spelled is not None:
             spelled = spelled_otherwise(identity.spelled, read_spelled(other, version))
         theirs = _rows_of(line, other, version, state)
-        rows_as_written = not (known.units or known.rows_normal)
-        as_written = rows_as_written or (known.units and not known.units_normal)
+        rows_as_written = not (published.units or published.rows_normal)
+        as_written = rows_as_written or (published.units and not published.units_normal)
         if theirs is None:
-            none = known.map is None
+            none = published.map is None
             yield ComparedVersion(other.name, version, None, spelled, as_written, keeps_none=none)
             continue
         ours = identity.hashed if rows_as_written else identity.normal
@@ -135,28 +140,30 @@ def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVe
 
 
 def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | None:
-    """The rows of a version: as they were kept, or as the map of the line has them."""
-    known = state.versions[version]
-    if known.rows_normal:
-        kept = read_rows(other, version)
-        if kept is None:
+    """Return the rows of a version: as they were kept, or as the line's map has them; None if
+    neither is.
+    """
+    published = state.versions[version]
+    if published.rows_normal:
+        rows_kept = read_rows(other, version)
+        if rows_kept is None:
             raise PromiseError(
                 f"line {other.name}: the rows of version {version} are gone, and nobody can tell "
                 "who is in both: put them back (sfumato line restore)"
             )
-        return kept
-    if not known.units:
+        return rows_kept
+    if not published.units:
         return read_rows(other, version, ROWS)
-    if known.map is None:
+    if published.map is None:
         return None
     if not has_map(other, version):  # the slots of all versions before are in that of a later one
-        version, known = since_composed(state)[0]
-    if known.map is None or not has_map(other, version):
+        version, published = since_composed(state)[0]
+    if published.map is None or not has_map(other, version):
         return None
-    slots = read_map(other, version, known.map)
-    held = (slots.kind != WITNESS) & slots.held
-    rows = slots.rows.take(held.nonzero()[0])
-    return normal_rows(rows, people_key(line.work), slots.key[held])
+    slots = read_map(other, version, published.map)
+    is_held = (slots.kind != WITNESS) & slots.held
+    rows = slots.rows.take(is_held.nonzero()[0])
+    return normal_rows(rows, people_key(line.work), slots.key[is_held])
 
 
 def _require_new(compared: ComparedVersion, rule: str) -> None:
@@ -201,9 +208,9 @@ def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
     Raises:
         PromiseError: with counts and each way out.
     """
-    known = read_line(line.work, compared.line)
-    theirs = None if known is None else known.people
-    said = None not in (line.people, theirs) and line.people != theirs
+    their_line = read_line(line.work, compared.line)
+    theirs = None if their_line is None else their_line.people
+    are_others = None not in (line.people, theirs) and line.people != theirs
     where = f"line {compared.line}, version {compared.version}"
     others = (
         "if they are other people, name them: another name under people: in each of the two specs, "
@@ -213,12 +220,12 @@ def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
     notices = []
     if compared.spelled is not None and compared.spelled.units:
         units = f"{_name_units(compared.spelled)} are in {where}, spelled in another way"
-        if not said:
+        if not are_others:
             raise _refusal(units, "spell them alike, and name the people in both specs", *others)
         notices.append(f"{units}, about other people")
     if compared.common is not None and compared.common.are_related:
         rows = _name_rows(compared.common, where)
-        if not said:
+        if not are_others:
             alike = (
                 "publish one of the two; or, where both have a unit, give people the same one in "
                 "both and name them (people:)"
@@ -256,14 +263,14 @@ def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
     for name in dict.fromkeys(version.line for version in compared):
         whose = "earlier versions" if name == line.name else f"line {name}"
         theirs = [version for version in compared if version.line == name]
-        notices += [f"{whose}: {said}" for said in dict.fromkeys(map(_remark, theirs)) if said]
+        notices += [f"{whose}: {remark}" for remark in dict.fromkeys(map(_remark, theirs)) if remark]
         if any(version.as_written for version in theirs):
             notices.append(f"{whose}: {_AS_WRITTEN}")
     return notices
 
 
 def _remark(compared: ComparedVersion) -> str | None:
-    """A notice for the owner about one comparison, None where there is nothing to say."""
+    """Return a notice for the owner about one comparison, or None if there is nothing to say."""
     if compared.keeps_none and not compared.as_written:
         return "no rows are kept (remember: units), so units alone are compared"
     if compared.common is None or compared.common.are_related:

@@ -1,4 +1,4 @@
-"""A sensitive column that two lines about the same people group: what both tell together."""
+"""A sensitive column that two lines about the same people group, and what both tell together."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.composition.state import Refused
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.sorting import distinct
-from sfumato.tasks.lines.shown import by_values, in_common
+from sfumato.tasks.lines.shown import promise_by_values, in_common
 from sfumato.tasks.private.people.followed import without_one_sided
 from sfumato.tasks.private.people.lines import KnownLine
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
@@ -26,7 +26,7 @@ def second_grouping(
     maps: Sequence[SlotMap],
     joined: bool,
 ) -> str | None:
-    """Why a column that both protect is grouped in ways that tell more together.
+    """Return why a column that both protect is grouped in ways that tell more together, or None.
 
     Args:
         now: the map of a version.
@@ -41,43 +41,43 @@ def second_grouping(
             return f"{name!r} is shown in both, and in one by distributions alone"
         if called != name:
             return f"{name!r} is {called!r} there: a value that changed between them would be told"
-        promises = _Promises(name, _of(declared.promises, name), _of(theirs.promises, name))
-        for one in maps:
-            if refused := _refused(one, now, promises, joined):
+        promises = _Promises(name, _promises_by_values(declared.promises, name), _promises_by_values(theirs.promises, name))
+        for slots in maps:
+            if refused := _refusal_of_maps(slots, now, promises, joined):
                 return f"{name!r} is grouped in both, and {refused.reason}"
     return None
 
 
 class _Promises(NamedTuple):
-    """What two lines promise of a column."""
+    """The promises of two lines about a column."""
 
     name: str
     ours: Sequence[PrivacyModel]
     theirs: Sequence[PrivacyModel]
 
 
-def _of(promises: Sequence[PrivacyModel], name: str) -> list[PrivacyModel]:
-    return [p for p in map(by_values, promises) if p and p.sensitive == name]
+def _promises_by_values(promises: Sequence[PrivacyModel], name: str) -> list[PrivacyModel]:
+    return [p for p in map(promise_by_values, promises) if p and p.sensitive == name]
 
 
 def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]]:
-    """The columns that two lines protect, by their names here and there."""
+    """Yield the columns that two lines protect, by their names here and there."""
     for name in ours.protected:
         for called in theirs.protected:
             if ours.names_of(name) & theirs.names_of(called):
                 yield name, called
 
 
-def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
+def _changed_hands(slots: SlotMap, other: SlotMap) -> bool:
     """Decide whether slots were given away in a group of one map that has people of the other."""
-    of_past = np.isin(one.past.key, other.names)
-    left = np.isin(one.key[one.held & ~one.own], other.names)
-    here = np.isin(one.group, one.past.group) & one.held
-    return bool(of_past.any() or left.any() or np.isin(one.key[here], other.names).any())
+    of_past = np.isin(slots.past.key, other.names)
+    shared_left = np.isin(slots.key[slots.held & ~slots.own], other.names)
+    here = np.isin(slots.group, slots.past.group) & slots.held
+    return bool(of_past.any() or shared_left.any() or np.isin(slots.key[here], other.names).any())
 
 
-def _refused(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) -> Refused | None:
-    """Why the groups of two maps do not compose in one column, None where they do."""
+def _refusal_of_maps(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) -> Refused | None:
+    """Refuse the groups of two maps that do not compose in one column; None if they do."""
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)
     name = promises.name
@@ -86,21 +86,21 @@ def _refused(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) 
     of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
     seen = SeenPeople([MapOfLine(0, theirs), MapOfLine(0 if joined else 1, ours)])
     before, now = seen.everybody([of_theirs, of_ours])
-    known = gate(None, before, [])
-    if isinstance(known, Refused):
-        return known
-    found = gate(known.atoms, now, promises.ours)
-    if isinstance(found, Refused):
-        return found
-    if found.route != "A":
+    verdict_before = gate(None, before, [])
+    if isinstance(verdict_before, Refused):
+        return verdict_before
+    verdict = gate(verdict_before.atoms, now, promises.ours)
+    if isinstance(verdict, Refused):
+        return verdict
+    if verdict.route != "A":
         return Refused("groups are mixed anew", len(of_ours), 0)
-    parts = distinct(found.atoms.of[before.person])
-    return _cut(found, parts, promises) if len(parts) > len(of_theirs) else None
+    parts = distinct(verdict.atoms.of[before.person])
+    return _cut(verdict, parts, promises) if len(parts) > len(of_theirs) else None
 
 
-def _cut(found: Passed, parts: np.ndarray, promises: _Promises) -> Refused | None:
-    """Why groups of the other line may not be cut into these atoms (int64), None where they may."""
-    groups = take_groups(found.atoms.groups, parts)
+def _cut(passed: Passed, parts: np.ndarray, promises: _Promises) -> Refused | None:
+    """Refuse cutting groups of the other line into these atoms (int64); None if they may be cut."""
+    groups = take_groups(passed.atoms.groups, parts)
     for promise in promises.theirs:
         if promise.compares_with_all or promise.failing(groups).any():
             reason = f"groups of the other line are cut, which promises {promise.title}"

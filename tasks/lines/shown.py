@@ -1,4 +1,8 @@
-"""Composed versions as everybody reads them, and what one and the next show together.
+"""Composed versions as everyone reads them, and comparisons of one with the next.
+
+Every group that goes on must show exactly what it showed, and have as many people and vacant values
+together as before. Every group goes on at most once, and nobody has left a new group that the line
+made itself. If the form has changed, the values of groups are compared.
 
 Every group that goes on must show exactly what it showed, and count as many people and vacant
 values together as before; every group goes on at most once, and nobody has left a new one of the
@@ -46,7 +50,7 @@ class ShownVersion:
     tables: Tables
 
     @classmethod
-    def of(cls, release: Release) -> "ShownVersion":
+    def read(cls, release: Release) -> "ShownVersion":
         """Read the tables of a release.
 
         Raises:
@@ -56,12 +60,12 @@ class ShownVersion:
 
     @property
     def vacancies(self) -> Vacancies:
-        """How its form shows values of people who left."""
+        """The form's way of showing values of people who left."""
         return VACANCIES[self.declared.form.method]
 
     @property
     def lineage(self) -> pa.Table:
-        """How its groups go on."""
+        """The table that says from which groups its groups go on."""
         return self.tables[LINEAGE]
 
     @property
@@ -91,61 +95,66 @@ class ShownVersion:
         return form_of(self.declared).groups(self.tables, columns, (), sensitive)
 
 
-def in_common(one: Groups, other: Groups) -> tuple[Groups, Groups]:
-    """Groups whose values are numbered by one dictionary.
+def in_common(first: Groups, second: Groups) -> tuple[Groups, Groups]:
+    """Return groups whose values are numbered by one dictionary.
 
     Raises:
         PromiseError: where they do not show the same columns.
     """
     pairs = {
-        name: _renumbered(counts, other.sensitive[name])
-        for name, counts in one.sensitive.items()
-        if name in other.sensitive
+        name: _renumber_values(counts, second.sensitive[name])
+        for name, counts in first.sensitive.items()
+        if name in second.sensitive
     }
-    if pairs.keys() != one.sensitive.keys() | other.sensitive.keys():
+    if pairs.keys() != first.sensitive.keys() | second.sensitive.keys():
         raise PromiseError(_BROKEN + "what earlier versions were made of is not known here")
     return (
-        replace(one, sensitive={name: pair[0] for name, pair in pairs.items()}),
-        replace(other, sensitive={name: pair[1] for name, pair in pairs.items()}),
+        replace(first, sensitive={name: pair[0] for name, pair in pairs.items()}),
+        replace(second, sensitive={name: pair[1] for name, pair in pairs.items()}),
     )
 
 
-def _renumbered(one: Counts, other: Counts) -> tuple[Counts, Counts]:
-    """Counts of one column with values of both, in ascending order, a null first."""
-    labels, others = one.labels, other.labels
+def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
+    """Return counts of one column with values of both, in ascending order, a null first."""
+    labels, others = counts.labels, other.labels
     if labels is None or others is None:
         raise PromiseError(_BROKEN + "the values of groups are not known here")
     both = pa.concat_arrays([labels.cast(others.type), others])
     coded = encode("value", "sensitive", both).coded()
     codes = coded.codes.astype(np.int64)
     like = replace(
-        one, values=coded.values, numbers=coded.numbers, labels=coded.labels, ancestors=None
+        counts, values=coded.values, numbers=coded.numbers, labels=coded.labels, ancestors=None
     )
     return (
-        replace(like, value=codes[: len(labels)][one.value]),
+        replace(like, value=codes[: len(labels)][counts.value]),
         replace(
             like, group=other.group, value=codes[len(labels) :][other.value], count=other.count
         ),
     )
 
 
-def by_values(promise: PrivacyModel) -> PrivacyModel | None:
-    """What a promise says of the values of a group, None where it says nothing of them."""
+def promise_by_values(promise: PrivacyModel) -> PrivacyModel | None:
+    """Return a promise as it applies to the values of a group, or None if it does not apply to
+    them.
+    """
     return promise.over_versions if promise.judged_jointly or promise.needs_covers else promise
 
 
 def judged_promises(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
-    """What promises say of the values that groups of several versions have.
+    """Return the promises as they apply to the values that groups of several versions have.
+
+    A promise against an attacker who knows other values of a person is judged in each version,
+    whose groups have to be those of all versions (see `composed`).
 
     What is promised against somebody who knows other values of a person is judged in each version,
     whose groups have to be those of all (see `composed`).
     """
-    asked = [by_values(promise) for promise in promises if not promise.known_columns]
-    return [promise for promise in asked if promise is not None]
+    over_versions = [promise_by_values(promise) for promise in promises if not promise.known_columns]
+    return [promise for promise in over_versions if promise is not None]
 
 
 def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
-    """What of a version contradicts the version before it, in counts of groups."""
+    """Yield how a version contradicts the version before it, in counts of groups."""
     if unsound := _unsound(before, now):
         yield unsound
         return
@@ -154,7 +163,7 @@ def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
         yield f"{number_of(wrong)} of newcomers with values of people who left"
     if wrong := _other_sizes(before, now):
         yield f"{number_of(wrong)} with more or fewer people and vacant values than before"
-    if _alike(before, now):
+    if _have_like_forms(before, now):
         yield from _other_tables(before, now)
     elif before.declared.form.declares or now.declared.form.declares:
         yield "groups of forms that cannot be compared: one shows subdomains, the other values"
@@ -163,7 +172,7 @@ def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
 
 
 def _unsound(before: ShownVersion, now: ShownVersion) -> str | None:
-    """Why groups cannot be held against those that they say they go on from."""
+    """Return why groups cannot be compared with those that they go on from, or None if they can."""
     previous = now.previous[now.previous >= 0]
     if wrong := int((previous >= len(before.rows)).sum()):
         return f"{number_of(wrong)} that go on from none of the version before"
@@ -172,14 +181,16 @@ def _unsound(before: ShownVersion, now: ShownVersion) -> str | None:
     return None
 
 
-def _alike(before: ShownVersion, now: ShownVersion) -> bool:
+def _have_like_forms(before: ShownVersion, now: ShownVersion) -> bool:
     """Decide whether both versions show the same of a group in the same tables."""
-    one, other = before.declared.form, now.declared.form
-    return (one.method, one.together) == (other.method, other.together)
+    form_before, form_now = before.declared.form, now.declared.form
+    return (form_before.method, form_before.together) == (form_now.method, form_now.together)
 
 
 def _other_sizes(before: ShownVersion, now: ShownVersion) -> int:
-    """The number of groups of another size than before, where both versions tell sizes."""
+    """Return the number of groups of another size than before, or 0 if a version does not show
+    sizes.
+    """
     if not (before.vacancies.tells and now.vacancies.tells):
         return 0
     goes_on = now.previous >= 0
@@ -188,7 +199,7 @@ def _other_sizes(before: ShownVersion, now: ShownVersion) -> int:
 
 
 def _other_tables(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
-    """What a form shows of a group for ever, and is not as it was."""
+    """Yield the differences in tables whose rows have to stay the same as long as a group goes on."""
     was, is_ = (
         version.vacancies.lasting(version.tables, version.declared.columns, version.declared.form)
         for version in (before, now)
@@ -196,13 +207,13 @@ def _other_tables(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
     if [_nullable(t).schema for t in was] != [_nullable(t).schema for t in is_]:
         yield "other columns, or columns of other types, than before"
         return
-    for one, other in zip(was, is_, strict=True):
-        if wrong := _other_rows(one, other, now.previous):
+    for table_before, table_now in zip(was, is_, strict=True):
+        if wrong := _other_rows(table_before, table_now, now.previous):
             yield f"{number_of(wrong)} with other values than before"
 
 
 def _other_rows(was: pa.Table, is_: pa.Table, previous: np.ndarray) -> int:
-    """The number of groups whose rows are others, as multisets, than those they go on from.
+    """Return the number of groups whose rows, as multisets, differ from those they go on from.
 
     Args:
         was: rows of the version before, with their group.
@@ -216,30 +227,30 @@ def _other_rows(was: pa.Table, is_: pa.Table, previous: np.ndarray) -> int:
     sign = np.repeat([1, -1], [was.num_rows, is_.num_rows])
     if _same_items((of_before, rows[: was.num_rows]), (of_now, rows[was.num_rows :]), previous):
         return 0
-    return _differing(np.concatenate([of_before, of_now]), rows, sign, previous)
+    return _count_differing(np.concatenate([of_before, of_now]), rows, sign, previous)
 
 
 def _other_values(before: ShownVersion, now: ShownVersion) -> int:
-    """The number of groups whose values are others than those of the groups they go on from.
+    """Return the number of groups whose values differ from those of the groups they go on from.
 
     Raises:
         PromiseError: where the versions do not show the same sensitive columns.
     """
     was, is_ = in_common(_values_alone(before.groups), _values_alone(now.groups))
     wrong = 0
-    for name, one in was.sensitive.items():
-        other = is_.sensitive[name]
-        group = np.concatenate([one.group, now.previous[other.group]])
-        value = np.concatenate([one.value, other.value])
-        count = np.concatenate([one.count, -other.count])
-        wrong = max(wrong, _differing(group, value, count, now.previous))
+    for name, counts_before in was.sensitive.items():
+        counts_now = is_.sensitive[name]
+        group = np.concatenate([counts_before.group, now.previous[counts_now.group]])
+        value = np.concatenate([counts_before.value, counts_now.value])
+        count = np.concatenate([counts_before.count, -counts_now.count])
+        wrong = max(wrong, _count_differing(group, value, count, now.previous))
     return wrong
 
 
 def _same_items(
     was: tuple[np.ndarray, np.ndarray], is_: tuple[np.ndarray, np.ndarray], previous: np.ndarray
 ) -> bool:
-    """Decide whether the groups that go on have the same items, which two sorts tell.
+    """Decide whether the groups that go on have the same items, by two sorts.
 
     Args:
         was: the group of each item of the version before, and the item (int64 each).
@@ -247,18 +258,18 @@ def _same_items(
         previous: the groups that go on (int64), and -1.
     """
     bound = 1 + max(int(item.max(initial=0)) for _, item in (was, is_))
-    one, other = (
+    items_before, items_now = (
         np.sort((group * bound + item)[(group >= 0) & np.isin(group, previous)])
         for group, item in (was, is_)
     )
-    return np.array_equal(one, other)
+    return np.array_equal(items_before, items_now)
 
 
 def _values_alone(groups: Groups) -> Groups:
     return Groups(groups.sizes, dict(groups.sensitive))
 
 
-def _differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous: np.ndarray) -> int:
+def _count_differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous: np.ndarray) -> int:
     """The number of groups that go on in which the counts of some item do not cancel out.
 
     Args:
@@ -267,12 +278,12 @@ def _differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous:
         count: how often (int64): above 0 before, below 0 now.
         previous: the groups that go on (int64), and -1.
     """
-    kept = (group >= 0) & np.isin(group, previous)
-    _, items = np.unique(item[kept], return_inverse=True)
+    is_compared = (group >= 0) & np.isin(group, previous)
+    _, items = np.unique(item[is_compared], return_inverse=True)
     bound = int(items.max(initial=0)) + 1
-    pairs, place = np.unique(group[kept] * bound + items, return_inverse=True)
+    pairs, place = np.unique(group[is_compared] * bound + items, return_inverse=True)
     sums = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(sums, place, count[kept])
+    np.add.at(sums, place, count[is_compared])
     return len(distinct(pairs[sums != 0] // bound))
 
 

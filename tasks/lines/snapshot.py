@@ -20,7 +20,7 @@ _PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
 
 @dataclass(frozen=True)
 class VersionSnapshot:
-    """A version that stands, or the tombstone in its place.
+    """A published version, or the tombstone in its place.
 
     Attributes:
         number: of it.
@@ -33,7 +33,7 @@ class VersionSnapshot:
     directory: Path
 
     def manifest(self) -> bytes:
-        """The bytes of its manifest, which vouch for every other file.
+        """Return the bytes of its manifest, which vouch for every other file.
 
         Raises:
             PromiseError: where it is gone, or is not the one that was published.
@@ -46,12 +46,15 @@ class VersionSnapshot:
         return read_bytes(place)
 
     def signature(self) -> bytes | None:
-        """Who signed the manifest's digest, None where nobody did."""
+        """Return the signature of the manifest's digest, or None if nobody signed."""
         place = self.directory / SIGNATURE
         return read_bytes(place) if place.is_file() else None
 
     def tombstone(self) -> dict[str, bytes]:
-        """The files in the place of a version that was withdrawn, what makes it one last.
+        """Return the files in the place of a withdrawn version; the file that makes it a tombstone
+        is last.
+
+        Returns {} if no tombstone is there yet.
 
         Nothing where no tombstone stands there yet.
         """
@@ -89,31 +92,31 @@ class LineSnapshot:
     @property
     def live(self) -> list[VersionSnapshot]:
         """The versions that were not withdrawn, in order."""
-        return [one for one in self.versions if not self._is_withdrawn(one)]
+        return [version for version in self.versions if not self._is_withdrawn(version)]
 
     @property
     def withdrawn(self) -> list[VersionSnapshot]:
-        """Those that were."""
-        return [one for one in self.versions if self._is_withdrawn(one)]
+        """The versions that were withdrawn, in order."""
+        return [version for version in self.versions if self._is_withdrawn(version)]
 
     @property
     def sha256(self) -> str:
-        """A digest of all that copies are made of, by which one that is behind is known."""
-        known = hashlib.sha256(self.content)
+        """A digest of everything that copies are made of, by which an outdated copy is recognised."""
+        digest = hashlib.sha256(self.content)
         parts = {**self.beside}
-        for one in self.versions:
-            small = {"signature": one.signature() or b"", **one.tombstone()}
-            parts |= {f"{one.number}/{name}": small[name] for name in small}
+        for version in self.versions:
+            small = {"signature": version.signature() or b"", **version.tombstone()}
+            parts |= {f"{version.number}/{name}": small[name] for name in small}
         for name in sorted(parts):
-            known.update(f"\0{name}\0{hashlib.sha256(parts[name]).hexdigest()}".encode())
-        return known.hexdigest()
+            digest.update(f"\0{name}\0{hashlib.sha256(parts[name]).hexdigest()}".encode())
+        return digest.hexdigest()
 
-    def _is_withdrawn(self, one: VersionSnapshot) -> bool:
-        return self.record.versions[one.number].status == "withdrawn"
+    def _is_withdrawn(self, version: VersionSnapshot) -> bool:
+        return self.record.versions[version.number].status == "withdrawn"
 
 
 def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
-    """A line as it stands now.
+    """Return a line as it is now.
 
     Raises:
         PromiseError: where its record cannot be read.
@@ -122,14 +125,14 @@ def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
     content = read_content(place, "a record of versions") or b""
     record = parse_record(place, content) if content else Record(name=public.name)
     versions = tuple(
-        VersionSnapshot(number, one.digest, public / number)
-        for number, one in sorted(record.versions.items())
+        VersionSnapshot(number, version.digest, public / number)
+        for number, version in sorted(record.versions.items())
     )
-    return LineSnapshot(public, record, content, _beside(public), former_owner, versions)
+    return LineSnapshot(public, record, content, _other_files(public), former_owner, versions)
 
 
-def _beside(public: Path) -> dict[str, bytes]:
-    """The files of the line itself but its record; a page that is not ours is nobody's copy."""
+def _other_files(public: Path) -> dict[str, bytes]:
+    """Return the line's own files except its record; a page that is not ours is not copied."""
     there = [name for name in (*_PAGES, *_DOCUMENTS) if (public / name).is_file()]
-    found = {name: read_bytes(public / name) for name in there}
-    return {n: text for n, text in found.items() if n in _DOCUMENTS or GENERATOR.encode() in text}
+    contents = {name: read_bytes(public / name) for name in there}
+    return {n: text for n, text in contents.items() if n in _DOCUMENTS or GENERATOR.encode() in text}

@@ -1,4 +1,4 @@
-"""The version that a source and a spec already have, and whether there may be another one."""
+"""The version that a source and a spec already have, and the conditions of another one."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sfumato.tasks.terms.opened import open_release
 
 
 def standing_version(line: Line, identity: Identity, versions: str) -> str | None:
-    """The number of that version, None where a new one may be made.
+    """Return the number of the version of this source and spec, or None if a new one may be made.
 
     Raises:
         InputError: where a column is said to be that of a line that has none.
@@ -37,7 +37,7 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
     _require_named(line, identity, versions)
     if state.versions and versions == "disjoint":
         _require_disjoint(line, state, identity)
-    if versions == "accepted-risk" and any(known.composed for known in state.versions.values()):
+    if versions == "accepted-risk" and any(published.composed for published in state.versions.values()):
         raise PromiseError(
             "versions: accepted-risk would break what composed versions of the line promise of all "
             "versions together: go on with composed"
@@ -46,7 +46,7 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
 
 
 def _still_there(line: Line, number: str, record: Record) -> str:
-    """A version is never drawn again, not even when it was withdrawn or taken away."""
+    """Return the number of a published version; it is never drawn again, even if it is gone."""
     if number not in record.versions or not (line.public / number).is_dir():
         raise PromiseError(
             f"version {number} of this source and spec was published, but is gone from "
@@ -58,17 +58,19 @@ def _still_there(line: Line, number: str, record: Record) -> str:
 
 
 def name_people(line: Line, number: str) -> None:
-    """Keep what a spec says now of the people of a version that stands, and of its columns' names.
+    """Keep what a spec says now of the people of a published version, and of its columns' names.
+
+    Later versions may have stated more about the line: that stays.
 
     Later versions may have told more of the line: that stays.
     """
-    known = read_line(line.work, line.name)
-    if known is None:
+    line_before = read_line(line.work, line.name)
+    if line_before is None:
         return
-    told = description_of(line, open_release(line.public / number).declared)
-    if (known.people, known.same_as) != (told.people, told.same_as):
-        said = {"people": told.people, "same_as": told.same_as}
-        write_line(line.work, line.name, known.model_copy(update=said))
+    line_now = description_of(line, open_release(line.public / number).declared)
+    if (line_before.people, line_before.same_as) != (line_now.people, line_now.same_as):
+        changes = {"people": line_now.people, "same_as": line_now.same_as}
+        write_line(line.work, line.name, line_before.model_copy(update=changes))
 
 
 def _require_named(line: Line, identity: Identity, versions: str) -> None:
@@ -103,5 +105,5 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
 
 
 def directories(line: Line) -> list[str]:
-    """The versions that are in the public directory, recorded or not."""
+    """Return the versions that are in the public directory, recorded or not."""
     return [path.name for path in line.public.glob("*") if path.name.isdigit()]

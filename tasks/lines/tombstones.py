@@ -30,7 +30,10 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def exchange(new: Path, place: Path, aside: Path) -> None:
-    """Put `new` in its place; what was there is afterwards at `new`, or at `aside`.
+    """Put `new` in its place; its former content is afterwards at `new`, or at `aside`.
+
+    If no single step can do it there are two renames: a process that is killed between them leaves
+    nothing in the place, and `new` where it was.
 
     Where no single step can do it there are two renames: a process that is killed between them
     leaves nothing in the place, and `new` where it was.
@@ -40,7 +43,7 @@ def exchange(new: Path, place: Path, aside: Path) -> None:
         place: where something else stands.
         aside: a free name beside it.
     """
-    if not _exchanged(new, place):
+    if not _exchange_at_once(new, place):
         rename(place, aside)
         sync_directory(place.parent)
         rename(new, place)
@@ -52,13 +55,13 @@ def rename(old: Path, new: Path) -> None:
     os.rename(old, new)  # noqa: PTH104 - said as what it is
 
 
-def _exchanged(one: Path, other: Path) -> bool:
-    """True where both changed places at once (Linux, `renameat2`)."""
+def _exchange_at_once(new: Path, place: Path) -> bool:
+    """Exchange two directories in one step; return False if the system cannot (Linux, `renameat2`)."""
     try:
         step = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
         return False
-    names = os.fsencode(one), os.fsencode(other)
+    names = os.fsencode(new), os.fsencode(place)
     if step(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
@@ -92,7 +95,9 @@ def stage_tombstone(public: Path, tombstone: Tombstone, title: str, signer: Sign
 
 
 def put_in_place(public: Path, number: str) -> None:
-    """Let the staged tombstone and its version change places, and delete the version.
+    """Exchange the staged tombstone and its version, and delete the version.
+
+    A second call continues where the first was stopped.
 
     Done again it goes on where it was stopped.
     """
@@ -122,7 +127,7 @@ def _names(public: Path, number: str) -> tuple[Path, Path, Path]:
 
 
 def _delete_left(*directories: Path) -> None:
-    """Delete what no longer stands in its place."""
+    """Delete directories that are no longer in their place."""
     for directory in directories:
         _delete(directory)
 

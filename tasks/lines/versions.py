@@ -40,11 +40,11 @@ class Version(BaseModel):
     status: Literal["published", "withdrawn", "superseded", "pending"]
     accuracy: list[dict[str, Any]] | None = None
     as_of: date | None = Field(default=None, exclude_if=lambda day: day is None)
-    approvals: tuple[Approval, ...] | None = Field(default=None, exclude_if=lambda one: one is None)
+    approvals: tuple[Approval, ...] | None = Field(default=None, exclude_if=lambda approvals: approvals is None)
     goal: Literal["met", "below-goal"] | None = Field(
-        default=None, exclude_if=lambda one: one is None
+        default=None, exclude_if=lambda goal: goal is None
     )
-    warnings: tuple[str, ...] = Field(default=(), exclude_if=lambda said: not said)
+    warnings: tuple[str, ...] = Field(default=(), exclude_if=lambda warnings: not warnings)
 
     @property
     def lowest_format(self) -> int:
@@ -87,7 +87,7 @@ class Record(BaseModel):
         *,
         pending: bool = False,
     ) -> "Record":
-        """With a new version, which supersedes the current one unless it is pending.
+        """Return a copy with a new version, which supersedes the current one unless it is pending.
 
         Args:
             number: of it.
@@ -104,33 +104,33 @@ class Record(BaseModel):
             status="pending" if pending else "published",
             as_of=as_of,
         )
-        return self._with(number, new)
+        return self._with_version(number, new)
 
-    def withdrawn(self, number: str) -> "Record":
-        """Without trust in a version: the latest other one that was not withdrawn is current."""
-        return self._with(number, self.versions[number].model_copy(update={"status": "withdrawn"}))
+    def with_withdrawal(self, number: str) -> "Record":
+        """Return a copy with a withdrawn version: the latest one not withdrawn is current."""
+        return self._with_version(number, self.versions[number].model_copy(update={"status": "withdrawn"}))
 
-    def measured(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
-        """With a version's accuracy, as it may be known: from here on it is pending no more."""
+    def with_accuracy(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
+        """Return a copy with a version's accuracy as it may be published; it is no longer pending."""
         version = self.versions[number]
         status = "published" if version.status == "pending" else version.status
-        known = {"accuracy": accuracy, "status": status}
-        return self._with(number, version.model_copy(update=known))
+        changes = {"accuracy": accuracy, "status": status}
+        return self._with_version(number, version.model_copy(update=changes))
 
-    def judged(
+    def with_goal(
         self, number: str, goal: Literal["met", "below-goal"] | None, warnings: tuple[str, ...]
     ) -> "Record":
-        """With whether a version meets its goal, and why it may be of no use."""
-        known = {"goal": goal, "warnings": warnings}
-        return self._with(number, self.versions[number].model_copy(update=known))
+        """Return a copy that says whether a version meets its goal, and why it may be of no use."""
+        changes = {"goal": goal, "warnings": warnings}
+        return self._with_version(number, self.versions[number].model_copy(update=changes))
 
-    def approved(self, number: str, approvals: tuple[Approval, ...]) -> "Record":
-        """With who approved a version."""
-        approver = ", ".join(one.by for one in approvals)
-        known = {"approvals": approvals, "approver": approver}
-        return self._with(number, self.versions[number].model_copy(update=known))
+    def with_approvals(self, number: str, approvals: tuple[Approval, ...]) -> "Record":
+        """Return a copy with the approvals of a version."""
+        approver = ", ".join(approval.by for approval in approvals)
+        changes = {"approvals": approvals, "approver": approver}
+        return self._with_version(number, self.versions[number].model_copy(update=changes))
 
-    def _with(self, number: str, version: Version) -> "Record":
+    def _with_version(self, number: str, version: Version) -> "Record":
         versions = {**self.versions, number: version}
         live = [n for n, v in sorted(versions.items()) if v.status not in _NEVER_CURRENT]
         current = live[-1] if live else None
@@ -156,18 +156,18 @@ def is_measured(public: Path, number: str) -> bool:
 
 
 def read_record(line: Path) -> Record:
-    """The record in a line's public directory; an empty one where nothing was published.
+    """Return the record in a line's public directory; an empty one if nothing was published.
 
     Raises:
         InputError: where newer software wrote it.
         PromiseError: where it is no record.
     """
-    found = read_document(line / RECORD, Record, _NEWEST, "a record of versions")
-    return found or Record(name=line.name)
+    record = read_document(line / RECORD, Record, _NEWEST, "a record of versions")
+    return record or Record(name=line.name)
 
 
 def parse_record(place: Path | str, content: bytes) -> Record:
-    """A record as it is written; `place` is for messages.
+    """Return a record as it is written; `place` is for messages.
 
     Raises:
         InputError: where newer software wrote it.
@@ -182,7 +182,7 @@ def write_record(line: Path, record: Record) -> None:
 
 
 def record_content(record: Record) -> bytes:
-    """A record as it is written, in the lowest format that can say it."""
+    """Return a record as it is written, in the lowest format that can express it."""
     newest = record.model_copy(update={"format": record.lowest_format})
     document: Mapping[str, Any] = json.loads(newest.model_dump_json())
     return canonical_json(document)

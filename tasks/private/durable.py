@@ -1,4 +1,6 @@
-"""Files that are whole or absent, and who may open them.
+"""Files that are whole or absent, and the users who may open them.
+
+SFUMATO_GROUP=<name or number>      of a group that the user is in
 
     SFUMATO_GROUP=<name or number>      of a group that the user is in
 
@@ -28,7 +30,7 @@ _OTHERS, _GROUPS = 0o007, 0o070
 
 
 def shared_group() -> int | None:
-    """The number of the group that shares private files, None where nobody does.
+    """Return the number of the group that shares private files, or None if none does.
 
     Raises:
         InputError: where there is no such group, or the user is not in it.
@@ -46,7 +48,10 @@ def shared_group() -> int | None:
 
 
 def private_mode(file: int | str | os.PathLike[str]) -> int:
-    """The mode that a private file is to have: its group's, too, where that is the one that shares.
+    """Return the mode that a private file is to have: readable for its group if that is the sharing
+    one.
+
+    A file that is written into a user's own directory is readable for that user only.
 
     So a file that is written into somebody's own directory is theirs alone.
     """
@@ -54,31 +59,31 @@ def private_mode(file: int | str | os.PathLike[str]) -> int:
 
 
 def share_directory(path: str | os.PathLike[str]) -> None:
-    """Give a new directory to the group that shares it, and all that is made in it later."""
+    """Give a new directory, and all that is made in it later, to the group that shares it."""
     group = shared_group()
     if group is not None:
         os.chown(path, -1, group)
         os.chmod(path, 0o2770)  # noqa: PTH101, S103 - the group that was named, and nobody else
 
 
-def is_ours(found: os.stat_result) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Decide whether a file or directory is the user's, or shared with the group."""
-    return found.st_uid == os.geteuid() or _is_shared(found)
+    return status.st_uid == os.geteuid() or _is_shared(status)
 
 
-def is_open(found: os.stat_result) -> bool:
+def is_open(status: os.stat_result) -> bool:
     """Decide whether others than the user and the group can open it."""
-    mode = stat.S_IMODE(found.st_mode)
-    return bool(mode & _OTHERS) or (bool(mode & _GROUPS) and not _is_shared(found))
+    mode = stat.S_IMODE(status.st_mode)
+    return bool(mode & _OTHERS) or (bool(mode & _GROUPS) and not _is_shared(status))
 
 
-def may_be_changed(found: os.stat_result) -> bool:
+def may_be_changed(status: os.stat_result) -> bool:
     """Decide whether the group that shares a directory can put something in it."""
-    return _is_shared(found) and bool(stat.S_IMODE(found.st_mode) & 0o020)
+    return _is_shared(status) and bool(stat.S_IMODE(status.st_mode) & 0o020)
 
 
-def _is_shared(found: os.stat_result) -> bool:
-    return found.st_gid == shared_group()
+def _is_shared(status: os.stat_result) -> bool:
+    return status.st_gid == shared_group()
 
 
 def write_atomically(
@@ -100,14 +105,17 @@ def write_atomically(
 
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
-    """The same with the bytes of another file, however large it is; a link is not followed."""
+    """Replace a file likewise with the bytes of another file of any size; a link is not followed."""
     with open_file(source, links=False) as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
 
 
 @contextmanager
 def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[BinaryIO]:
-    """A file to be written, which is synced and takes the place of another at the end.
+    """Yield a file to be written, which is synced and replaces another at the end.
+
+    The file is always a new one, because another user of a shared directory may have put a link in
+    its place.
 
     It is always a new one: who shares the directory may have put a link in its place.
     """
@@ -137,7 +145,7 @@ def _removed_unless_renamed(temporary: Path) -> Iterator[None]:
 
 @contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Name a path in errors of the file system that name none, as those of a full disk."""
+    """Add a path to errors of the file system that name none, such as those of a full disk."""
     try:
         yield
     except OSError as error:
@@ -152,7 +160,7 @@ def reason_of(error: OSError) -> str:
 
 
 def was_left(temporary: Path) -> bool:
-    """True for a file that a process was writing atomically, and did not live to rename."""
+    """Decide whether a temporary file was left by a process that ended before it renamed it."""
     try:
         os.kill(int(temporary.name.split(".")[-2]), 0)
     except (ProcessLookupError, ValueError, IndexError):
@@ -182,8 +190,10 @@ def sync_tree(directory: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that a file stands for; the system lets go of it when the process ends.
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the lock that a file represents; the system releases it when the process ends.
+
+    The holder may delete the file: processes that waited for it then lock the file in its place.
 
     The file may be deleted by its holder: those who waited for it lock the one in its place.
     """
@@ -204,7 +214,9 @@ def _is_open_at(path: Path, descriptor: int) -> bool:
 
 @contextmanager
 def share_lock(path: Path) -> Iterator[bool]:
-    """Say whether nobody holds a lock, and let nobody take it meanwhile; nothing is written.
+    """Yield whether nobody holds a lock, and keep others from taking it meanwhile; write nothing.
+
+    A lock file that is missing counts as free.
 
     A lock file that is missing is held by nobody.
     """
@@ -223,7 +235,7 @@ def share_lock(path: Path) -> Iterator[bool]:
 
 
 def _is_locked_by_another(path: Path) -> bool:
-    """Look for a lock among all of the system; where they cannot be read, it counts as held."""
+    """Look for a lock among all of the system; if they cannot be read, it counts as held."""
     try:
         locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
         inode = str(path.stat().st_ino)
@@ -233,14 +245,14 @@ def _is_locked_by_another(path: Path) -> bool:
 
 
 @contextmanager
-def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock if nobody else does, and say whether that is so."""
+def hold_lock_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock if it is free, and yield whether it was."""
     with _open_lock(path) as descriptor:
         yield _take(descriptor, fcntl.LOCK_EX)
 
 
 def _take(descriptor: int, kind: int) -> bool:
-    """Take a lock of a kind unless somebody is in the way; return True if it was taken."""
+    """Take a lock of a kind unless it is held; return whether it was taken."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What may be shown of a run: how it gets on, and messages of its failures."""
+"""The public part of a run: its progress, and messages of its failures that show no data."""
 
 import errno
 import time
@@ -29,7 +29,7 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def caught_failures() -> Iterator[list[SfumatoError]]:
-    """The failures with which runs of this process end, in order, as the errors they were."""
+    """Yield the list of failures with which runs of this process end, in order, as errors."""
     failures: list[SfumatoError] = []
     _catching.append(failures)
     try:
@@ -39,14 +39,17 @@ def caught_failures() -> Iterator[list[SfumatoError]]:
 
 
 def note_failure(error: SfumatoError) -> None:
-    """Hand a failure to whoever waits for it in this process."""
+    """Add a failure to the lists of all who wait for it in this process."""
     for failures in _catching:
         failures.append(error)
 
 
 @contextmanager
-def sanitised(stage: str) -> Iterator[None]:
-    """Let pass only errors made to be shown; of any other say its type and place alone.
+def sanitise_errors(stage: str) -> Iterator[None]:
+    """Pass on only errors made to be shown; reduce any other to its type and place.
+
+    The error that is raised has no cause and no context, so nothing that walks the chain of
+    exceptions finds the original.
 
     The error that leaves has no cause and no context: nothing that walks the chain of exceptions
     finds the original.
@@ -57,7 +60,7 @@ def sanitised(stage: str) -> Iterator[None]:
     except SfumatoError as error:
         failure = type(error)(str(error))
     except Exception as error:  # noqa: BLE001 - the one border at which everything is caught
-        failure = _said(stage, error)
+        failure = _showable_error(stage, error)
     if failure is not None:
         try:
             raise failure
@@ -67,13 +70,15 @@ def sanitised(stage: str) -> Iterator[None]:
 
 
 def path_fault(error: Exception) -> str | None:
-    """What is wrong with a path that somebody gave: ours are never as long as this."""
+    """Return what is wrong with a path that the user gave (paths of ours are never too long), or
+    None.
+    """
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return "a path is longer than this system allows: shorten the paths that you gave"
     return None
 
 
-def _said(stage: str, error: Exception) -> SfumatoError:
+def _showable_error(stage: str, error: Exception) -> SfumatoError:
     if fault := path_fault(error):
         return SpecError(f"{stage}: {fault}")
     if isinstance(error, OSError) and error.errno in _FULL:
@@ -89,14 +94,14 @@ def _kind(error: Exception) -> str:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Tell whether a disk or network failed in a way that may be gone in a while."""
+    """Decide whether a disk or network failed in a way that may pass."""
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     return isinstance(error, OSError) and error.errno in _TRANSIENT
 
 
 def _place(traceback: TracebackType | None) -> str:
-    """The innermost line of our own that was running, wherever the package is installed."""
+    """Return the innermost line of our own code that was running, wherever it is installed."""
     place = "an unknown place"
     while traceback is not None:
         module = str(traceback.tb_frame.f_globals.get("__name__"))
@@ -109,7 +114,7 @@ def _place(traceback: TracebackType | None) -> str:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell `listener` of every stage of this process's runs."""
+    """Send `listener` every event of this process's runs."""
     _listeners.append(listener)
     try:
         yield
@@ -130,21 +135,21 @@ def stage(name: str) -> Iterator[None]:
 
 
 def say(message: str, counts: Counts | None = None) -> None:
-    """Say something of the run."""
+    """Announce a message about the run."""
     _tell(message, "said", counts or {})
 
 
 def steps(number: int, what: str) -> Iterator[int]:
-    """The numbers from 0, of which it is said now and then how many of all there were.
+    """Yield the numbers from 0, and announce the progress every few seconds.
 
     Args:
         number: of them.
         what: is counted.
     """
-    said = time.monotonic()
+    last_time = time.monotonic()
     for done in range(number):
-        if (now := time.monotonic()) - said >= _EVERY:
-            said = now
+        if (now := time.monotonic()) - last_time >= _EVERY:
+            last_time = now
             say(f"{done:,} of {number:,} {what}", {"done": done, "of": number})
         yield done
 

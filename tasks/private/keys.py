@@ -1,4 +1,7 @@
-"""The secret of a line, from which its hashes of units are made; it may be wrapped.
+"""The secret of a line, which keys its hashes of units; it may be wrapped.
+
+A wrapped key is useless without its passphrase, and the passphrase can be changed. The secret
+itself cannot: hashes are one-way, so a new one needs every version's source (`sfumato line rekey`).
 
 A wrapped key is useless without its passphrase, and the passphrase can be changed. The secret
 itself cannot: hashes are one-way, so a new one needs every version's source (`sfumato line rekey`).
@@ -14,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
-from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
 from sfumato.tasks.schema.files import parse_json, read_bytes
@@ -30,7 +33,7 @@ _AT_ONCE = 1 << 18  # values
 
 
 def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
-    """The line's secret: 32 bytes, drawn once, wrapped where the environment has a passphrase.
+    """Return the line's secret: 32 bytes, drawn once, wrapped if the environment has a passphrase.
 
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
@@ -38,7 +41,7 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
         PromiseError: where the file is no key.
     """
     path = line / KEY
-    with locked(line / ".lock"):
+    with hold_lock(line / ".lock"):
         if not path.exists():
             if (line / STATE).exists():
                 raise PromiseError(
@@ -50,7 +53,7 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
 
 
 def keyed_hashes(texts: Iterable[bytes], secret: bytes) -> np.ndarray:
-    """HMAC-SHA256 of each text under a secret (uint8, texts x 32)."""
+    """Return the HMAC-SHA256 of each text under a secret (uint8, texts x 32)."""
     # It takes time to import, and most commands hash nobody.
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.hmac import HMAC
@@ -60,7 +63,10 @@ def keyed_hashes(texts: Iterable[bytes], secret: bytes) -> np.ndarray:
 
 
 def hashes_of(values: pa.Array, text: Callable[[Any], str], secret: bytes) -> np.ndarray:
-    """HMAC-SHA256 of each value as a text (uint8, values x 32); see `texts_of`.
+    """Return the HMAC-SHA256 of each value as a text (uint8, values x 32); see `texts_of`.
+
+    Values are hashed in batches, because as Python objects they take several times the memory of
+    their hashes.
 
     So many at a time: as Python's objects they take several times the memory of their hashes.
     """
@@ -72,19 +78,19 @@ def hashes_of(values: pa.Array, text: Callable[[Any], str], secret: bytes) -> np
 
 
 def texts_of(values: pa.Array, text: Callable[[Any], str]) -> list[bytes]:
-    """Each value as a text in UTF-8; `text` writes those that are no integers or strings."""
+    """Return each value as a text in UTF-8; `text` writes values that are not integers or strings."""
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
         return list(values.cast(pa.string()).cast(pa.binary()).to_pylist())
     return [text(value).encode() for value in values.to_pylist()]
 
 
 def new_secret() -> bytes:
-    """A secret from the operating system."""
+    """Return a secret from the operating system."""
     return os.urandom(_BYTES)
 
 
 def key_file(secret: bytes, passphrase: str | None) -> bytes:
-    """The content of the file of a line's secret, wrapped where there is a passphrase."""
+    """Return the content of the file of a line's secret, wrapped if there is a passphrase."""
     return json.dumps(wrap(secret, passphrase)).encode() if passphrase else secret
 
 
@@ -108,14 +114,14 @@ def rewrap(place: Path, old: str | None, new: str | None, variable: str = PASSPH
         InputError: where `old` is not its passphrase, or there is no key.
     """
     path = place / KEY
-    with locked(place / ".lock"):
+    with hold_lock(place / ".lock"):
         if not path.exists():
             raise InputError(f"{path}: there is no key yet")
         write_atomically(path, key_file(unwrap_key(path, old, variable), new))
 
 
 def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -> bytes:
-    """The secret in a file that `key_file` wrote.
+    """Return the secret in a file that `key_file` wrote.
 
     Raises:
         InputError: where it is wrapped, and that is not its passphrase.
@@ -129,7 +135,7 @@ def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -
 
 
 def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str) -> bytes:
-    """The secret in what `key_file` gave; `place` is for messages.
+    """Return the secret in content that `key_file` made; `place` is for messages.
 
     Raises:
         InputError: where it is wrapped, and that is not its passphrase.

@@ -1,4 +1,8 @@
-"""Reference tables: whom a release is drawn from, which promises may speak of.
+"""Reference tables: the populations that releases are drawn from, for promises about them.
+
+A release names a reference by a keyed digest of its file, an HMAC-SHA256 under the line's key. The
+digest is equal for equal files, and does not help to find out which file it is. Only this machine
+knows where a table is.
 
 A release calls one by a keyed digest of its file, an HMAC-SHA256 under the line's key: equal for
 equal files, and no help in finding out which file it is. Where a table is, nobody else is told.
@@ -25,32 +29,32 @@ KEYED_DIGEST = rf"^{_PREFIX}[0-9a-f]{{64}}$"
 
 @dataclass(frozen=True)
 class ReferenceFile:
-    """A reference on this machine: its file, and the SHA-256 of that where it must be this one."""
+    """A reference on this machine: its file, and the file's SHA-256 if it must be this one."""
 
     path: Path
     sha256: str | None = None
 
     def read(self, columns: Sequence[str], types: Mapping[str, ColumnType]) -> Microdata:
-        """Some columns of it, texts by the types of the table that is compared with it.
+        """Return some columns of the reference, texts by the types of the table compared with it.
 
         Raises:
             InputError: where it cannot be read, or lacks a column.
             PromiseError: where the file was changed while it was in use.
         """
-        found = read_inferred(str(self.path), columns, Written(types=types))
+        table = read_inferred(str(self.path), columns, Written(types=types))
         if self.sha256 is not None and _sha256(self.path) != self.sha256:
             raise PromiseError(f"{self.path}: the reference was changed meanwhile: run again")
-        return found
+        return table
 
 
 @dataclass(frozen=True)
 class References:
-    """The references of promises, by what these call them."""
+    """The references of promises, by the names that promises use for them."""
 
     files: Mapping[str, ReferenceFile] = field(default_factory=dict)
 
-    def of(self, promise: PrivacyModel) -> ReferenceFile | None:
-        """The reference that a promise speaks of, None where it is not known here."""
+    def file_for(self, promise: PrivacyModel) -> ReferenceFile | None:
+        """Return the reference of a promise, or None if it is not known here."""
         return self.files.get(promise.reference_uri or "")
 
 
@@ -60,7 +64,8 @@ NO_REFERENCES = References()
 def refer(
     promises: Sequence[PrivacyModel], base: Path, secret: Callable[[], bytes]
 ) -> tuple[tuple[PrivacyModel, ...], References]:
-    """Promises with keyed digests of their references in place of addresses, and where these are.
+    """Return promises with keyed digests in place of their references' addresses, and the
+    references.
 
     Args:
         promises: as a spec makes them.
@@ -76,7 +81,7 @@ def refer(
         if promise.reference_uri is not None:
             path = local_path(promise.reference_uri, base, os.environ)
             file = ReferenceFile(path, _sha256(path))
-            name = _keyed(str(file.sha256), secret())
+            name = _keyed_digest(str(file.sha256), secret())
             files[name] = file
             promise = promise.referring_to(name)
         made.append(promise)
@@ -84,7 +89,7 @@ def refer(
 
 
 def given_references(promises: Sequence[PrivacyModel], paths: Sequence[Path]) -> References:
-    """The references that a reader gives, in the order in which promises first speak of them.
+    """Return the references that a reader gives, in the order in which promises first name them.
 
     Raises:
         InputError: where some are given, and more or fewer than promises speak of.
@@ -100,13 +105,13 @@ def given_references(promises: Sequence[PrivacyModel], paths: Sequence[Path]) ->
     return References({n: ReferenceFile(p) for n, p in zip(named, paths, strict=True)})
 
 
-def _keyed(sha256: str, secret: bytes) -> str:
-    (found,) = keyed_hashes([f"reference {sha256}".encode()], secret)
-    return f"{_PREFIX}{found.tobytes().hex()}"
+def _keyed_digest(sha256: str, secret: bytes) -> str:
+    (digest,) = keyed_hashes([f"reference {sha256}".encode()], secret)
+    return f"{_PREFIX}{digest.tobytes().hex()}"
 
 
 def _sha256(path: Path) -> str:
-    """The SHA-256 of a reference.
+    """Return the SHA-256 of a reference.
 
     Raises:
         InputError: where it is no file, or cannot be read.

@@ -1,4 +1,7 @@
-"""Directories for as long as something runs: they go when it ends, however it ends.
+"""Directories that exist while something runs: they are deleted when it ends, however it ends.
+
+A process that is killed leaves its directory behind. Every command deletes such directories of all
+processes when it starts, and so does `sfumato sweep`.
 
 Whatever is killed leaves its directory behind. Every command deletes such directories when it
 starts, whoever they were of, and so does `sfumato sweep`.
@@ -15,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
+from sfumato.tasks.private.durable import hold_lock, hold_lock_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 from sfumato.tasks.schema.files import read_json
 
@@ -29,7 +32,9 @@ _DRAFTS = ".drafts"
 
 @contextmanager
 def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
-    """A new directory for the stages of one run of a line.
+    """Yield a new directory for the stages of one run of a line.
+
+    With `retain_hours` the stages stay that long.
 
     With `retain_hours` the stages stay that long.
     """
@@ -39,21 +44,21 @@ def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
 
 @contextmanager
 def draft_directory(work: Path, retain_hours: int) -> Iterator[Path]:
-    """A new directory for what is drafted and never published, which stays for some hours."""
+    """Yield a new directory for drafts that are never published, which stays for some hours."""
     with _retained_directory(private_directory(work) / _DRAFTS, retain_hours) as draft:
         yield draft
 
 
 @contextmanager
 def scratch_directory(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """A new private directory for what is written only to be compared."""
+    """Yield a new private directory for files that are written only to be compared."""
     with _living_directory(private_directory(work_directory(environ)) / _SCRATCH) as scratch:
         yield scratch
 
 
 @contextmanager
 def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
-    """The directory of what is compared, which is found again by its key for some hours.
+    """Yield the directory of a comparison, which can be reused by its key for some hours.
 
     Args:
         work: the work directory.
@@ -63,9 +68,9 @@ def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
     Raises:
         InputError: where another process compares the same.
     """
-    with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as found:
-        _retain(found, hours)  # also where the process is killed: what was found goes on
-        yield found
+    with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as directory:
+        _retain(directory, hours)  # also where the process is killed: what was found goes on
+        yield directory
 
 
 @contextmanager
@@ -81,15 +86,15 @@ def _retained_directory(parent: Path, hours: int, name: str | None = None) -> It
 @contextmanager
 def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
     place = private_directory(parent)
-    with locked(place / _LOCK):
+    with hold_lock(place / _LOCK):
         new = private_directory(place / (name or secrets.token_hex(8)))
-        alive = locked_if_free(new / _ALIVE)
+        alive = hold_lock_if_free(new / _ALIVE)
         if not alive.__enter__():
             raise InputError(f"{new}: another process is at it: wait until it ends")
     try:
         yield new
     finally:
-        if not _retained(new):
+        if not _is_retained(new):
             shutil.rmtree(new, ignore_errors=True)
         alive.__exit__(None, None, None)
 
@@ -100,7 +105,7 @@ def _retain(directory: Path, hours: int) -> None:
 
 
 def sweep(environ: Mapping[str, str] = os.environ) -> int:
-    """Delete what was left behind in the work directory, and what need no longer be retained.
+    """Delete directories left behind in the work directory, and those whose time is over.
 
     Returns:
         The number of directories that were deleted.
@@ -110,7 +115,7 @@ def sweep(environ: Mapping[str, str] = os.environ) -> int:
         return 0
     lines = [lock.parents[1] for lock in work.glob(f"*/{_RUNS}/{_LOCK}")]
     lines = [line for line in lines if is_private(line)]
-    for temporary in (found for line in lines for found in _half_written(line)):
+    for temporary in (temporary for line in lines for temporary in _half_written(line)):
         if was_left(temporary):
             temporary.unlink(missing_ok=True)
     places = [work / _SCRATCH, work / _DRAFTS, *(line / _RUNS for line in lines)]
@@ -123,27 +128,29 @@ def _half_written(line: Path) -> list[Path]:
 
 def _sweep(place: Path) -> int:
     swept = 0
-    with locked(place / _LOCK):
+    with hold_lock(place / _LOCK):
         for directory in filter(_is_ours, place.iterdir()):
-            with locked_if_free(directory / _ALIVE) as free:
-                if free and not _retained(directory):
+            with hold_lock_if_free(directory / _ALIVE) as free:
+                if free and not _is_retained(directory):
                     shutil.rmtree(directory, ignore_errors=True)
                     swept += 1
     return swept
 
 
 def _is_ours(directory: Path) -> bool:
-    """True for a directory that was made here: nothing else is ever deleted."""
+    """Decide whether a directory was made here: nothing else is ever deleted."""
     named = re.fullmatch(r"[0-9a-f]{16}", directory.name) is not None
     return named and is_private(directory) and _is_marked(directory)
 
 
 def _is_marked(directory: Path) -> bool:
-    """True also where whoever made it was killed before it could mark it: then it is empty."""
+    """Decide whether a directory is marked, or is empty because its maker was killed before it
+    could mark it.
+    """
     return (directory / _ALIVE).is_file() or not any(directory.iterdir())
 
 
-def _retained(directory: Path) -> bool:
+def _is_retained(directory: Path) -> bool:
     try:
         until = read_json(directory / _RETAIN, None)["until"]
         return time.time() < float(until)

@@ -1,4 +1,6 @@
-"""What a line remembers of its versions: state.json, in the formats that were ever written.
+"""A line's memory of its versions: state.json, in all formats that were ever written.
+
+0   versions, and the one that was about to appear
 
     0   versions, and the one that was about to appear
     1   a counter that grows with every change, which the public record repeats: so that an old
@@ -45,9 +47,9 @@ class PublishedVersion(BaseModel):
     map: str | None = None
     composed: bool = False
     as_of: date | None = None
-    units_normal: bool = Field(default=False, exclude_if=lambda kept: not kept)
-    rows_normal: bool = Field(default=False, exclude_if=lambda kept: not kept)
-    unmeasured: bool = Field(default=False, exclude_if=lambda told: not told)
+    units_normal: bool = Field(default=False, exclude_if=lambda is_normal: not is_normal)
+    rows_normal: bool = Field(default=False, exclude_if=lambda is_normal: not is_normal)
+    unmeasured: bool = Field(default=False, exclude_if=lambda is_unmeasured: not is_unmeasured)
 
 
 class LineState(BaseModel):
@@ -63,12 +65,12 @@ class LineState(BaseModel):
 
 
 def last_digest(state: LineState) -> str | None:
-    """The digest of a line's last version, None where it has none."""
+    """Return the digest of a line's last version, or None if it has none."""
     return state.versions[max(state.versions)].digest if state.versions else None
 
 
 def read_state(line: Path) -> LineState:
-    """Read what the line remembers of its versions.
+    """Read a line's memory of its versions.
 
     Raises:
         InputError: where newer software wrote it.
@@ -80,7 +82,7 @@ def read_state(line: Path) -> LineState:
 
 
 def parse_state(place: Path, content: bytes) -> LineState:
-    """A line's state as it is written; `place` is for messages.
+    """Return a line's state as it is written; `place` is for messages.
 
     Raises:
         InputError: where newer software wrote it.
@@ -97,7 +99,7 @@ def parse_state(place: Path, content: bytes) -> LineState:
 
 
 def write_state(line: Path, state: LineState) -> None:
-    """Replace what the line remembers; what an older format said is kept beside it."""
+    """Replace the line's state; a state in an older format is kept beside it."""
     _keep_older_format(line)
     write_atomically(line / STATE, state.model_dump_json(exclude_none=True).encode())
 

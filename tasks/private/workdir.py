@@ -1,4 +1,6 @@
-"""The private work directory: what may be known of a line and of a run, by nobody else.
+"""The private work directory, which nobody else may read: what is known of lines and runs.
+
+<work>/<line>/key            the line's secret, from the operating system
 
     <work>/<line>/key            the line's secret, from the operating system
     <work>/<line>/state.json     what was published of which source
@@ -26,7 +28,7 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import (
     is_open,
     is_ours,
-    locked,
+    hold_lock,
     may_be_changed,
     share_directory,
     sync_directory,
@@ -34,15 +36,15 @@ from sfumato.tasks.private.durable import (
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:
-    """`$SFUMATO_WORK`, or `sfumato` in the user's state directory (XDG)."""
-    if given := environ.get("SFUMATO_WORK"):
-        return Path(given).absolute()
+    """Return `$SFUMATO_WORK`, or `sfumato` in the user's state directory (XDG)."""
+    if directory := environ.get("SFUMATO_WORK"):
+        return Path(directory).absolute()
     state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state).absolute() / "sfumato"
 
 
 def private_work_directory(environ: Mapping[str, str]) -> Path:
-    """The work directory, for whoever only reads there; none is made.
+    """Return the work directory for commands that only read there; it is not made.
 
     Raises:
         InputError: where it is there, and is not ours alone.
@@ -54,12 +56,17 @@ def private_work_directory(environ: Mapping[str, str]) -> Path:
 
 
 def line_directory(work: Path, name: str) -> Path:
-    """The private directory of a release line, made where it is missing."""
+    """Return the private directory of a release line; make it if it is missing."""
     return private_directory(private_directory(work) / name)
 
 
 def private_directory(path: Path) -> Path:
-    """A directory that its owner alone, or the group that shares it, can enter.
+    """Return a directory that only its owner, or the group that shares it, can enter.
+
+    It is made if it is missing.
+
+    An existing directory that is open to others is not closed: it may be open on purpose, and its
+    content may have been read.
 
     It is made where it is missing.
 
@@ -79,15 +86,15 @@ def private_directory(path: Path) -> Path:
 
 
 def _require_private(path: Path) -> None:
-    found = path.stat()
-    if not stat.S_ISDIR(found.st_mode):
+    status = path.stat()
+    if not stat.S_ISDIR(status.st_mode):
         raise InputError(f"{path}: cannot be a private directory (it is a file)")
     if path.is_symlink() and may_be_changed(path.parent.stat()):
         raise InputError(f"{path}: is a link in a directory that others share: put none there")
-    mode = stat.S_IMODE(found.st_mode)
-    if not is_ours(found):
+    mode = stat.S_IMODE(status.st_mode)
+    if not is_ours(status):
         raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
-    if is_open(found):
+    if is_open(status):
         raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
 
 
@@ -100,22 +107,24 @@ def _make(path: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """True for a directory, no link to one, that nobody else can enter but who shares it."""
+    """Decide whether a path is a directory, not a link, that only its user and a sharing group can
+    enter.
+    """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and is_ours(found) and not is_open(found)
+    return stat.S_ISDIR(status.st_mode) and is_ours(status) and not is_open(status)
 
 
 def require_apart(public: Path, work: Path) -> None:
-    """Refuse to publish where private files are, or to keep these below what is published.
+    """Refuse to publish where private files are, or to keep private files below published ones.
 
     Raises:
         SpecError: where one of the two directories is the other or inside it.
     """
-    shown, hidden = public.resolve(), work.resolve()
-    if shown.is_relative_to(hidden) or hidden.is_relative_to(shown):
+    public_path, private_path = public.resolve(), work.resolve()
+    if public_path.is_relative_to(private_path) or private_path.is_relative_to(public_path):
         raise SpecError(
             f"publish.uri: {public} and the private work directory {work} must lie apart, neither "
             "inside the other: change publish.uri or SFUMATO_WORK"
@@ -125,5 +134,5 @@ def require_apart(public: Path, work: Path) -> None:
 @contextmanager
 def state_lock(line: Path) -> Iterator[None]:
     """Hold the lock under which a line's private state is changed."""
-    with locked(line / ".publishing"):
+    with hold_lock(line / ".publishing"):
         yield

@@ -23,7 +23,9 @@ _handed: dict[str, str] = {}
 
 @contextmanager
 def hand_over(passphrases: Mapping[str, str]) -> Iterator[None]:
-    """Have passphrases in this process, by their variables: they are in no environment."""
+    """Hand passphrases over to this process, by their variables; they are not put in the
+    environment.
+    """
     before = dict(_handed)
     _handed.update(passphrases)
     try:
@@ -34,17 +36,19 @@ def hand_over(passphrases: Mapping[str, str]) -> Iterator[None]:
 
 
 def passphrase_in(environ: Mapping[str, str], variable: str) -> str | None:
-    """The passphrase in a variable, or what was handed over in its place."""
+    """Return the passphrase in a variable, or the one handed over in its place."""
     return environ.get(variable) or _handed.get(variable)
 
 
 def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """The environment with what was handed over: for what names its variables itself."""
+    """Return the environment with the passphrases handed over, for code that reads variables
+    itself.
+    """
     return {**environ, **_handed}
 
 
 def wrap(secret: bytes, passphrase: str) -> dict[str, Any]:
-    """A secret as parts of a JSON document, useless without the passphrase."""
+    """Return a secret as parts of a JSON document, useless without the passphrase."""
     salt, nonce = os.urandom(16), os.urandom(12)
     sealed = _cipher(passphrase, salt, _COST).encrypt(nonce, secret, None)
     return {
@@ -58,7 +62,7 @@ def wrap(secret: bytes, passphrase: str) -> dict[str, Any]:
 
 
 def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) -> bytes:
-    """The secret in a document that holds it wrapped.
+    """Return the secret in a document that contains it wrapped.
 
     Args:
         place: the file, for messages.

@@ -85,7 +85,7 @@ def record_approvals(
         What could not be written beside the record, in words.
     """
     with hold(line):
-        record = read_record(line.public).approved(number, approvals)
+        record = read_record(line.public).with_approvals(number, approvals)
         if measured is not None:
             record = _with_accuracy(record, number, measured)
         return _replaced(line, number, record)
@@ -106,7 +106,7 @@ def _replaced(line: Line, number: str, record: Record) -> tuple[str, ...]:
 
 def _with_accuracy(record: Record, number: str, measured: MeasuredBounds) -> Record:
     useful = measured.useful
-    return record.measured(number, measured.public).judged(number, useful.goal, useful.warnings)
+    return record.with_accuracy(number, measured.public).with_goal(number, useful.goal, useful.warnings)
 
 
 @dataclass(frozen=True)

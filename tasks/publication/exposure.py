@@ -312,7 +312,7 @@ def exposure(
     if not len(codes):
         return None
     shown = covering(groups, quasi_identifiers)
-    if shown is None or (shown.admitted > shown.sizes).any():
+    if shown is None or (shown.admitted_counts > shown.sizes).any():
         raise PromiseError("exposure needs the values that groups admit, as many as rows at most")
     vectors, rows, covers = _distinct(shown.covers, codes)
     shown = Covering(shown.sizes, covers)
@@ -321,7 +321,7 @@ def exposure(
     presences = sorted(shown.presences)
     rank = {presence: number for number, presence in enumerate(presences)}
     ranks = np.array([rank[presence] for presence in shown.presences])[shown.kinds]
-    found = sums(shown, vectors, _shares(shown), ranks, _weights(shown.rounded()))
+    found = sums(shown, vectors, _shares(shown), ranks, _weights(shown.rounded_presences()))
     if not found.covering.all():
         raise InputError(f"{int(rows[found.covering == 0].sum())} rows are covered by no group")
     return _summary(found, rows, presences, alpha, len(groups))

@@ -85,7 +85,7 @@ def places(values: pa.Array, among: pa.Array) -> np.ndarray:
 
 def with_rest(groups: Groups, totals: Totals, columns: Mapping[str, DeclaredColumn]) -> Groups:
     """The groups of a part, and after them one of the rows of all others."""
-    counts = groups.of(totals.name)
+    counts = groups.counts_of(totals.name)
     here = np.zeros(len(totals.counts), dtype=np.int64)
     place = places(labels_of(counts), totals.values)
     np.add.at(here, place, counts.totals)
@@ -156,7 +156,7 @@ def see_part(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPa
         name = str(promise.sensitive)
         if promise.compares_with_all and name not in totals:
             totals[name] = Totals(name)
-            totals[name].add(_groups(assessment.groups, promise).of(name))
+            totals[name].add(_groups(assessment.groups, promise).counts_of(name))
     return SeenPart(
         columns=dict(assessment.declared.columns),
         rows=assessment.declared.rows,

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
-from sfumato.tasks.lines.composition import HeldTogether, JudgeAtoms, write_composition
+from sfumato.tasks.lines.composition import CombinableVersion, JudgeAtoms, write_composition
 from sfumato.tasks.lines.kept import prune_kept
 from sfumato.tasks.lines.left_over import STAGING, TEMPORARY
 from sfumato.tasks.lines.line import (
@@ -38,7 +38,7 @@ from sfumato.tasks.lines.standing import directories, name_people, standing_vers
 from sfumato.tasks.lines.tombstones import complete_withdrawals
 from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.durable import reason_of, sync_directory
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.forget import forget_erased
 from sfumato.tasks.private.people.frozen import freeze, freeze_factors
 from sfumato.tasks.private.people.identity import (
@@ -72,7 +72,7 @@ class Published:
 
     directory: Path
     existed: bool
-    together: HeldTogether | None = None
+    together: CombinableVersion | None = None
     notices: tuple[str, ...] = ()
     private_notices: tuple[str, ...] = ()
 
@@ -299,7 +299,7 @@ def after_appearance(version: Path) -> Iterator[None]:
         Fault: with both.
     """
     try:
-        with sanitised("release"):
+        with sanitise_errors("release"):
             yield
     except Fault as error:
         if is_tombstone(version) or str(error).startswith(f"version {version.name} "):

@@ -105,7 +105,7 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
 
 def _marked(line: Line, number: str, record: Record) -> Record:
     """The record that calls the version withdrawn, in its place."""
-    changed = record.withdrawn(number)
+    changed = record.with_withdrawal(number)
     if changed != record:
         begin_change(line.public)
         replace_record(line, changed)

@@ -81,7 +81,7 @@ def write_candidate(
     if line is not None:
         exposed = declared_exposure(line, made.slots, terms)
         updates = {
-            "words": with_published_codes(line.said, declared.columns, made.tables),
+            "words": with_published_codes(line.published_words, declared.columns, made.tables),
             "bars": line.bars,
             "window": line.window,
             "rows_apart": line.rows_apart,

@@ -117,7 +117,7 @@ def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
         "t": {
             distance: _closeness(groups, name, distance)
             for distance in DISTANCES
-            if distance != "hierarchical" or groups.of(name).ancestors is not None
+            if distance != "hierarchical" or groups.counts_of(name).ancestors is not None
         },
         "delta": _observed_value(
             DeltaDisclosure(delta=Decimal(1), sensitive=name), groups, "delta"

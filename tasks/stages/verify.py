@@ -127,7 +127,7 @@ class _SeenTable:
 
     def groups_by(self, promise: PrivacyModel, columns: Sequence[str]) -> Groups:
         """Return the groups of rows equal in some columns, with what the promise is about."""
-        microdata, reference = self._microdata, self._references.of(promise)
+        microdata, reference = self._microdata, self._references.file_for(promise)
         sensitive = [promise.sensitive] if promise.sensitive else []
         if reference is None:
             covered = promise.adversary_columns if promise.needs_covers else ()

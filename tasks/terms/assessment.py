@@ -131,7 +131,7 @@ class SeenGroups:
         return tuple((p, self._of_promise(p)) for p in self._declared.promises)
 
     def _of_promise(self, promise: PrivacyModel) -> Groups:
-        groups, reference = self.told_by(*_scope(promise)), self._references.of(promise)
+        groups, reference = self.told_by(*_scope(promise)), self._references.file_for(promise)
         if reference is None:
             return groups
         return with_people(groups, promise, self._declared, self._tables, reference)

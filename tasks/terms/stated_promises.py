@@ -35,7 +35,7 @@ def with_statements(
     """
     promises = assessment.declared.promises
     assessment = _with_people(assessment, manifest)
-    stated = tuple(p for p in promises if p.needs_population and references.of(p) is None)
+    stated = tuple(p for p in promises if p.needs_population and references.file_for(p) is None)
     if not stated:
         return assessment, ()
     observed = manifest["sfumato"].get("observed")

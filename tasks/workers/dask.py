@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_text
 from sfumato.tasks.schema.formats import software
@@ -162,7 +162,7 @@ class DaskWorkers:
 def _sheltered(work: Callable[[J], R], job: J) -> R | _Refused:
     """Work, and let no exception out."""
     try:
-        with sanitised(work.__name__):
+        with sanitise_errors(work.__name__):
             return work(job)
     except SfumatoError as error:
         return _Refused(type(error), str(error))

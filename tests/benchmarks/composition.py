@@ -62,7 +62,7 @@ def shown(person: np.ndarray, group: np.ndarray, codes: np.ndarray, live: np.nda
 
 def codes_of(version: Shown) -> np.ndarray:
     """The value of each member, whose groups have their values in order."""
-    counts = version.groups.of("s")
+    counts = version.groups.counts_of("s")
     return np.repeat(counts.value, counts.count)
 
 

@@ -52,7 +52,7 @@ def judge(
 
 def atoms_of(atoms: Atoms) -> dict[frozenset[str], str]:
     """The people of each atom, and its values."""
-    counts = atoms.groups.of("s")
+    counts = atoms.groups.counts_of("s")
     people: dict[int, set[str]] = {}
     for person, atom in enumerate(atoms.of.tolist()):
         if atom >= 0:

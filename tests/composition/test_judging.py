@@ -156,7 +156,7 @@ def outcomes(versions, promise=None, atoms=None):
 def two_columns(version, other):
     """A version with a second column, shuffled independently."""
     groups, more = shown(version), shown(other)
-    columns = {"s": groups.groups.of("s"), "t": more.groups.of("s")}
+    columns = {"s": groups.groups.counts_of("s"), "t": more.groups.counts_of("s")}
     return replace(groups, groups=Groups(groups.groups.sizes, columns))
 
 
@@ -244,7 +244,7 @@ def with_subdomains(line):
     """Versions that show nodes of a hierarchy, the root and two leaves, in the place of values."""
     for version in read(line):
         one = shown(version)
-        c, target = one.groups.of("s"), np.zeros(len(version), dtype=np.int64)
+        c, target = one.groups.counts_of("s"), np.zeros(len(version), dtype=np.int64)
         part = Subdomains(c.group, c.value, c.count, target, (TARGET,))
         live = np.bincount(one.group, one.live, len(version)).astype(np.int64)
         yield replace(one, groups=Groups(live, {}, subdomains={"s": part}))
@@ -293,7 +293,7 @@ def test_more_values_than_people_are_refused():
 
 def test_a_value_that_nobody_has_is_no_candidate():
     version = shown(read("ABC:112")[0])
-    counts = version.groups.of("s")
+    counts = version.groups.counts_of("s")
     none = replace(counts, group=np.zeros(3, int), value=np.arange(1, 4), count=np.array([2, 1, 0]))
     padded = replace(version, groups=replace(version.groups, sensitive={"s": none}))
     assert isinstance(gate(None, padded, [distinct(3)]), Refused)
@@ -311,5 +311,5 @@ def test_a_dictionary_may_grow():
     coded = {"s": Coded(np.array([2, 4, 6]), 8)}
     version = replace(shown(read("ABC:123")[0]), groups=count(np.zeros(3, int), 1, coded))
     assert "is gone" in str(gate(before, version, []))
-    anew = renumber(before, "s", np.arange(0, 20, 2), version.groups.of("s"))
+    anew = renumber(before, "s", np.arange(0, 20, 2), version.groups.counts_of("s"))
     assert gate(anew, version, [distinct(3)]).route == "A"

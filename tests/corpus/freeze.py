@@ -1,6 +1,7 @@
 """Make the lines of a new format, once: `python -m tests.corpus.freeze format-N`.
 
-The folder holds the specs and `queries.json` before; what is made there is never made again.
+The folder stands in the unpacked corpus (`build/corpus/…`), and holds the specs and `queries.json`
+before. What is made there is packed beside this module, and never made again.
 """
 
 import json
@@ -17,6 +18,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.terms.opened import open_release
+from tests.corpus.archives import pack
 from tests.corpus.lines import CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 
 DAYS = {"format-3": {"0001": date(2026, 1, 31), "0002": date(2026, 2, 28)}}
@@ -47,3 +49,4 @@ def freeze(folder: Path) -> None:
 
 if __name__ == "__main__":
     freeze(CORPUS / sys.argv[1])
+    print(pack(CORPUS / sys.argv[1]))

@@ -26,7 +26,7 @@ BESIDE = sorted((DEPLOYMENTS / "releases").glob("*.yaml"), key=lambda spec: spec
 ALONE = sorted((DEPLOYMENTS / "examples").glob("*.yaml"))
 FACTORS = DEPLOYMENTS / "examples" / "adult-suppressed-factors.yaml"
 SPECS = [spec for spec in (*BESIDE, *ALONE) if spec != FACTORS]  # a solver may break ties otherwise
-DIGESTS = CORPUS / "shipped.json"
+DIGESTS = Path(__file__).with_name("shipped.json")
 FIRST = [
     path
     for path in sorted((CORPUS / "version-1").glob("*/*.yaml"))

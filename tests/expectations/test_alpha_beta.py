@@ -95,7 +95,7 @@ def test_the_papers_groups():
 
 def test_rows_count_and_not_distinct_sensitive_values():
     groups = ambiguous([(0, *row[1:]) for row in PEOPLE[4:]])
-    assert groups.of("s").distinct.tolist() == [3]
+    assert groups.counts_of("s").distinct.tolist() == [3]
     assert single(covering(groups, None)).largest == Fraction(4, 9)
 
 

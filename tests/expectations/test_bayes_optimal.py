@@ -283,11 +283,11 @@ def test_smoothing_beyond_int64_stays_exact():
 def test_a_value_that_nobody_has_and_groups_of_nobody_are_not_measured():
     impossible = groups_of_population([[1, 0], [1, 1]], {(0, 0, 0): 4, (1, 0, 0): 4})
     with pytest.raises(PromiseError, match="group 1: shows a value that nobody like it has"):
-        beliefs(impossible.of("s"), impossible.population.joint["s"])
+        beliefs(impossible.counts_of("s"), impossible.population.joint["s"])
     nobody = groups_of_population([[1, 0], [0, 1]], {(0, 0, 0): 4})
     for smoothing in (0, 1):
         with pytest.raises(PromiseError, match="group 1: the population has nobody like it"):
-            beliefs(nobody.of("s"), nobody.population.joint["s"], Fraction(smoothing))
+            beliefs(nobody.counts_of("s"), nobody.population.joint["s"], Fraction(smoothing))
     without = Groups(nobody.sizes, nobody.sensitive)
     silent = Groups(nobody.sizes, nobody.sensitive, population=Population(nobody.sizes, 0))
     for groups in (impossible, nobody, without, silent):
@@ -370,7 +370,7 @@ def test_a_promise_is_its_own_configuration():
 
 def test_positive_and_negative_disclosures_at_exactly_the_limit():
     groups = groups_of_population([[9, 1]], {(0, 0, 0): 95, (0, 0, 1): 5})
-    found = beliefs(groups.of("s"), groups.population.joint["s"])
+    found = beliefs(groups.counts_of("s"), groups.population.joint["s"])
     assert [found.exact(entry)[1] for entry in (0, 1)] == [Fraction(9, 10), Fraction(1, 10)]
     assert found.positive(Fraction(1, 10)).tolist() == [False, False]
     assert found.positive(Fraction(1001, 10000)).tolist() == [True, False]

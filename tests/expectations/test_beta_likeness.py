@@ -83,7 +83,7 @@ def test_a_common_value_may_fill_a_group_in_the_basic_variant_alone():
 @given(ROWS, BETAS, VARIANTS)
 def test_declared_distributions_are_judged_as_rows_of_the_same_shares(rows, beta, variant):
     groups = groups_of_rows(rows)
-    counts = groups.of("s")
+    counts = groups.counts_of("s")
     targets = []
     for group in range(len(groups)):
         weight = np.zeros(len(VALUES), dtype=np.int64)

@@ -200,7 +200,7 @@ def test_presences_that_no_float_tells_apart(larger):
     for found in (joint_presence(shown_of(boxes)), single(shown_of(boxes))):
         assert found.largest == Fraction(10**17 + 1, 10**18)
         assert found.groups == (larger,)
-    at_most = shown_of(boxes).above(Fraction(10**17, 10**18)).tolist()
+    at_most = shown_of(boxes).are_above(Fraction(10**17, 10**18)).tolist()
     assert at_most == [larger == 0, larger == 1]
 
 

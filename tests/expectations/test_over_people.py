@@ -123,7 +123,7 @@ def test_the_shares_of_people():
     seen = promise(model="alpha-k", alpha=0.5, k=4, sensitive="s").check(groups)
     assert seen.observed == {"alpha": Fraction(1, 2), "k": 4} and seen.holds
     masses = weight_one(groups.people, "s", alike=True)
-    assert masses.of("s").count.tolist() == [9, 9, 6] and masses.sizes.tolist() == [24]
+    assert masses.counts_of("s").count.tolist() == [9, 9, 6] and masses.sizes.tolist() == [24]
 
 
 @given(ROWS)
@@ -133,14 +133,14 @@ def test_readings_are_what_they_say(rows):
     numbers = people.held["s"].like.labels.to_pylist()
     for number, of_group in enumerate(by_group(rows)):
         have = Counter(v for values in values_of(of_group).values() for v in set(values))
-        at = counted.of("s").group == number
-        found = counted.of("s").count[at].tolist()
-        named = [numbers[v] for v in counted.of("s").value[at]]
+        at = counted.counts_of("s").group == number
+        found = counted.counts_of("s").count[at].tolist()
+        named = [numbers[v] for v in counted.counts_of("s").value[at]]
         assert dict(zip(named, found, strict=True)) == have
         assert counted.sizes[number] == len(values_of(of_group))
-        at, size = whole.of("s").group == number, int(whole.sizes[number])
-        found = [Fraction(int(c) * len(values_of(of_group)), size) for c in whole.of("s").count[at]]
-        named = [numbers[v] for v in whole.of("s").value[at]]
+        at, size = whole.counts_of("s").group == number, int(whole.sizes[number])
+        found = [Fraction(int(c) * len(values_of(of_group)), size) for c in whole.counts_of("s").count[at]]
+        named = [numbers[v] for v in whole.counts_of("s").value[at]]
         assert dict(zip(named, found, strict=True)) == shares(of_group)
 
 

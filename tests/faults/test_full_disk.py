@@ -9,7 +9,7 @@ from sfumato.flows.life.mending import mend_lines
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.pages import pages_behind
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.failure import listening, sanitised
+from sfumato.tasks.private.failure import listening, sanitise_errors
 from tests.faults import whole
 from tests.faults.full_disk import FullDisk
 from tests.flow_here import leave_prefect_out, release_here
@@ -40,7 +40,7 @@ class Sweep:
         ):
             disk.install(patched)
             try:
-                with sanitised("publish"):
+                with sanitise_errors("publish"):
                     said += publish()
             except SfumatoError as error:
                 code = error.exit_code
@@ -139,7 +139,7 @@ def test_a_first_release_that_fails_leaves_no_directory(small, monkeypatch, room
     public = prepared[0].line.public
     with monkeypatch.context() as patched, pytest.raises(SfumatoError) as refused:
         FullDisk(public.parent, room).install(patched)
-        with sanitised("publish"):
+        with sanitise_errors("publish"):
             publish_prepared(*prepared)
     assert str(refused.value).endswith("(No space left on device)")
     assert not public.exists()

@@ -68,7 +68,7 @@ def place(template, tmp_path, monkeypatch):
 def killed(place, point, *, renames=False):
     def withdraw_here():
         if renames:
-            tombstones._exchanged = lambda *_: False
+            tombstones._exchange_at_once = lambda *_: False
         arm(point)
         return run(["withdraw", "line/public/wages/0002", "--reason", REASON, "--yes"])
 

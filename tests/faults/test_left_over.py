@@ -12,7 +12,7 @@ from sfumato.flows.life.mending import mend_lines
 from sfumato.tasks.lines import pages
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.versions import RECORD, Approval, read_record
-from sfumato.tasks.private.durable import locked, share_lock, write_atomically
+from sfumato.tasks.private.durable import hold_lock, share_lock, write_atomically
 from sfumato.tasks.publication import amendments
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.amendments import record_accuracy, record_approvals
@@ -123,7 +123,7 @@ class TestALiveRun:
         def closed(*_, **__):
             raise PermissionError(13, "Permission denied")
 
-        with locked(place), monkeypatch.context() as patch:
+        with hold_lock(place), monkeypatch.context() as patch:
             patch.setattr(os, "open", closed)
             with share_lock(place) as unlocked:
                 assert not unlocked

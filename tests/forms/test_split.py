@@ -65,7 +65,7 @@ def test_the_patients_of_the_paper():
     ]
     groups = split.groups(tables, schema("disease"), ["age", "sex"], ["disease"])
     assert groups.sizes.tolist() == [4, 4]
-    assert groups.of("disease").count.tolist() == [2, 2, 1, 2, 1]
+    assert groups.counts_of("disease").count.tolist() == [2, 2, 1, 2, 1]
 
 
 def test_several_attributes_apart_and_together():
@@ -80,7 +80,7 @@ def test_several_attributes_apart_and_together():
     known = schema("disease", "charge")
     seen = split.groups(together, known, ["age", "sex", "charge"], ["disease"])
     assert seen.sizes.tolist() == [2, 1]
-    assert seen.of("disease").distinct.tolist() == [1, 1]
+    assert seen.counts_of("disease").distinct.tolist() == [1, 1]
     assert split.groups(apart, known, ["age"], ["charge"]).sizes.tolist() == [3]
     for tables, parameters in ((apart, APART), (together, TOGETHER)):
         for name, arrow in split.schemas(known, parameters).items():

@@ -247,7 +247,7 @@ def test_sqlite_counts_as_by_hand(rows):
         by = [sa.column(name) for name in BY]
         groups = count_groups(connection, sa.table("t"), by, [sa.column("value")])
     engine.dispose()
-    counts = groups.of("value")
+    counts = groups.counts_of("value")
     found = defaultdict(dict)
     for group, value, times in zip(counts.group, counts.value, counts.count, strict=True):
         found[group][counts.labels[value].as_py()] = times

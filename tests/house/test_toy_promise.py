@@ -42,7 +42,7 @@ class Company(PrivacyModel):
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`others`: the rows of each group that do not show its most frequent value."""
-        return {"others": groups.sizes - groups.of(self.sensitive).largest}
+        return {"others": groups.sizes - groups.counts_of(self.sensitive).largest}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Which groups have too few."""

@@ -68,7 +68,7 @@ def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkey
     assert json.loads((version / MANIFEST).read_bytes())["sfumato"]["format"] == 8
     assert declared.intervals.factor_of(("avg-by-one", "wage")) == 30
     assert names(declared) >= LATER
-    assert read_factors(private).stated == declared.intervals
+    assert read_factors(private).intervals == declared.intervals
 
 
 def test_a_frozen_line_goes_on_with_them(tmp_path, monkeypatch, few_queries):
@@ -81,6 +81,6 @@ def test_a_frozen_line_goes_on_with_them(tmp_path, monkeypatch, few_queries):
     declared = open_release(found.directory).declared
     assert found.directory.name == "0003"
     assert names(declared) >= LATER
-    kept = read_factors(line.private).stated
+    kept = read_factors(line.private).intervals
     for one in before.families:  # also where too few queries of it could be asked now
         assert kept.factor_of((one.family, one.of)) >= one.factor

@@ -202,7 +202,7 @@ def test_l_is_read_from_the_promises_and_all_of_them_are_kept(promises, l, merge
         assert found.facts["l"] == l
         assert (found.facts["merged_for_other_promises"] > 0) == merges
         if not merges:
-            assert (groups.of("illness").count == 1).all()
+            assert (groups.counts_of("illness").count == 1).all()
     assert kept > 15, refused
 
 

@@ -25,8 +25,8 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.durable import (
-    locked,
-    locked_if_free,
+    hold_lock,
+    hold_lock_if_free,
     sync_tree,
     write_atomically,
 )
@@ -50,7 +50,7 @@ def test_files_are_private_unless_somebody_says_otherwise(tmp_path):
 
 
 def test_locks_are_the_stewards_alone(tmp_path):
-    with locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
 
 
@@ -63,14 +63,14 @@ def test_no_file_stays_open(tmp_path):
     before = opened()
     sync_tree(tmp_path)
     write_atomically(tmp_path / "file", b"")
-    for lock in (locked, locked_if_free):
+    for lock in (hold_lock, hold_lock_if_free):
         with lock(tmp_path / "lock"):
             pass
     assert opened() == before
 
 
 def test_a_lock_that_cannot_be_taken_is_a_fault(tmp_path):
-    with pytest.raises(Fault, match="lock: cannot be locked"), locked(tmp_path / "no" / "lock"):
+    with pytest.raises(Fault, match="lock: cannot be locked"), hold_lock(tmp_path / "no" / "lock"):
         pass
 
 

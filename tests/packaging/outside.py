@@ -10,13 +10,13 @@ import sfumato.flows.release
 import sfumato.tasks
 from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.microdata.notation import address
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 
 
 def fault() -> str:
     """What is told of a foreign exception that an installed module raises."""
     try:
-        with sanitised("ingest"):
+        with sanitise_errors("ingest"):
             address.local_path(None, Path(), {})
     except Fault as error:
         return str(error)

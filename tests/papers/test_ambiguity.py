@@ -54,7 +54,7 @@ def test_the_papers_groups_have_a_third_and_four_ninths():
     """Group 2 has four people and three diseases: its presence is 4/9 and not 3/9."""
     shown = presence_of([0, 0, 0, 0, 1, 1, 1, 1])
     assert [shown.presence(0), shown.presence(1)] == [Fraction(1, 3), Fraction(4, 9)]
-    assert shown.admitted.tolist() == [[4, 3], [1, 1], [3, 3]]
+    assert shown.admitted_counts.tolist() == [[4, 3], [1, 1], [3, 3]]
 
 
 def test_what_the_rule_asks_of_a_group():

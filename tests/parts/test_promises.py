@@ -179,8 +179,8 @@ def test_what_a_part_keeps_by_itself_the_whole_keeps(here, elsewhere, data):
         DeltaDisclosure(delta=3 * bound, sensitive="s"),
     ):
         part, totals = _groups(here, np.zeros(len(here))), Totals("s")
-        totals.add(part.of("s"))
-        totals.add(_groups(elsewhere, np.zeros(len(elsewhere))).of("s"))
+        totals.add(part.counts_of("s"))
+        totals.add(_groups(elsewhere, np.zeros(len(elsewhere))).counts_of("s"))
         columns = {"s": DeclaredColumn(role="sensitive", type="integer")}
         own = promise.for_part(with_rest(part, totals, columns))
         groups = _groups(here, data.draw(st.permutations(np.arange(len(here)) % 3)))
@@ -195,7 +195,7 @@ def test_the_rest_is_never_worse_than_the_worst(here, elsewhere):
     both[len(here) :] += np.arange(len(elsewhere)) % 2
     whole = _groups([*here, *elsewhere], both)
     totals = Totals("s")
-    totals.add(whole.of("s"))
+    totals.add(whole.counts_of("s"))
     columns = {"s": DeclaredColumn(role="sensitive", type="integer")}
     parts = [
         with_rest(_groups(values, group), totals, columns)

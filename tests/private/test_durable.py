@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from sfumato.tasks.private import durable
-from sfumato.tasks.private.durable import copy_atomically, locked, locked_if_free, write_atomically
+from sfumato.tasks.private.durable import copy_atomically, hold_lock, hold_lock_if_free, write_atomically
 
 CONTENT = bytes(range(256)) * 12_345
 
@@ -70,7 +70,7 @@ def test_a_link_is_not_copied(tmp_path):
     assert not (tmp_path / "copy").exists()
 
 
-@pytest.mark.parametrize("lock", [locked, locked_if_free])
+@pytest.mark.parametrize("lock", [hold_lock, hold_lock_if_free])
 def test_our_lock_is_private_whatever_it_was_and_anothers_is_left_alone(
     lock, tmp_path, monkeypatch
 ):
@@ -93,7 +93,7 @@ def test_a_new_lock_is_nobody_elses_from_its_first_moment(tmp_path, monkeypatch)
     )
     before = os.umask(0)
     try:
-        with locked(tmp_path / "lock"):
+        with hold_lock(tmp_path / "lock"):
             pass
     finally:
         os.umask(before)

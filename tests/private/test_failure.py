@@ -3,13 +3,13 @@
 import pytest
 
 from sfumato.expectations.shared.errors import Fault, InputError
-from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.failure import sanitise_errors
 
 
 def raised(error):
     """What leaves the border when `error` is raised behind it."""
     try:
-        with sanitised("ingest"):
+        with sanitise_errors("ingest"):
             raise error
     except Exception as left:  # noqa: BLE001 - all of it is looked at
         return left

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from sfumato.expectations.shared.errors import Fault, InputError
-from sfumato.tasks.private.durable import copy_atomically, locked, write_atomically
+from sfumato.tasks.private.durable import copy_atomically, hold_lock, write_atomically
 from sfumato.tasks.private.workdir import private_directory
 
 
@@ -44,6 +44,6 @@ def test_what_is_copied_is_no_link(tmp_path, secret):
 def test_a_lock_is_no_link(tmp_path, secret):
     (tmp_path / ".publishing").symlink_to(secret / "page.html")
     before = (secret / "page.html").stat().st_mode
-    with pytest.raises(Fault, match="cannot be locked"), locked(tmp_path / ".publishing"):
+    with pytest.raises(Fault, match="cannot be locked"), hold_lock(tmp_path / ".publishing"):
         pass
     assert (secret / "page.html").stat().st_mode == before

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.flows.cli.main import run
 from sfumato.tasks.private import scratch
-from sfumato.tasks.private.durable import locked
+from sfumato.tasks.private.durable import hold_lock
 from sfumato.tasks.private.workdir import line_directory, work_directory
 from tests.flow_here import leave_prefect_out, release_here
 
@@ -115,7 +115,7 @@ def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
     """A new directory is not taken for an abandoned one before it is marked as alive."""
     from threading import Thread
 
-    with locked(line / "runs" / ".lock"):
+    with hold_lock(line / "runs" / ".lock"):
         sweeping = Thread(target=scratch.sweep)
         sweeping.start()
         sweeping.join(0.2)

@@ -31,7 +31,7 @@ def slots(keys, values, type_=None, role="sensitive", composed=False):
 def test_numbers_of_other_types_are_the_same_values():
     maps = [slots([b"a"], [1]), slots([b"a"], [Decimal(1)], pa.decimal128(5, 2))]
     one, other = SeenPeople([MapOfLine(0, of) for of in maps]).shown("s")
-    assert one.groups.of("s").value.tolist() == other.groups.of("s").value.tolist() == [0]
+    assert one.groups.counts_of("s").value.tolist() == other.groups.counts_of("s").value.tolist() == [0]
     maps.append(slots([b"a"], ["x"]))
     assert len(SeenPeople([MapOfLine(0, of) for of in maps]).shown("s")) == 3
 
@@ -52,4 +52,4 @@ def test_a_column_that_is_not_sensitive_is_everybodys_own():
     open_ = slots([b"a", b"b"], [1, 2], role="insensitive")
     (shown,) = SeenPeople([MapOfLine(0, open_)]).shown("s")
     assert shown.group.tolist() == [0, 1]
-    assert shown.groups.of("s").distinct.tolist() == [1, 1]
+    assert shown.groups.counts_of("s").distinct.tolist() == [1, 1]

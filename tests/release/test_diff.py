@@ -76,8 +76,8 @@ def test_accuracy_is_that_of_the_public_record(versions, tmp_path):
     line = tmp_path / "line"
     shutil.copytree(versions[0].parent, line)
     measured = {"workload": "count by age", "level": 5, "queries": 9, "median": 0.5}
-    record = read_record(line).measured("0001", [measured])
-    write_record(line, record.measured("0002", [{**measured, "median": 0.25}]))
+    record = read_record(line).with_accuracy("0001", [measured])
+    write_record(line, record.with_accuracy("0002", [{**measured, "median": 0.25}]))
     (found,) = between(line / "0001", line / "0002")["accuracy"]
     assert found["workload"] == "count by age"
     assert found["widths"] == {"median": {"before": 0.5, "now": 0.25}}

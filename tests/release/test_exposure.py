@@ -191,7 +191,7 @@ def sums_of(groups, codes):
     shown = covering(groups, None)
     vectors = list(np.unique(codes, axis=0).T)
     shares = [occurrences(shown.sizes, c) / shown.sizes[c.group] for c in shown.covers]
-    p = shown.rounded()
+    p = shown.rounded_presences()
     ranks = np.argsort(np.argsort(p, kind="stable"))
     return module.sums(shown, vectors, shares, ranks, np.column_stack([p, p * p, np.log1p(p)]))
 

@@ -376,8 +376,8 @@ def test_both_locks_are_taken_the_lines_first(small, line, monkeypatch):
         taken.append(path)
         return locked(path)
 
-    locked = places.locked
-    monkeypatch.setattr(places, "locked", noted)
-    monkeypatch.setattr(workdir, "locked", noted)
+    locked = places.hold_lock
+    monkeypatch.setattr(places, "hold_lock", noted)
+    monkeypatch.setattr(workdir, "hold_lock", noted)
     with places.hold(line):
         assert taken == [line.private / ".publishing", line.public / ".lock"]

@@ -255,7 +255,7 @@ def test_whatever_is_changed_in_a_group_that_goes_on(lines, tmp_path, kind):
 
 def same_groups(directory, other):
     """Decide whether two releases show the same values of each group."""
-    shown = [ShownVersion.of(open_release(one)) for one in (directory, other)]
+    shown = [ShownVersion.read(open_release(one)) for one in (directory, other)]
     tables = ([Counter(map(repr, t.to_pylist())) for t in values_of(one)] for one in shown)
     return next(tables) == next(tables)
 
@@ -376,7 +376,7 @@ def test_presence_over_all_versions(lines, tmp_path):
     ((_, joint),) = compare(forged, first).together
     assert joint.groups == len(lineages(first)) + len(lineages(second))
     assert joint.observed["alpha"] > verdict.observed["alpha"]
-    versions = [ShownVersion.of(open_release(one)) for one in (first, forged)]
+    versions = [ShownVersion.read(open_release(one)) for one in (first, forged)]
     (promise,) = versions[1].declared.promises
     less = Decimal("0.999") * Decimal(joint.observed["alpha"].numerator)
     less = replace(promise, alpha=round(less / joint.observed["alpha"].denominator, 6))
@@ -388,14 +388,14 @@ def test_presence_over_all_versions(lines, tmp_path):
 
 
 def test_a_form_that_shows_people_beside_one_that_hides_them(lines):
-    versions = [ShownVersion.of(open_release(lines(kind)[0])) for kind in ("split", "ambiguous")]
+    versions = [ShownVersion.read(open_release(lines(kind)[0])) for kind in ("split", "ambiguous")]
     with pytest.raises(PromiseError, match="beside versions of another form"):
         list(joint_verdicts(versions))
 
 
 def test_more_people_than_ever_were_in_a_group(lines):
     """Where it is not told what is vacant, rows alone show it."""
-    first, second, third = (ShownVersion.of(open_release(one)) for one in lines("redistributed"))
+    first, second, third = (ShownVersion.read(open_release(one)) for one in lines("redistributed"))
     assert count_grown([first, second, third]) == count_grown([second, third]) == 0
     rows = third.lineage.to_pylist()
     came = next(r for r in rows if r["previous_group_id"] == 0)

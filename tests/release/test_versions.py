@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import Approval, Record, read_record, record_content
-from sfumato.tasks.private.durable import locked_if_free
+from sfumato.tasks.private.durable import hold_lock_if_free
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import amendments, withdrawal
 from sfumato.tasks.publication import publish as publication
@@ -38,7 +38,7 @@ def test_a_record_says_as_little_as_it_can():
     assert (record.lowest_format, third.lowest_format) == (1, 2)
     approved = {"0001": record.versions["0001"].model_copy(update={"approvals": approvals})}
     assert record.model_copy(update={"versions": approved}).lowest_format == 3
-    assert record.judged("0002", "met", ()).lowest_format == 4
+    assert record.with_goal("0002", "met", ()).lowest_format == 4
     said = json.loads(record_content(record))["versions"]["0002"]
     assert set(said) == {"accuracy", "approver", "digest", "predecessor", "status", "time"}
 
@@ -198,7 +198,7 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
     held = []
 
     def standing(line, *_):
-        with locked_if_free(line.public / ".lock") as free:
+        with hold_lock_if_free(line.public / ".lock") as free:
             held.append(not free)
 
     monkeypatch.setattr(publication, "standing_version", standing)
@@ -217,7 +217,7 @@ def test_nobody_publishes_while_the_record_changes(small, first, monkeypatch, ch
     line, held = small.plan().line, []
 
     def replace(*_):
-        with locked_if_free(line.public / ".lock") as free:
+        with hold_lock_if_free(line.public / ".lock") as free:
             held.append(not free)
 
     for room in (amendments, withdrawal):

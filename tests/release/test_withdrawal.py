@@ -104,7 +104,7 @@ def test_readers_are_told(two, call, command):
 
 def test_readers_are_told_before_the_files_are_gone(two, call):
     """Killed after the record, or withdrawn by software that knew no tombstones."""
-    replace_record(two, read_record(two.public).withdrawn("0002"))
+    replace_record(two, read_record(two.public).with_withdrawal("0002"))
     for command in (("check",), ("query",)):
         sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
         code, out, said = call(*command, two.public / "0002", *sql)
@@ -113,14 +113,14 @@ def test_readers_are_told_before_the_files_are_gone(two, call):
 
 
 def test_a_record_of_other_versions_says_nothing_of_this_one(two, tmp_path, call):
-    replace_record(two, read_record(two.public).withdrawn("0002"))
+    replace_record(two, read_record(two.public).with_withdrawal("0002"))
     shutil.copytree(two.public / "0001", tmp_path / "copies" / "0002")
     shutil.copy(two.public / RECORD, tmp_path / "copies" / RECORD)
     assert call("check", tmp_path / "copies" / "0002")[0] == 0
 
 
 def test_what_older_software_only_marked_is_finished(two):
-    replace_record(two, read_record(two.public).withdrawn("0002"))
+    replace_record(two, read_record(two.public).with_withdrawal("0002"))
     done = withdraw(two, "0002", REASON)
     assert (done.existed, names(two.public / "0002")) == (False, ["index.html", "withdrawal.json"])
 
@@ -146,7 +146,7 @@ def test_one_beside_the_files_of_a_version_is_nobodys_word(two, forged, call):
     place = two.public / "0002"
     told = Tombstone(line="wages", version="0002", digest="0" * 64, time=TIME, reason="not ours")
     (place / "withdrawal.json").write_text(forged or told.model_dump_json())
-    replace_record(two, read_record(two.public).withdrawn("0002"))
+    replace_record(two, read_record(two.public).with_withdrawal("0002"))
     assert "withdrawn, in place" in call("releases", two.public)[1]
     done = withdraw(two, "0002", REASON)
     assert (done.existed, names(place)) == (False, ["index.html", "withdrawal.json"])
@@ -160,7 +160,7 @@ def test_a_record_that_contradicts_itself_is_put_right(two):
     versions = {**record.versions, "0002": marked}
     replace_record(two, record.model_copy(update={"versions": versions}))
     assert withdraw(two, "0002", REASON).current == "0001"
-    assert read_record(two.public) == record.withdrawn("0002")
+    assert read_record(two.public) == record.with_withdrawal("0002")
 
 
 def test_a_pipe_in_the_name_of_a_tombstone_is_not_waited_for(two, call):
@@ -192,7 +192,7 @@ def test_two_renames_where_no_step_exchanges(two, monkeypatch):
         renamed.append((old.name, new.name))
         old.rename(new)
 
-    monkeypatch.setattr(exchanges, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(exchanges, "_exchange_at_once", lambda *_: False)
     monkeypatch.setattr(exchanges, "rename", rename)
     withdraw(two, "0002", REASON)
     assert renamed == [("0002", ".withdrawn-0002"), (".withdrawal-0002", "0002")]
@@ -204,7 +204,7 @@ def test_the_exchange_is_one_step_here(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
-    if not exchanges._exchanged(tmp_path / "one", tmp_path / "other"):
+    if not exchanges._exchange_at_once(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this file system cannot exchange two directories")
     assert (names(tmp_path / "one"), names(tmp_path / "other")) == (["other"], ["one"])
 

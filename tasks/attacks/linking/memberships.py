@@ -72,7 +72,7 @@ class CoveredPeople:
 
     def by_combinations(self) -> np.ndarray:
         """Return the chance of each membership if all combinations are as likely (float64)."""
-        return self.fill(self.shown.rounded()[self.group], rounds=0)
+        return self.fill(self.shown.rounded_presences()[self.group], rounds=0)
 
     def fill(self, chance: np.ndarray, rounds: int = _ROUNDS) -> np.ndarray:
         """Return the chance of each membership, at most one per person (float64, by pairs).

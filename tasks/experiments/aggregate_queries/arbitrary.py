@@ -28,10 +28,10 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
     rng = np.random.default_rng(seed)
     for level in scale.levels:
         picked = pick_rows(rows.rows, level, scale.questions, rng)
-        shown = np.mean([values.error_where_rows_are_shown(one) for one in picked])
-        hidden = np.mean([values.error_where_labels_are_shown(one) for one in picked])
-        yield Point("losses", PERMUTED, level, ERROR, float(shown))
-        yield Point("losses", GENERALIZED, level, ERROR, float(hidden))
+        permuted_error = np.mean([values.error_where_rows_are_shown(selection) for selection in picked])
+        generalized_error = np.mean([values.error_where_labels_are_shown(selection) for selection in picked])
+        yield Point("losses", PERMUTED, level, ERROR, float(permuted_error))
+        yield Point("losses", GENERALIZED, level, ERROR, float(generalized_error))
 
 
 EXPERIMENT = Experiment(

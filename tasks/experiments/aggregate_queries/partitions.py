@@ -36,7 +36,7 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
         rng = np.random.default_rng(seed)
         for level in scale.levels:
             picked = pick_rows(rows.rows, 10 * level, scale.questions, rng)
-            selected = np.mean([values.error_where_rows_are_shown(one) for one in picked])
+            selected = np.mean([values.error_where_rows_are_shown(selection) for selection in picked])
             yield Point("losses", series, 10 * level, _SELECTED, float(selected))
             windows = draw_windows(people, "age", level, scale.questions, rng)
             error = error_of_averages(trial, LOSS, windows)
@@ -51,20 +51,20 @@ def _methods(people: Microdata, inputs: Inputs) -> dict[str, Method]:
     return {**ke, _FULL_DOMAIN: labels}
 
 
-def _claims(measure: str, of: str) -> tuple[Claim, ...]:
+def _claims(measure: str, questions: str) -> tuple[Claim, ...]:
     return (
         Claim(
-            f"Least sum is better than random groups on {of}",
+            f"Least sum is better than random groups on {questions}",
             "losses",
             Below(measure, "least sum", "random"),
         ),
         Claim(
-            f"Least largest range is better than random groups on {of}",
+            f"Least largest range is better than random groups on {questions}",
             "losses",
             Below(measure, "least largest", "random"),
         ),
         Claim(
-            f"Least sum and least largest range are close, within a quarter, on {of}",
+            f"Least sum and least largest range are close, within a quarter, on {questions}",
             "losses",
             Alike(measure, "least sum", "least largest", within=1.25),
         ),

@@ -25,11 +25,11 @@ _FIGURES = (Figure(ERROR, "span of ages", "width of the bounds by the truth", lo
 
 
 def measure(
-    data: str, known: Sequence[str], distinct: int, scale: AskedLevels, inputs: Inputs, seed: int
+    data: str, quasi_identifiers: Sequence[str], distinct: int, scale: AskedLevels, inputs: Inputs, seed: int
 ) -> Iterator[Point]:
     """The mean error of averages over windows of age, in both forms on the same groups."""
-    people = people_with_loss(inputs, known)
-    hierarchies = hierarchies_of(inputs, known)
+    people = people_with_loss(inputs, quasi_identifiers)
+    hierarchies = hierarchies_of(inputs, quasi_identifiers)
     labels = diverse(people, distinct, GENERALIZED, hierarchies)
     groups = partition_by(people, labels, seed)
     methods = {PERMUTED: diverse(people, distinct, PERMUTED, hierarchies), GENERALIZED: labels}

@@ -1,4 +1,4 @@
-"""What it costs a database to answer with bounds: rewritten queries beside the original ones."""
+"""Time that a database needs to answer with bounds: rewritten queries beside the original ones."""
 
 import time
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
         people = normal_losses(rows, seed)
         trial = try_method(people, permuted_losses(people, 5, 100, "weighted"), inputs, seed)
         release = trial.require_kept().release
-        shown = files_of_tables(release, [LOSS])
+        published = files_of_tables(release, [LOSS])
         bounds = rewrite(_QUERY, release.declared).duckdb_tree
         original = parse_one(_QUERY, dialect="duckdb")
         for series, tables, query in (
             (_ORIGINAL, {"microdata": people.table()}, original),
-            (_REWRITTEN, shown, bounds),
+            (_REWRITTEN, published, bounds),
         ):
             yield Point("uncorrelated", series, rows, _TIME, _fastest(tables, query, scale))
 
 
 def _fastest(tables: Any, query: Any, scale: AskedLevels) -> float:
-    """The shortest of several times, in milliseconds, once all is warm."""
+    """Return the shortest of several times of a query, in milliseconds, after a first run."""
     with session(tables) as connection:
         fetch(connection, query)
         taken = []

@@ -1,4 +1,4 @@
-"""What the experiments with averages have in common: methods, scales, and how errors are scored.
+"""Common parts of the experiments with averages: methods, scales, and how errors are scored.
 
 The paper's error is the width of the bounds of AVG by the truth. Its generalization partition is
 Incognito's with l-diversity, here the full-domain optimum; as there, up to one row in twenty is
@@ -30,7 +30,7 @@ _FULL_DOMAIN = {"method": "full-domain", "metric": "ncp", "suppression": "0.05"}
 
 @dataclass(frozen=True)
 class AskedLevels:
-    """How many questions are asked at each level.
+    """Levels of an experiment, and the number of questions at each.
 
     Attributes:
         levels: how many rows are selected, or how wide windows are.
@@ -46,25 +46,25 @@ class AskedLevels:
 def diverse(
     microdata: Microdata, distinct: int, form: str, hierarchies: dict[str, HierarchyRule]
 ) -> Method:
-    """Groups with so many distinct losses that full-domain generalization makes, in some form."""
+    """Return full-domain generalization into groups with so many distinct losses, in some form."""
     promise = DistinctLDiversity(l=distinct, **scope(microdata))
     return Method((promise,), _FULL_DOMAIN, {"method": form}, hierarchies)
 
 
 def permuted_losses(microdata: Microdata, k: int, e: int, objective: str) -> Method:
-    """Losses permuted in groups of k distinct ones that span e or more."""
+    """Return the method that permutes losses in groups of k distinct ones that span e or more."""
     promise = KEAnonymity(k=k, e=Decimal(e), **scope(microdata))
     partition: dict[str, Any] = {"method": "ke", "objective": objective}
     return Method((promise,), partition, {"method": PERMUTED})
 
 
 def grouped_values(microdata: Microdata, partition: Partition) -> tuple[Microdata, GroupedValues]:
-    """The rows that a partition does not suppress, and their losses in its groups."""
-    kept = np.flatnonzero(partition.group >= 0)
-    rows = microdata.take(kept)
-    return rows, GroupedValues(partition.group[kept], numbers_of(rows, LOSS))
+    """Return the rows that a partition does not suppress, and their losses in its groups."""
+    in_groups = np.flatnonzero(partition.group >= 0)
+    rows = microdata.take(in_groups)
+    return rows, GroupedValues(partition.group[in_groups], numbers_of(rows, LOSS))
 
 
 def values_of(microdata: Microdata, method: Method, seed: int) -> tuple[Microdata, GroupedValues]:
-    """The same for the groups that a method makes."""
+    """Return the rows that a method's groups do not suppress, and their losses in these groups."""
     return grouped_values(microdata, partition_by(microdata, method, seed))

@@ -1,4 +1,4 @@
-"""What k and e cost."""
+"""Cost of k and e in accuracy."""
 
 from collections.abc import Iterator
 
@@ -27,14 +27,14 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
     people = people_with_loss(inputs, ("age", "race", "sex"))
     windows = draw_windows(people, "age", _SPAN, scale.questions, np.random.default_rng(seed))
     for level in scale.levels:
-        for by, at, k, e in (
+        for measured, value, k, e in (
             (_BY_K, level, level, _E),
             (_BY_E, _SPANNING[level], _K, _SPANNING[level]),
         ):
             for series, objective in OBJECTIVES.items():
                 method = permuted_losses(people, k, e, objective)
                 trial = try_method(people, method, inputs, seed).require_kept()
-                yield Point("losses", series, at, by, error_of_averages(trial, LOSS, windows))
+                yield Point("losses", series, value, measured, error_of_averages(trial, LOSS, windows))
 
 
 EXPERIMENT = Experiment(

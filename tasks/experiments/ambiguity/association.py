@@ -33,9 +33,9 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
         ("census-salaries", salaries),
     ):
         rng = np.random.default_rng(seed)
-        asked = draw_counts(people, 3, 0.05, scale.questions, rng)
+        questions = draw_counts(people, 3, 0.05, scale.questions, rng)
         for beta in scale.levels:
-            for series, error in errors(people, f"{beta:g}", asked, inputs, seed):
+            for series, error in errors(people, f"{beta:g}", questions, inputs, seed):
                 yield Point(data, series, beta, ERROR, error)
 
 

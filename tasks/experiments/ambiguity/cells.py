@@ -24,9 +24,9 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     """The mean relative error of cells that are not empty."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     for level in scale.levels:
-        asked = draw_cells(people, int(level), scale.questions, rng)
-        found = errors(people, _BETA, asked, inputs, seed, (GREEDY, GENERALIZED))
-        for series, error in found:
+        questions = draw_cells(people, int(level), scale.questions, rng)
+        mean_errors = errors(people, _BETA, questions, inputs, seed, (GREEDY, GENERALIZED))
+        for series, error in mean_errors:
             yield Point("census", series, level, ERROR, error)
 
 

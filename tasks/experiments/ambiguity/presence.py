@@ -1,4 +1,4 @@
-"""Whether α is kept by those who join the groups: the paper takes each group by itself."""
+"""Presence of people by all groups that cover them: the paper takes each group by itself."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What it costs to add selectivities where they multiply: Algorithm 1 as printed."""
+"""Error of adding selectivities where they multiply: Algorithm 1 as printed."""
 
 from collections.abc import Iterator
 
@@ -23,23 +23,23 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     trial = try_method(people, greedy(people, ALPHA, "0.2"), inputs, seed).require_kept()
     for level in scale.levels:
-        asked = draw_counts(people, int(level), 0.05, scale.questions, rng)
-        known = np.array(truths(asked, people))
-        found = [estimate_counts(trial, one) for one in asked]
-        for series, estimates in zip((_PRINTED, _MENDED), np.array(found).T, strict=True):
-            error = float(np.mean(np.abs(estimates - known) / known))
+        questions = draw_counts(people, int(level), 0.05, scale.questions, rng)
+        true_counts = np.array(truths(questions, people))
+        both_estimates = [estimate_counts(trial, question) for question in questions]
+        for series, estimates in zip((_PRINTED, _MENDED), np.array(both_estimates).T, strict=True):
+            error = float(np.mean(np.abs(estimates - true_counts) / true_counts))
             yield Point("census", series, level, ERROR, error)
 
 
-def estimate_counts(trial: Trial, asked: Ranges) -> tuple[float, float]:
+def estimate_counts(trial: Trial, question: Ranges) -> tuple[float, float]:
     """The estimate as printed, and with the shares of a group's attributes multiplied."""
     counted = trial.release.table("st")
     groups = int(np.max(counted[GROUP_ID].to_numpy())) + 1
-    name, value = asked.value or ("", "")
-    meant = np.array([found == value for found in counted[name].to_pylist()])
-    many = counted[COUNT].to_numpy() * meant
+    name, value = question.value or ("", "")
+    has_value = np.array([label == value for label in counted[name].to_pylist()])
+    many = counted[COUNT].to_numpy() * has_value
     counts = np.bincount(counted[GROUP_ID].to_numpy(), many, minlength=groups)
-    shares = np.column_stack([_share(trial, *one, groups) for one in asked.within.items()])
+    shares = np.column_stack([_share(trial, *attribute, groups) for attribute in question.within.items()])
     return printed_count(counts, shares), float((counts * shares.prod(axis=1)).sum())
 
 

@@ -1,4 +1,4 @@
-"""What the errors in Algorithms 2, 3 and 4 cost: groups as printed beside groups as meant."""
+"""Cost of the errors in Algorithms 2, 3 and 4: groups as printed beside groups as meant."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ _BETA = 0.2
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     """Sizes, rows left out, and errors of counts, by α."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
-    asked = draw_counts(people, 3, 0.05, scale.questions, rng)
+    questions = draw_counts(people, 3, 0.05, scale.questions, rng)
     for alpha in scale.levels:
         method = greedy(people, f"{alpha:g}", f"{_BETA:g}")
         made = {
@@ -35,14 +35,14 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
             _MEANT: partition_by(people, method, seed),
         }
         for series, groups in made.items():
-            left = 100 * groups.suppressed / people.rows
-            yield Point("census", series, alpha, _LEFT, left)
+            left_out = 100 * groups.suppressed / people.rows
+            yield Point("census", series, alpha, _LEFT, left_out)
             if groups.suppressed == people.rows:
                 continue
             trial = try_method(people, method, inputs, seed, groups)
             ((_, verdict),) = trial.assessment.verdicts
             size = float((people.rows - groups.suppressed) / verdict.groups)
-            error = error_of_counts(trial, asked, people, "uniform")
+            error = error_of_counts(trial, questions, people, "uniform")
             yield Point("census", series, alpha, _SIZE, size)
             yield Point("census", series, alpha, ERROR, error)
             yield Point("census", series, alpha, _GROUPS, verdict.groups)
@@ -50,8 +50,8 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
 
 
 def _as_printed(people: Microdata, alpha: float, seed: int) -> np.ndarray:
-    known = people.with_roles("quasi-identifier")
-    cells = np.column_stack([column.codes for column in known])
+    quasi_identifiers = people.with_roles("quasi-identifier")
+    cells = np.column_stack([column.codes for column in quasi_identifiers])
     (sensitive,) = people.with_roles("sensitive")
     rng = np.random.default_rng(seed)
     return printed_groups(sensitive.codes.astype(np.int64), cells, alpha, _BETA, rng).group

@@ -20,7 +20,7 @@ _BY_ALPHA, _BY_BETA, _BY_DENSITY, _BY_ROWS = (
 
 @dataclass(frozen=True)
 class TimedLevels:
-    """How large tables are, and what is varied.
+    """Sizes of the tables that are timed, and the parameters that vary.
 
     Attributes:
         rows: of the table whose α and β vary.

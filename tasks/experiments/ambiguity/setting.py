@@ -1,4 +1,4 @@
-"""What the experiments of ambiguity have in common: the census stand-in, and three ways to show it.
+"""Common parts of the experiments of ambiguity: the census stand-in, and three ways to show it.
 
 The paper compares its greedy groups with multidimensional generalization under the same bound on
 association. Its estimator takes all values that a group admits as equally often; the disjoint
@@ -31,7 +31,7 @@ X_AXIS, Y_AXIS = "selectivity in %", "mean relative error of counts"
 
 @dataclass(frozen=True)
 class CountScale:
-    """How large tables are and how much is asked of them.
+    """Size of the tables, and the number of questions about them.
 
     Attributes:
         rows: of the census stand-in.
@@ -45,7 +45,7 @@ class CountScale:
 
 
 def greedy(people: Microdata, alpha: str, beta: str) -> Method:
-    """The paper's groups: each keeps α by itself."""
+    """Return the paper's method, each of whose groups keeps α by itself."""
     promise = AlphaBeta(
         alpha=Decimal(alpha), beta=Decimal(beta), presence="per-group", **scope(people)
     )
@@ -53,13 +53,13 @@ def greedy(people: Microdata, alpha: str, beta: str) -> Method:
 
 
 def cover(people: Microdata, alpha: str, beta: str) -> Method:
-    """Groups of which one covers each combination: they keep α together."""
+    """Return the method in which one group covers each combination: its groups keep α together."""
     promise = AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), **scope(people))
     return Method((promise,), {"method": "disjoint-cover"}, {"method": "ambiguous"})
 
 
 def mondrian_boxes(people: Microdata, beta: str) -> Method:
-    """Mondrian's boxes in which no sensitive value is more frequent than β."""
+    """Return Mondrian's method, with boxes in which no sensitive value is more frequent than β."""
     promise = AlphaK(alpha=Decimal(beta), k=ceil(1 / float(beta) - 1e-9), **scope(people))
     return Method((promise,), {"method": "mondrian"}, {"method": "generalized"})
 
@@ -81,7 +81,7 @@ def errors(
     seed: int,
     ways: Collection[str] = WAYS,
 ) -> Iterator[tuple[str, float]]:
-    """The mean relative error of counts that each way gives that does not refuse the table."""
+    """Yield the mean relative error of counts of each way, except those that refuse the table."""
     for series, (method, estimator) in methods(people, beta).items():
         if series not in ways:
             continue
@@ -101,6 +101,6 @@ def by_level(
     """The errors at levels that change the table, or how many of its columns are asked for."""
     for level in scale.levels:
         people, rng = people_at(level), np.random.default_rng(seed)
-        asked = draw_counts(people, attributes_at(level), 0.05, scale.questions, rng)
-        for series, error in errors(people, beta, asked, inputs, seed):
+        questions = draw_counts(people, attributes_at(level), 0.05, scale.questions, rng)
+        for series, error in errors(people, beta, questions, inputs, seed):
             yield Point("census", series, level, ERROR, error)

@@ -26,9 +26,9 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     for data, sensitive in _TABLES.items():
         for rows in scale.levels:
             people = census_people(int(rows), seed, sensitive=sensitive)
-            asked = draw_counts(people, 3, 0.05, scale.questions, np.random.default_rng(seed))
-            found = errors(people, _BETA, asked, inputs, seed, (GREEDY, GENERALIZED))
-            for series, error in found:
+            questions = draw_counts(people, 3, 0.05, scale.questions, np.random.default_rng(seed))
+            mean_errors = errors(people, _BETA, questions, inputs, seed, (GREEDY, GENERALIZED))
+            for series, error in mean_errors:
                 yield Point(data, series, rows, ERROR, error)
 
 

@@ -54,13 +54,13 @@ def _dense_people(rows: int, seed: int, density: float) -> Microdata:
 def measure_selectivity(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     """The errors of counts that ask for so many percent of all combinations."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
-    asked = {
+    questions_by_level = {
         level: draw_counts(people, 3, level / 100, scale.questions, rng) for level in scale.levels
     }
     for series, (method, estimator) in methods(people, _BETA).items():
         with suppress(PromiseError):
             trial = try_method(people, method, inputs, seed).require_kept()
-            for level, questions in asked.items():
+            for level, questions in questions_by_level.items():
                 error = error_of_counts(trial, questions, people, estimator)
                 yield Point("census", series, level, ERROR, error)
 

@@ -34,38 +34,38 @@ def measure(scale: RowsAndLevels, _inputs: Inputs, seed: int) -> Iterator[Point]
         ratios = dict[str, list[float]]({_FOREST: [], _SEARCHED: []})
         beyond = above = 0
         for _ in range(scale.rows):
-            found = _found(rng.integers(0, _VALUES, (_ROWS, _COLUMNS)), k)
-            for series, ratio in found.ratios.items():
+            costs = _cluster_costs(rng.integers(0, _VALUES, (_ROWS, _COLUMNS)), k)
+            for series, ratio in costs.ratios.items():
                 ratios[series].append(ratio)
-            beyond += found.beyond
-            above += found.above
+            beyond += costs.beyond
+            above += costs.above
         for series, of_tables in ratios.items():
             yield Point("small-tables", series, k, _RATIO, float(np.mean(of_tables)))
         yield Point("small-tables", _FOREST, k, _TABLES, scale.rows)
         yield Point("small-tables", _FOREST, k, _BEYOND, beyond)
         yield Point("small-tables", _FOREST, k, _ABOVE, above)
-        for series, ratio in _found(rng.permutation(slide_table()), k).ratios.items():
+        for series, ratio in _cluster_costs(rng.permutation(slide_table()), k).ratios.items():
             yield Point("slides", series, k, _RATIO, ratio)
 
 
-class _Found(NamedTuple):
-    """What clusters of a table cost by the optimum, and whether the theorems fail for it."""
+class _ClusterCosts(NamedTuple):
+    """Cost of a table's clusters by the optimum, and whether the theorems fail for it."""
 
     ratios: Mapping[str, float]
     beyond: bool
     above: bool
 
 
-def _found(codes: np.ndarray, k: int) -> _Found:
+def _cluster_costs(codes: np.ndarray, k: int) -> _ClusterCosts:
     least, made = optimum(codes, k), cluster_by_forest(codes, k)
     cost = stars(codes, made.cluster)
     better = improve(codes, made.cluster, made.near, k, large=False)
     ratios = {_FOREST: cost / max(least, 1), _SEARCHED: stars(codes, better) / max(least, 1)}
-    return _Found(ratios, cost > largest(k) * least, made.facts["forest_weight"] > least)
+    return _ClusterCosts(ratios, cost > largest(k) * least, made.facts["forest_weight"] > least)
 
 
 def optimum(codes: np.ndarray, k: int) -> int:
-    """The fewest cells that must be suppressed for clusters of k rows or more, by trying.
+    """Return the fewest cells that must be suppressed for clusters of k rows or more, by trying.
 
     Args:
         codes: integers, rows x columns; at least k rows, and few.
@@ -75,15 +75,15 @@ def optimum(codes: np.ndarray, k: int) -> int:
     cost = [_cost(codes, members) for members in range(1 << rows)]
 
     @cache
-    def least(left: int) -> int:
-        if not left:
+    def least(remaining: int) -> int:
+        if not remaining:
             return 0
-        first = left & -left
-        best, chosen = rows * int(codes.shape[1]) + 1, left
+        first = remaining & -remaining
+        best, chosen = rows * int(codes.shape[1]) + 1, remaining
         while chosen:
             if chosen & first and k <= chosen.bit_count() < 2 * k:
-                best = min(best, cost[chosen] + least(left & ~chosen))
-            chosen = (chosen - 1) & left
+                best = min(best, cost[chosen] + least(remaining & ~chosen))
+            chosen = (chosen - 1) & remaining
         return best
 
     return least((1 << rows) - 1)

@@ -1,4 +1,4 @@
-"""What DECOMPOSE as printed makes of trees, beside the order of cuts that meets no copies."""
+"""Clusters that DECOMPOSE makes as printed, beside the order of cuts that meets no copies."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _PRINTED, _SAFE = "as printed", "as built"
 
 
 def measure(scale: RowsAndLevels, _inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Tables, and clusters, with fewer than k rows in a cluster, by k."""
+    """Yield the numbers of tables and of clusters with fewer than k rows in a cluster, by k."""
     rng = np.random.default_rng(seed)
     for k in scale.levels:
         made = dict[str, list[np.ndarray]]({_PRINTED: [], _SAFE: []})

@@ -33,7 +33,7 @@ def measure(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
 
 
 def measure_sizes(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The same share by how many people there are."""
+    """Yield the share of cells that each partition suppresses, by the number of people."""
     for rows in scale.levels:
         people = complete_people(inputs, EIGHT, "salary-class", rows, seed)
         for series, share in _shares(people, _K, seed):
@@ -41,13 +41,13 @@ def measure_sizes(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[P
 
 
 def _shares(people: Microdata, k: int, seed: int) -> Iterator[tuple[str, float]]:
-    """The percentage of cells that each partition suppresses, and of those that must be."""
-    known = people.with_roles("quasi-identifier")
-    codes = np.stack([column.category()[0] for column in known], axis=1)
+    """Yield the percentage of cells that each partition suppresses, and that of cells that must be."""
+    quasi_identifiers = people.with_roles("quasi-identifier")
+    codes = np.stack([column.category()[0] for column in quasi_identifiers], axis=1)
     promise = KAnonymity(k=k, quasi_identifiers=scope(people)["quasi_identifiers"])
-    shown = {"method": "suppressed"}
-    forest = partition_by(people, Method((promise,), {"method": "forest"}, shown), seed)
-    boxes = partition_by(people, Method((promise,), {"method": "mondrian"}, shown), seed)
+    form = {"method": "suppressed"}
+    forest = partition_by(people, Method((promise,), {"method": "forest"}, form), seed)
+    boxes = partition_by(people, Method((promise,), {"method": "mondrian"}, form), seed)
     suppressed = {
         _FOREST: stars(codes, forest.group),
         _MONDRIAN: stars(codes, boxes.group),

@@ -42,12 +42,12 @@ def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
                 yield Point(data, way, percent, ERROR, error)
 
 
-def _lines(people: Microdata, left: Microdata) -> tuple[tuple[str, ...], ...]:
-    """The distribution of all losses that are left, as the lines of a file."""
+def _lines(people: Microdata, remaining: Microdata) -> tuple[tuple[str, ...], ...]:
+    """Return the distribution over all people of the losses that remain, as lines of a file."""
     values, counts = np.unique(numbers_of(people, LOSS), return_counts=True)
-    kept = np.isin(values, numbers_of(left, LOSS))
-    pairs = zip(values[kept].tolist(), counts[kept].tolist(), strict=True)
-    total = int(counts[kept].sum())
+    is_remaining = np.isin(values, numbers_of(remaining, LOSS))
+    pairs = zip(values[is_remaining].tolist(), counts[is_remaining].tolist(), strict=True)
+    total = int(counts[is_remaining].sum())
     shares = ((str(value), f"{count / total:.15f}") for value, count in pairs)
     return (("value", "probability"), *shares)
 

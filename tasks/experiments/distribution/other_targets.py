@@ -28,7 +28,10 @@ _AGAIN = "Once losses have nothing to do with age, once the same losses rise wit
 
 
 def measure_normal(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """A uniform source spread as a normal distribution, the narrower the larger r."""
+    """Yield the errors where a uniform source is spread as a normal distribution.
+
+    The larger the level r, the narrower the distribution.
+    """
     length = int(VALUES[-1] - VALUES[0])
     targets = {
         r: {"normal": {"mean": int(VALUES.mean()), "variance": int((length / r) ** 2)}}
@@ -38,7 +41,7 @@ def measure_normal(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Po
 
 
 def measure_zipf(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """A source that follows Zipf's law spread by other exponents."""
+    """Yield the errors where a source that follows Zipf's law is spread by other exponents."""
     targets = {s: {"zipf": f"{s:g}"} for s in scale.levels}
     people = zipf_losses(scale.rows, seed, _SOURCE)
     yield from _both("zipf", people, targets, scale, inputs, seed)
@@ -64,8 +67,8 @@ def _both(
 
 def _rising(data: str, what: str) -> tuple[Claim, ...]:
     return tuple(
-        Claim(f"The error of {way} rises with {what}", of, Trend(ERROR, way, rises=True))
-        for of in (data, f"{data}-rising")
+        Claim(f"The error of {way} rises with {what}", key, Trend(ERROR, way, rises=True))
+        for key in (data, f"{data}-rising")
         for way in (SA_ONLY, QI_SA)
     )
 

@@ -22,8 +22,8 @@ def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     for data, people in tables(scale, inputs, seed):
         for way in (SA_ONLY, QI_SA):
             method = spread(people, way)
-            found = errors_at(people, method, scale.levels, scale.questions, inputs, seed)
-            for span, error in zip(scale.levels, found, strict=True):
+            mean_errors = errors_at(people, method, scale.levels, scale.questions, inputs, seed)
+            for span, error in zip(scale.levels, mean_errors, strict=True):
                 yield Point(data, way, span, ERROR, error)
 
 

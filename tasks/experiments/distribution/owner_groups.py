@@ -31,13 +31,13 @@ _SPAN = 20
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages by the number of bands of age, each as it is itself."""
+    """Yield the mean error of averages by the number of bands of age, each spread as in the source."""
     for data, people in tables(scale, inputs, seed):
         yield from _points(data, people, lambda _: "source", {}, scale, inputs, seed)
 
 
 def measure_ranges(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The same where all values in the range of a band are to be as frequent."""
+    """Yield the errors where all values in the range of a band are to be equally frequent."""
     for data, people in generated_tables(scale, seed):
         target = partial(uniform_over_ranges, people)
         yield from _points(data, people, target, {"denominator": 16}, scale, inputs, seed)
@@ -61,23 +61,23 @@ def _points(
 
 
 def _bands(number: int) -> tuple[Bands, ...]:
-    """Bands of age that are about as wide, where there is more than one."""
+    """Return bands of age of about equal width; none if there is only one."""
     width = (OLDEST + 1 - YOUNGEST) / number
     starts = tuple(Decimal(YOUNGEST + round(width * band)) for band in range(1, number))
     return (Bands(column="age", bands=starts),) if starts else ()
 
 
 def uniform_over_ranges(people: Microdata, bands: tuple[Bands, ...]) -> dict[str, Any]:
-    """The target by which all losses between the least and the largest of a band are as likely."""
+    """Return the target by which all losses in the range of a band are equally likely."""
     banded, names = with_strata(people, bands)
     losses = numbers_of(people, LOSS)
     band = numbers_of(banded, names[0]) if names else np.zeros(people.rows, dtype=np.int64)
     values = np.unique(losses)
     lines: list[tuple[str, ...]] = [(*names, "value", "probability")]
-    for one in np.unique(band).tolist():
-        own = losses[band == one]
+    for number in np.unique(band).tolist():
+        own = losses[band == number]
         inside = values[(values >= own.min()) & (values <= own.max())].tolist()
-        about = (str(one),) if names else ()
+        about = (str(number),) if names else ()
         lines += [(*about, str(value), f"{1 / len(inside):.15f}") for value in inside]
     return {"given": tuple(lines)}
 
@@ -86,10 +86,10 @@ def _more_groups(*data: str) -> tuple[Claim, ...]:
     return tuple(
         Claim(
             f"More of the owner's groups make {way} more accurate",
-            of,
+            key,
             Trend(ERROR, way, rises=False),
         )
-        for of in data
+        for key in data
         for way in (SA_ONLY, QI_SA)
     )
 

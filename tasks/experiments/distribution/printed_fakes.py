@@ -1,4 +1,4 @@
-"""What the missing term of Algorithm 2 costs."""
+"""Cost of the term that Algorithm 2 lacks."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _MOST = 4
 
 
 def measure(scale: SpreadScale, _inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Random groups: how often the recurrence is wrong, and what the fakes that it picks cost."""
+    """Yield how often the recurrence is wrong on random groups, and the cost of its fakes."""
     rng = np.random.default_rng(seed)
     for domain in scale.levels:
         tree = balanced_tree(int(domain), 2)
@@ -31,9 +31,9 @@ def measure(scale: SpreadScale, _inputs: Inputs, seed: int) -> Iterator[Point]:
             counts = tree.at_leaves(np.bincount(values, minlength=int(domain)))
             least = costs(target, counts, ranges, _MOST)
             for series in wrong:
-                found = printed_costs(tree, counts, ranges, _MOST, mended=series == _MENDED)
-                wrong[series] += found[1:] != least[1:]
-                picked = least[int(np.argmin(found))]
+                sums = printed_costs(tree, counts, ranges, _MOST, mended=series == _MENDED)
+                wrong[series] += sums[1:] != least[1:]
+                picked = least[int(np.argmin(sums))]
                 excess[series].append(100 * (picked - min(least)) / max(min(least), 1))
         for series, number in wrong.items():
             yield Point("groups", series, domain, _CASES, scale.questions)

@@ -1,4 +1,4 @@
-"""What the experiments of redistribution have in common: two ways of grouping, and averages by age.
+"""Common parts of the experiments of redistribution: two ways of grouping, and averages by age.
 
 SA-only takes each of the owner's groups as one, QI-SA those people in it whose quasi-identifiers
 are the same. As in the paper the subdomains are those of a balanced binary tree. Ratios of the
@@ -27,7 +27,7 @@ SPAN, WIDTH = "span of ages", "width of the bounds by the truth"
 
 @dataclass(frozen=True)
 class SpreadScale:
-    """How many people are generated, and what is asked.
+    """Number of generated people and of questions, and the levels that vary.
 
     Attributes:
         rows: of generated people.
@@ -41,13 +41,13 @@ class SpreadScale:
 
 
 def tables(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[tuple[str, Microdata]]:
-    """The real losses, generated ones that are independent of the age, and some that rise."""
+    """Yield the real losses, generated ones that are independent of the age, and some that rise."""
     yield "losses", people_with_loss(inputs, ("age",))
     yield from generated_tables(scale, seed)
 
 
 def generated_tables(scale: SpreadScale, seed: int) -> Iterator[tuple[str, Microdata]]:
-    """Generated losses that are independent of the age, and some that rise with it."""
+    """Yield generated losses that are independent of the age, and some that rise with it."""
     yield "uncorrelated", normal_losses(scale.rows, seed)
     yield "correlated", correlated_losses(scale.rows, seed)
 
@@ -59,20 +59,20 @@ def spread(
     strata: tuple[Any, ...] = (),
     form: Mapping[str, Any] | None = None,
 ) -> Method:
-    """Losses redistributed as a target says, in one way of grouping."""
+    """Return the method that redistributes losses as a target says, in one way of grouping."""
     promise = PPrivacy(target=target, **scope(microdata))
     partition = {SA_ONLY: "stratum", QI_SA: "exact-qi"}[way]
     denominator = {SA_ONLY: "exact", QI_SA: 16}[way]
-    shown = {"method": "redistributed", "denominator": denominator, **(form or {})}
-    return Method((promise,), {"method": partition}, shown, strata=strata)
+    declared_form = {"method": "redistributed", "denominator": denominator, **(form or {})}
+    return Method((promise,), {"method": partition}, declared_form, strata=strata)
 
 
 def error_at(
     microdata: Microdata, method: Method, span: int, questions: int, inputs: Inputs, seed: int
 ) -> float:
     """The mean error of averages over windows of age of so many years."""
-    (found,) = errors_at(microdata, method, (span,), questions, inputs, seed)
-    return found
+    (error,) = errors_at(microdata, method, (span,), questions, inputs, seed)
+    return error
 
 
 def errors_at(
@@ -83,7 +83,7 @@ def errors_at(
     inputs: Inputs,
     seed: int,
 ) -> Iterator[float]:
-    """The same at several spans, on one candidate."""
+    """Yield the mean errors of averages at several spans, on one candidate."""
     trial = try_method(microdata, method, inputs, seed).require_kept()
     for span in spans:
         rng = np.random.default_rng(seed)

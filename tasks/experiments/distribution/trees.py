@@ -1,4 +1,4 @@
-"""What the tree of subdomains does: two parts at each node, or three."""
+"""Effect of the tree of subdomains on accuracy: two parts at each node, or three."""
 
 from collections.abc import Iterator
 
@@ -23,8 +23,8 @@ def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     people = uniform_losses(scale.rows, seed)
     for series, arity in _ARITIES.items():
         method = spread(people, QI_SA, "uniform", form={"arity": arity})
-        found = errors_at(people, method, scale.levels, scale.questions, inputs, seed)
-        for span, error in zip(scale.levels, found, strict=True):
+        mean_errors = errors_at(people, method, scale.levels, scale.questions, inputs, seed)
+        for span, error in zip(scale.levels, mean_errors, strict=True):
             yield Point("uniform", series, span, ERROR, error)
 
 

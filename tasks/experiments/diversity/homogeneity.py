@@ -1,4 +1,4 @@
-"""Homogeneous groups in k-anonymous tables: everybody in them has the same sensitive value."""
+"""Homogeneous groups in k-anonymous tables: everyone in them has the same sensitive value."""
 
 from collections.abc import Iterator
 
@@ -24,15 +24,15 @@ _SOME, _RISES = "some at the largest k", "more at some larger k"
 
 
 def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Homogeneous groups and people in them, on the average of all minimal tables."""
+    """Yield the shares of homogeneous groups and their people, averaged over all minimal tables."""
     hierarchies = hierarchies_of(inputs, FIVE)
     people = complete_people(inputs, FIVE, "salary-class", scale.rows, seed)
-    known = with_hierarchies(people, hierarchies)
+    people_with_levels = with_hierarchies(people, hierarchies)
     shares = []
     for k in scale.levels:
         facts = partition_by(people, full_domain(people, K_ANONYMITY, k, hierarchies), seed).facts
-        found = [_homogeneous(known, node["levels"]) for node in facts["minimal_nodes"]]
-        groups, rows, near_groups, near_rows = np.mean(found, axis=0)
+        node_shares = [_homogeneous(people_with_levels, node["levels"]) for node in facts["minimal_nodes"]]
+        groups, rows, near_groups, near_rows = np.mean(node_shares, axis=0)
         yield Point("salaries", _SAME, k, _GROUPS, 100 * groups)
         yield Point("salaries", _NEAR, k, _GROUPS, 100 * near_groups)
         yield Point("salaries", _SAME, k, _PEOPLE, 100 * rows)

@@ -1,4 +1,4 @@
-"""The time that diversity takes to be reached, beside k-anonymity."""
+"""Time to reach diversity, beside k-anonymity."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _LEVEL = 6
 
 @dataclass(frozen=True)
 class KnownScale:
-    """How many rows are drawn, and how many quasi-identifiers are known of them."""
+    """Number of rows drawn, and the numbers of quasi-identifiers that are known."""
 
     rows: int
     known: tuple[int, ...]
@@ -38,9 +38,9 @@ def _tables(
     number: int, rows: int, inputs: Inputs, seed: int
 ) -> Iterator[tuple[str, Microdata, Mapping[str, HierarchyRule]]]:
     """The tables that have so many quasi-identifiers beside what is sensitive."""
-    known = EIGHT[:number]
-    people = complete_people(inputs, known, "occupation", rows, seed)
-    yield "occupations", people, hierarchies_of(inputs, known)
+    quasi_identifiers = EIGHT[:number]
+    people = complete_people(inputs, quasi_identifiers, "occupation", rows, seed)
+    yield "occupations", people, hierarchies_of(inputs, quasi_identifiers)
     if number <= len(generated_tables.KNOWN):
         orders = generated_tables.orders(rows, seed, generated_tables.KNOWN[:number])
         yield "lands-end", orders, generated_tables.HIERARCHIES

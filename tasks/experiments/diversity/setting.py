@@ -1,4 +1,4 @@
-"""What the experiments of l-diversity have in common: full-domain generalization of Adult."""
+"""Common parts of the experiments of l-diversity: full-domain generalization of Adult."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,30 +22,30 @@ K_ANONYMITY, ENTROPY, RECURSIVE = "k-anonymity", "entropy l-diversity", "recursi
 
 @dataclass(frozen=True)
 class PeopleScale:
-    """How many people are drawn, and what is varied."""
+    """Number of people drawn, and the levels that vary."""
 
     rows: int
     levels: tuple[int, ...]
 
 
-def promises(microdata: Microdata, of: str, level: int) -> tuple[PrivacyModel, ...]:
-    """One of the models, k or l being the level."""
+def promises(microdata: Microdata, model: str, level: int) -> tuple[PrivacyModel, ...]:
+    """Return the promises of one of the models, with the level as its k or l."""
     about = scope(microdata)
-    if of == ENTROPY:
+    if model == ENTROPY:
         return (EntropyLDiversity(l=Decimal(level), **about),)
-    if of == RECURSIVE:
+    if model == RECURSIVE:
         return (RecursiveLDiversity(l=level, c=Decimal(3), **about),)
     return (KAnonymity(k=level, quasi_identifiers=about["quasi_identifiers"]),)
 
 
 def full_domain(
     microdata: Microdata,
-    of: str,
+    model: str,
     level: int,
     hierarchies: Mapping[str, HierarchyRule],
     metric: str = "height",
 ) -> Method:
-    """Full-domain generalization that keeps one of the models and loses the least by a metric."""
+    """Return full-domain generalization that keeps a model and loses the least by a metric."""
     partition: dict[str, Any] = {"method": "full-domain", "metric": metric}
-    kept = promises(microdata, of, level)
-    return Method(kept, partition, {"method": "generalized"}, hierarchies)
+    promised = promises(microdata, model, level)
+    return Method(promised, partition, {"method": "generalized"}, hierarchies)

@@ -1,4 +1,4 @@
-"""What diversity costs beside k-anonymity: height, group size, discernibility, divergence."""
+"""Cost of diversity beside k-anonymity: height, group size, discernibility, divergence."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -39,15 +39,15 @@ _MODELS = (K_ANONYMITY, ENTROPY, RECURSIVE)
 
 def measure(
     data: str,
-    known: Sequence[str],
+    quasi_identifiers: Sequence[str],
     draw: Callable[[Microdata, int], Microdata],
     scale: PeopleScale,
     inputs: Inputs,
     seed: int,
 ) -> Iterator[Point]:
     """The least value of each metric that each model allows, by k or l."""
-    hierarchies = hierarchies_of(inputs, known)
-    people = draw(complete_people(inputs, known, "occupation", scale.rows, seed), seed)
+    hierarchies = hierarchies_of(inputs, quasi_identifiers)
+    people = draw(complete_people(inputs, quasi_identifiers, "occupation", scale.rows, seed), seed)
     whole = full_domain(people, K_ANONYMITY, people.rows, hierarchies, "kl")
     nothing = float(partition_by(people, whole, seed).facts["cost"])
     for level in scale.levels:
@@ -60,17 +60,17 @@ def measure(
                     yield Point(data, model, level, measured, cost)
 
 
-def everybody(people: Microdata, _seed: int) -> Microdata:
-    """All of them."""
+def everyone(people: Microdata, _seed: int) -> Microdata:
+    """Return all people."""
     return people
 
 
 def even_out_ages(people: Microdata, seed: int) -> Microdata:
-    """Of each band of five years of age at most as many people as are in the median band."""
+    """Return at most as many people of each band of five years as the median band has."""
     band = numbers_of(people, "age") // _BAND
     bands, sizes = np.unique(band, return_counts=True)
     order = np.random.default_rng(seed).permutation(people.rows)
-    chosen = [order[band[order] == one][: int(np.median(sizes))] for one in bands]
+    chosen = [order[band[order] == number][: int(np.median(sizes))] for number in bands]
     return people.take(np.sort(np.concatenate(chosen)))
 
 
@@ -125,7 +125,7 @@ EXPERIMENT = Experiment(
     data=("occupations",),
     full=_FULL,
     quick=_QUICK,
-    measure=partial(measure, "occupations", FIVE, everybody),
+    measure=partial(measure, "occupations", FIVE, everyone),
     figures=_FIGURES,
     claims=_claims("occupations"),
 )
@@ -138,7 +138,7 @@ EIGHT_KNOWN = replace(
         "As above with eight quasi-identifiers: also the class of work, the country and the salary "
         "class are known."
     ),
-    measure=partial(measure, "occupations", EIGHT, everybody),
+    measure=partial(measure, "occupations", EIGHT, everyone),
 )
 EVENED_OUT = replace(
     EXPERIMENT,

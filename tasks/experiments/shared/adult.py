@@ -21,44 +21,44 @@ EIGHT = (
 AGES = Intervals(intervals=(5, 10, 20))
 
 
-def people_with_loss(inputs: Inputs, known: Sequence[str]) -> Microdata:
+def people_with_loss(inputs: Inputs, quasi_identifiers: Sequence[str]) -> Microdata:
     """The 1,427 people with a capital loss and none of eight quasi-identifiers missing.
 
     Args:
         inputs: where the files are.
-        known: the quasi-identifiers, in the order of the source.
+        quasi_identifiers: the quasi-identifiers, in the order of the source.
     """
     table = _complete(inputs)
-    return _microdata(table.filter(pc.greater(table["capital-loss"], 0)), known, "capital-loss")
+    return _microdata(table.filter(pc.greater(table["capital-loss"], 0)), quasi_identifiers, "capital-loss")
 
 
 def complete_people(
     inputs: Inputs,
-    known: Sequence[str],
+    quasi_identifiers: Sequence[str],
     sensitive: str,
     rows: int | None = None,
     seed: int = 0,
     *,
     numbered: bool = False,
 ) -> Microdata:
-    """The people of whom nothing is missing, or so many of them drawn at random.
+    """Return the people without missing values, or so many of them drawn at random.
 
     Where texts are to be numbered, quasi-identifiers are whole numbers in alphabetical order.
     """
     table = _complete(inputs)
     if rows is not None and rows < table.num_rows:
-        drawn = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
-        table = table.take(np.sort(drawn))
-    people = _microdata(table, known, sensitive)
-    return people.keep(_numbered(c) for c in people.columns) if numbered else people
+        sampled_rows = np.random.default_rng(seed).choice(table.num_rows, rows, replace=False)
+        table = table.take(np.sort(sampled_rows))
+    people = _microdata(table, quasi_identifiers, sensitive)
+    return people.keep(_with_numbered_texts(c) for c in people.columns) if numbered else people
 
 
-def hierarchies_of(inputs: Inputs, known: Sequence[str]) -> dict[str, HierarchyRule]:
+def hierarchies_of(inputs: Inputs, quasi_identifiers: Sequence[str]) -> dict[str, HierarchyRule]:
     """The hierarchies of Adult's quasi-identifiers, as the shipped releases have them.
 
     The salary class has none: its two values are shown, or not.
     """
-    return {name: _hierarchy(inputs, name) for name in known if name != "salary-class"}
+    return {name: _hierarchy(inputs, name) for name in quasi_identifiers if name != "salary-class"}
 
 
 def _hierarchy(inputs: Inputs, name: str) -> HierarchyRule:
@@ -75,12 +75,12 @@ def _complete(inputs: Inputs) -> pa.Table:
     return table.filter(pc.is_valid(table["workclass"])).drop_null()
 
 
-def _numbered(column: Column) -> Column:
+def _with_numbered_texts(column: Column) -> Column:
     if column.role == "sensitive" or pa.types.is_integer(column.values.type):
         return column
     return replace(column, values=pa.array(range(len(column.values)), pa.int64()))
 
 
-def _microdata(table: pa.Table, known: Sequence[str], sensitive: str) -> Microdata:
-    columns = [encode(name, "quasi-identifier", table[name]) for name in known]
+def _microdata(table: pa.Table, quasi_identifiers: Sequence[str], sensitive: str) -> Microdata:
+    columns = [encode(name, "quasi-identifier", table[name]) for name in quasi_identifiers]
     return Microdata((*columns, encode(sensitive, "sensitive", table[sensitive])), table.num_rows)

@@ -44,7 +44,7 @@ class Method:
                 "title": "A candidate of an experiment",
                 "unit": "row",
                 "versions": "disjoint",
-                "columns": {column.name: self._declared(column) for column in microdata.columns},
+                "columns": {column.name: self._declared_column(column) for column in microdata.columns},
                 "strata": tuple(self.strata),
                 "promises": self.promises,
                 "partition": dict(self.partition),
@@ -53,16 +53,16 @@ class Method:
             }
         )
 
-    def _declared(self, column: Any) -> DeclaredColumn:
+    def _declared_column(self, column: Any) -> DeclaredColumn:
         type_ = "string" if str(column.values.type) == "string" else "integer"
         above = self.hierarchies.get(column.name)
         return DeclaredColumn(role=column.role, type=type_, hierarchy=above)
 
 
 def scope(microdata: Microdata) -> dict[str, Any]:
-    """What a promise about everything is about: quasi-identifiers and the sensitive column."""
-    known = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
-    return {"quasi_identifiers": known, "sensitive": microdata.with_roles("sensitive")[0].name}
+    """Return the parameters of a promise about all columns: quasi-identifiers and sensitive column."""
+    quasi_identifiers = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
+    return {"quasi_identifiers": quasi_identifiers, "sensitive": microdata.with_roles("sensitive")[0].name}
 
 
 def try_method(
@@ -72,7 +72,7 @@ def try_method(
     seed: int,
     partition: Partition | Partitioner | None = None,
 ) -> Trial:
-    """The candidate that a method makes of a table, on groups that are given where some are."""
+    """Return the candidate that a method makes of a table, on given groups if there are any."""
     place = private_directory(inputs.scratch / token_hex(8))
     make = (lambda *_: partition) if isinstance(partition, Partition) else partition
     return run_trial(microdata, method.terms(microdata), place, seeded_keys(seed), make)

@@ -44,42 +44,45 @@ def census(rows: int, seed: int, density: int = 1) -> pa.Table:
     if not 1 <= density <= DENSEST:
         raise InputError(f"density {density}: is not a whole number from 1 to {DENSEST}")
     rng = np.random.default_rng(seed)
-    shown = -(-CARDINALITIES["occupation"] // density)
+    values = -(-CARDINALITIES["occupation"] // density)
     codes = _people(rows, rng)
     job = codes["education"] * 2 + codes["gender"]
-    codes["occupation"] = _drawn(_occupations()[:, :shown], job, rng)
-    codes["salary-class"] = _salaries(codes, shown, rng)
-    columns = {name: _named(name, codes[name]) for name in CARDINALITIES if name != "age"}
+    codes["occupation"] = _draw_values(_occupations()[:, :values], job, rng)
+    codes["salary-class"] = _salaries(codes, values, rng)
+    columns = {name: _label_codes(name, codes[name]) for name in CARDINALITIES if name != "age"}
     return pa.table({"age": pa.array(codes["age"] + YOUNGEST), **columns})
 
 
 def _people(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """What is not sensitive: all of it depends on the age, or the race on the country."""
+    """Return the codes of columns that are not sensitive.
+
+    The race depends on the country, the others on the age.
+    """
     anybody = np.zeros(rows, dtype=np.int64)
-    age = _drawn(_ages()[None, :], anybody, rng)
-    country = _drawn(_countries()[None, :], anybody, rng)
+    age = _draw_values(_ages()[None, :], anybody, rng)
+    country = _draw_values(_countries()[None, :], anybody, rng)
     return {
         "age": age,
-        "gender": _drawn(_genders(), age, rng),
-        "education": _drawn(_educations(), age, rng),
-        "marital": _drawn(_maritals(), age, rng),
-        "race": _drawn(_races(), country, rng),
-        "work-class": _drawn(_work_classes(), age, rng),
+        "gender": _draw_values(_genders(), age, rng),
+        "education": _draw_values(_educations(), age, rng),
+        "marital": _draw_values(_maritals(), age, rng),
+        "race": _draw_values(_races(), country, rng),
+        "work-class": _draw_values(_work_classes(), age, rng),
         "country": country,
     }
 
 
-def _drawn(weights: np.ndarray, given: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A value for each row, by the weights of what is given of it (given x values)."""
+def _draw_values(weights: np.ndarray, conditions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a value for each row, by the weights of its condition (conditions x values)."""
     cells, values = weights.shape
     ends = np.cumsum(weights, axis=1)
     ends = ends / ends[:, -1:] + np.arange(cells)[:, None]
-    found = np.searchsorted(ends.ravel(), given + rng.random(len(given)), side="right")
-    drawn: np.ndarray = np.minimum(found - given * values, values - 1)
-    return drawn
+    positions = np.searchsorted(ends.ravel(), conditions + rng.random(len(conditions)), side="right")
+    codes: np.ndarray = np.minimum(positions - conditions * values, values - 1)
+    return codes
 
 
-def _named(name: str, codes: np.ndarray) -> pa.Array:
+def _label_codes(name: str, codes: np.ndarray) -> pa.Array:
     labels = pa.array([f"{name} {number + 1:02d}" for number in range(CARDINALITIES[name])])
     return pa.DictionaryArray.from_arrays(codes.astype(np.int32), labels).dictionary_decode()
 
@@ -90,39 +93,42 @@ def _zipf(values: int, exponent: float) -> np.ndarray:
     return shares
 
 
-def _near(values: int, centres: np.ndarray, spread: float) -> np.ndarray:
-    """Weights that fall with the distance from each centre (centres x values)."""
+def _weights_near(values: int, centres: np.ndarray, spread: float) -> np.ndarray:
+    """Return weights that fall with the distance from each centre (centres x values)."""
     away = (np.arange(values) - centres[:, None]) / spread
     weights: np.ndarray = np.exp(-away * away / 2)
     return weights
 
 
 def _ages() -> np.ndarray:
-    """Level up to middle age, which is frequent, and falling from sixty on."""
+    """Return weights of ages: highest in middle age, and falling from sixty on."""
     middle = 1 + 0.3 * np.exp(-(((_AGE - 25) / 14) ** 2))
     weights: np.ndarray = middle / (1 + np.exp((_AGE - 53) / 8))
     return weights
 
 
 def _genders() -> np.ndarray:
-    """Women outlive men."""
+    """Return shares of men and women by age: women outlive men."""
     women = 0.5 + 0.15 * (_AGE / len(_AGE)) ** 2
     return np.stack([1 - women, women], axis=1)
 
 
 def _educations() -> np.ndarray:
-    """Levels in order: the young are not done, the old had less; two degrees are frequent."""
+    """Return weights of education levels by age: two degrees are frequent.
+
+    The young have not finished their education, and the old had less.
+    """
     levels = CARDINALITIES["education"]
     degree = np.ones(levels)
     degree[[8, 12]] = 5, 3
     weights: np.ndarray = degree * (
-        0.02 + _near(levels, 5 + 5 * np.exp(-((_AGE - 20) ** 2) / 900), 3)
+        0.02 + _weights_near(levels, 5 + 5 * np.exp(-((_AGE - 20) ** 2) / 900), 3)
     )
     return weights
 
 
 def _maritals() -> np.ndarray:
-    """Married, never married, divorced, widowed, separated, absent."""
+    """Return shares by age: married, never married, divorced, widowed, separated, absent."""
     never = np.exp(-_AGE / 10)
     widowed = 0.7 / (1 + np.exp(-(_AGE - 58) / 6))
     rarely = np.full(len(_AGE), 0.03)
@@ -131,19 +137,22 @@ def _maritals() -> np.ndarray:
 
 
 def _work_classes() -> np.ndarray:
-    """Each class has an age at which it is most frequent."""
+    """Return weights of work classes by age: each is most frequent at some age."""
     classes = CARDINALITIES["work-class"]
-    weights: np.ndarray = _zipf(classes, 1.3) * (0.2 + _near(classes, _AGE / 8, 2.5))
+    weights: np.ndarray = _zipf(classes, 1.3) * (0.2 + _weights_near(classes, _AGE / 8, 2.5))
     return weights
 
 
 def _countries() -> np.ndarray:
-    """Nine in ten are from the first."""
+    """Return shares of countries: nine in ten people are from the first."""
     return np.append(0.9, 0.1 * _zipf(CARDINALITIES["country"] - 1, 0.8))
 
 
 def _races() -> np.ndarray:
-    """One race is frequent everywhere, and each country but the first has one of its own."""
+    """Return weights of races by country: one race is frequent everywhere.
+
+    Each country but the first has one race of its own.
+    """
     countries, races = CARDINALITIES["country"], CARDINALITIES["race"]
     own = np.zeros((countries, races))
     own[np.arange(countries), np.arange(countries) % races] = 1
@@ -154,24 +163,30 @@ def _races() -> np.ndarray:
 
 
 def _occupations() -> np.ndarray:
-    """By education and gender: each occupation asks for an education and leans to one gender."""
+    """Return weights of occupations by education and gender.
+
+    Each occupation asks for an education and leans to one gender.
+    """
     levels, occupations = CARDINALITIES["education"], CARDINALITIES["occupation"]
     number = np.arange(occupations)
-    asks = 0.1 + _near(levels, number * 7 % levels, 3).T
+    asks = 0.1 + _weights_near(levels, number * 7 % levels, 3).T
     leans = np.stack([1 + number % 3, 3 - number % 3])
     by_both = _zipf(occupations, 1.0) * asks[:, None, :] * leans[None, :, :]
     return by_both.reshape(2 * levels, occupations)
 
 
-def _salaries(codes: dict[str, np.ndarray], shown: int, rng: np.random.Generator) -> np.ndarray:
-    """Ranks of what education, age, occupation and luck are worth; few have the highest."""
+def _salaries(codes: dict[str, np.ndarray], values: int, rng: np.random.Generator) -> np.ndarray:
+    """Return salary classes by the rank of what education, age, occupation and luck are worth.
+
+    Few people have the highest class.
+    """
     worth = 0.3 * codes["education"] - ((_AGE - 33) / 22)[codes["age"]] ** 2
     worth += (np.arange(CARDINALITIES["occupation"]) * 11 % 13 / 4)[codes["occupation"]]
     rows = len(worth)
     rank = np.empty(rows, dtype=np.int64)
     rank[np.argsort(worth + rng.normal(0, 1, rows))] = np.arange(rows)
-    ends = np.cumsum(_zipf(CARDINALITIES["salary-class"], 0.7)[:shown])
-    return np.minimum(np.searchsorted(ends / ends[-1], (rank + 0.5) / rows), shown - 1)
+    ends = np.cumsum(_zipf(CARDINALITIES["salary-class"], 0.7)[:values])
+    return np.minimum(np.searchsorted(ends / ends[-1], (rank + 0.5) / rows), values - 1)
 
 
 OCCUPATION, SALARY = "occupation", "salary-class"
@@ -180,18 +195,18 @@ OCCUPATION, SALARY = "occupation", "salary-class"
 def census_people(
     rows: int,
     seed: int,
-    known: Sequence[str] = KNOWN,
+    quasi_identifiers: Sequence[str] = KNOWN,
     sensitive: str = OCCUPATION,
     density: int = 1,
 ) -> Microdata:
-    """People of the stand-in, by some of its columns; see `census` for the density."""
+    """Return people of the stand-in with some of its columns; see `census` for the density."""
     table = census(rows, seed, density)
-    columns = [encode(name, "quasi-identifier", _numbers(table[name])) for name in known]
+    columns = [encode(name, "quasi-identifier", _numbers(table[name])) for name in quasi_identifiers]
     return Microdata((*columns, encode(sensitive, "sensitive", table[sensitive])), rows)
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The number that ends each label; numbers as they are."""
+    """Return the number that ends each label; columns of numbers are returned as they are."""
     if pa.types.is_integer(column.type):
         return column
     return pc.cast(pc.utf8_slice_codeunits(column, -2), pa.int64())

@@ -1,4 +1,4 @@
-"""The tests that decide claims, and the statistics that they are made of.
+"""Tests that decide claims, and the statistics that they use.
 
 What is drawn anew with each seed is one observation: the levels of one seed share their data and
 their groups, and are summed up in one number before anything is tested. A test gives two p-values,
@@ -20,66 +20,66 @@ def values_of_pair(
     results: Results,
     data: str,
     measure: str,
-    one: str,
-    other: str,
+    series: str,
+    other_series: str,
     levels: tuple[float, ...],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The values of two series at the levels that both have (float64, seeds x levels)."""
-    first, second = (results.matrix(data, measure, name) for name in (one, other))
+    first, second = (results.matrix(data, measure, name) for name in (series, other_series))
     shared = [
         level
         for level in first.levels
         if level in second.levels and (not levels or level in levels)
     ]
-    columns = [[found.levels.index(level) for level in shared] for found in (first, second)]
+    columns = [[matrix.levels.index(level) for level in shared] for matrix in (first, second)]
     return first.values[:, columns[0]], second.values[:, columns[1]]
 
 
 def relative_difference(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """How far the higher is above the lower, relative to both; 0 where both are 0."""
+    """Return high minus low relative to the sum of both sizes; 0 where both are 0."""
     both = np.abs(high) + np.abs(low)
-    found: np.ndarray = np.divide(high - low, both, out=np.zeros_like(both), where=both != 0)
-    return found
+    difference: np.ndarray = np.divide(high - low, both, out=np.zeros_like(both), where=both != 0)
+    return difference
 
 
 def mean_of_levels(values: np.ndarray) -> np.ndarray:
     """The mean of the levels that could be measured (float64, one per seed that has any)."""
-    known = np.where(np.isfinite(values), values, np.nan)
-    kept = known[~np.isnan(known).all(axis=1)] if known.size else known.reshape(0, 0)
-    return np.nanmean(kept, axis=1) if len(kept) else np.empty(0)
+    measured = np.where(np.isfinite(values), values, np.nan)
+    rows = measured[~np.isnan(measured).all(axis=1)] if measured.size else measured.reshape(0, 0)
+    return np.nanmean(rows, axis=1) if len(rows) else np.empty(0)
 
 
 def signed_ranks(margins: np.ndarray) -> tuple[float, float]:
-    """Wilcoxon's exact p-values, that margins are above 0 and that they are below.
+    """Return Wilcoxon's exact p-values, that margins are above 0 and that they are below.
 
     Equal sizes share their ranks; zeros have ranks and no side (Pratt).
     """
-    known = margins[np.isfinite(margins)]
-    size = np.sort(np.abs(known))
-    first, last = (np.searchsorted(size, np.abs(known), side) for side in ("left", "right"))
-    ranks = (first + last + 1)[known != 0]  # twice the rank: a whole number also where shared
+    finite = margins[np.isfinite(margins)]
+    size = np.sort(np.abs(finite))
+    first, last = (np.searchsorted(size, np.abs(finite), side) for side in ("left", "right"))
+    ranks = (first + last + 1)[finite != 0]  # twice the rank: a whole number also where shared
     sums = np.ones(1)
     for rank in ranks.tolist():
         sums = np.append(sums, np.zeros(rank)) + np.append(np.zeros(rank), sums)
-    reached = int(ranks[known[known != 0] > 0].sum())
+    reached = int(ranks[finite[finite != 0] > 0].sum())
     ways = sums.sum()
     return float(sums[reached:].sum() / ways), float(sums[: reached + 1].sum() / ways)
 
 
-def evidence_within(values: np.ndarray, least: float, most: float, told: str) -> Weight:
-    """Whether values are surely within limits, or surely beyond one of them."""
+def evidence_within(values: np.ndarray, least: float, most: float, numbers: str) -> Weight:
+    """Return the evidence that values lie within limits, and that they lie beyond one of them."""
     above, under = signed_ranks(values - least), signed_ranks(most - values)
-    return Weight(max(above[0], under[0]), min(1.0, 2 * min(above[1], under[1])), told)
+    return Weight(max(above[0], under[0]), min(1.0, 2 * min(above[1], under[1])), numbers)
 
 
 def rank_correlation(values: np.ndarray) -> float:
     """Kendall's tau of values in the order of their levels, without those that are NaN."""
     from scipy.stats import kendalltau
 
-    known = np.isfinite(values)
-    if known.sum() < 2:
+    is_finite = np.isfinite(values)
+    if is_finite.sum() < 2:
         return 0.0
-    tau = float(kendalltau(np.flatnonzero(known), values[known]).statistic)
+    tau = float(kendalltau(np.flatnonzero(is_finite), values[is_finite]).statistic)
     return 0.0 if np.isnan(tau) else tau
 
 
@@ -93,10 +93,10 @@ def ratio_in_words(low: np.ndarray, high: np.ndarray, over: str, under: str) -> 
     return f"{over} / {under}: {middle:.3g} ({least:.3g} to {most:.3g})"
 
 
-def ends_in_words(found: Matrix) -> str:
+def ends_in_words(matrix: Matrix) -> str:
     """A series at its first and last level, in words."""
-    middle: Callable[[int], float] = lambda at: float(np.nanmedian(found.values[:, at]))  # noqa: E731
-    return f"{middle(0):.3g} at {found.levels[0]:g}, {middle(-1):.3g} at {found.levels[-1]:g}"
+    middle: Callable[[int], float] = lambda position: float(np.nanmedian(matrix.values[:, position]))  # noqa: E731
+    return f"{middle(0):.3g} at {matrix.levels[0]:g}, {middle(-1):.3g} at {matrix.levels[-1]:g}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Below:
     words: str = field(default="signed ranks of (b - a)/(b + a), averaged over levels", init=False)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the signed ranks of the seeds' mean differences, relative to sizes."""
+        """Weigh by the signed ranks of the seeds' mean differences, relative to sizes."""
         low, high = values_of_pair(results, data, self.measure, self.lower, self.upper, self.levels)
         margin = mean_of_levels(relative_difference(self.factor * low, high))
         return Weight(*signed_ranks(margin), ratio_in_words(low, high, self.upper, self.lower))
@@ -132,11 +132,11 @@ class EverywhereBelow:
     )
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the signed ranks of the seeds' relative differences at each level."""
+        """Weigh by the signed ranks of the seeds' relative differences at each level."""
         low, high = values_of_pair(results, data, self.measure, self.lower, self.upper, ())
         each = [signed_ranks(margin) for margin in relative_difference(low, high).T]
-        agree = max((one[0] for one in each), default=1.0)
-        disagree = min(1.0, len(each) * min((one[1] for one in each), default=1.0))
+        agree = max((pair[0] for pair in each), default=1.0)
+        disagree = min(1.0, len(each) * min((pair[1] for pair in each), default=1.0))
         return Weight(agree, disagree, ratio_in_words(low, high, self.upper, self.lower))
 
 
@@ -151,12 +151,12 @@ class BelowAtLevel:
     words: str = field(default="signed ranks of (b - a)/(b + a) of two levels", init=False)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the signed ranks of the seeds' relative differences between the levels."""
-        found = results.matrix(data, self.measure, self.series)
-        low, high = (found.at((level,)).values for level in (self.lower, self.upper))
+        """Weigh by the signed ranks of the seeds' relative differences between the levels."""
+        matrix = results.matrix(data, self.measure, self.series)
+        low, high = (matrix.select((level,)).values for level in (self.lower, self.upper))
         margin = mean_of_levels(relative_difference(low, high))
-        told = ratio_in_words(low, high, f"at {self.upper:g}", f"at {self.lower:g}")
-        return Weight(*signed_ranks(margin), told)
+        numbers = ratio_in_words(low, high, f"at {self.upper:g}", f"at {self.lower:g}")
+        return Weight(*signed_ranks(margin), numbers)
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,11 @@ class Trend:
     words: str = field(default="signed ranks of Kendall's tau with the level", init=False)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the signed ranks of the seeds' rank correlations with the level."""
-        found = results.matrix(data, self.measure, self.series).at(self.levels)
-        taus = np.array([rank_correlation(row) for row in found.values])
+        """Weigh by the signed ranks of the seeds' rank correlations with the level."""
+        matrix = results.matrix(data, self.measure, self.series).select(self.levels)
+        taus = np.array([rank_correlation(row) for row in matrix.values])
         agree, disagree = signed_ranks(taus if self.rises else -taus)
-        return Weight(agree, disagree, ends_in_words(found))
+        return Weight(agree, disagree, ends_in_words(matrix))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Alike:
     """Two series, or a series at its first and its last level, differ by less than a factor."""
 
     measure: str
-    one: str
+    series: str
     other: str
     within: float
     levels: tuple[float, ...] = ()
@@ -193,19 +193,19 @@ class Alike:
         return f"two one-sided signed-rank tests of ln(b/a) within ±ln {self.within:g}"
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By whether the mean logarithm of the ratio is surely small, or surely large."""
-        if self.one == self.other:
-            found = results.matrix(data, self.measure, self.one)
-            one, other = found.values[:, :1], found.values[:, -1:]
+        """Weigh the evidence that the mean logarithm of the ratio is small, or large."""
+        if self.series == self.other:
+            matrix = results.matrix(data, self.measure, self.series)
+            first, second = matrix.values[:, :1], matrix.values[:, -1:]
         else:
-            one, other = values_of_pair(
-                results, data, self.measure, self.one, self.other, self.levels
+            first, second = values_of_pair(
+                results, data, self.measure, self.series, self.other, self.levels
             )
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = mean_of_levels(np.log(other / one))
-        words = ("the last level", "the first") if self.one == self.other else ("", "")
-        told = ratio_in_words(one, other, words[0] or self.other, words[1] or self.one)
-        return evidence_within(ratio, -log(self.within), log(self.within), told)
+            ratio = mean_of_levels(np.log(second / first))
+        words = ("the last level", "the first") if self.series == self.other else ("", "")
+        numbers = ratio_in_words(first, second, words[0] or self.other, words[1] or self.series)
+        return evidence_within(ratio, -log(self.within), log(self.within), numbers)
 
 
 @dataclass(frozen=True)
@@ -226,10 +226,10 @@ class Slope:
         )
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the slopes of the seeds' logarithms."""
-        found = results.matrix(data, self.measure, self.series)
-        at = np.log(np.array(found.levels))
-        slopes = np.array([np.polyfit(at, np.log(row), 1)[0] for row in found.values])
+        """Weigh by the slopes of the seeds' logarithms."""
+        matrix = results.matrix(data, self.measure, self.series)
+        logarithms = np.log(np.array(matrix.levels))
+        slopes = np.array([np.polyfit(logarithms, np.log(row), 1)[0] for row in matrix.values])
         low, middle, high = np.quantile(slopes, (0, 0.5, 1))
         return evidence_within(
             slopes, self.least, self.most, f"slope {middle:.2f} ({low:.2f} to {high:.2f})"
@@ -246,11 +246,11 @@ class Never:
     words: str = field(default="one case refutes; none of n speaks for it by .95^n", init=False)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By counting."""
+        """Weigh by counting cases."""
         cases = int(np.nansum(results.matrix(data, self.cases, self.series).values))
-        found = int(np.nansum(results.matrix(data, self.happened, self.series).values))
-        told = f"{found:,} of {cases:,} cases"
-        return Weight(1.0, 0.0, told) if found else Weight(_RARE**cases, 1.0, told)
+        happened = int(np.nansum(results.matrix(data, self.happened, self.series).values))
+        numbers = f"{happened:,} of {cases:,} cases"
+        return Weight(1.0, 0.0, numbers) if happened else Weight(_RARE**cases, 1.0, numbers)
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,9 @@ class Mostly:
     words: str = field(default="sign test over seeds", init=False)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """By the sign test."""
-        found = results.matrix(data, self.measure, self.series).values[:, 0]
-        signs = np.where(found > 0, 1.0, -1.0)
+        """Weigh by the sign test."""
+        values = results.matrix(data, self.measure, self.series).values[:, 0]
+        signs = np.where(values > 0, 1.0, -1.0)
         from scipy.stats import binomtest
 
         yes, n = int((signs > 0).sum()), len(signs)

@@ -8,93 +8,93 @@ _COMPLETE = "UCI Adult (Becker and Kohavi, 1996; CC BY 4.0), its 30,162 rows wit
 
 @dataclass(frozen=True)
 class DataInWords:
-    """What data are, in a few words and in a sentence."""
+    """Description of data, in a few words and in a sentence."""
 
     title: str
     about: str
     generated: bool
 
 
-def _real(title: str, about: str) -> DataInWords:
+def _real_data(title: str, about: str) -> DataInWords:
     return DataInWords(title, about, generated=False)
 
 
-def _generated(title: str, about: str) -> DataInWords:
+def _generated_data(title: str, about: str) -> DataInWords:
     return DataInWords(title, about, generated=True)
 
 
 DATA: Mapping[str, DataInWords] = {
-    "losses": _real(
+    "losses": _real_data(
         "Adult, capital loss",
         "UCI Adult (Becker and Kohavi, 1996; CC BY 4.0), the 1,427 people with a capital loss and "
         "no missing value among the quasi-identifiers.",
     ),
-    "losses-by-age": _real(
+    "losses-by-age": _real_data(
         "Adult, capital loss by age alone",
         "The same 1,427 people, of whom nothing but the age is known.",
     ),
-    "salaries": _real("Adult, salary class", f"{_COMPLETE}; two salary classes."),
-    "occupations": _real("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
-    "occupations-by-age": _real(
+    "salaries": _real_data("Adult, salary class", f"{_COMPLETE}; two salary classes."),
+    "occupations": _real_data("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
+    "occupations-by-age": _real_data(
         "Adult, occupation, ages evened out",
         "A sub-sample of the same rows in which no band of five years of age has more people than "
         "the median band.",
     ),
-    "slides": _real(
+    "slides": _real_data(
         "The slide table", "The seven people of the paper's own example, by age, race and zip code."
     ),
-    "generated-losses": _generated(
+    "generated-losses": _generated_data(
         "Adult, generated loss",
         "The 1,427 people of UCI Adult with a capital loss; the loss itself is generated: it rises "
         "with age, with normal noise around it.",
     ),
-    "correlated": _generated(
+    "correlated": _generated_data(
         "Generated, loss rises with age",
         "Generated people of 17 to 79 years, as many of each age, whose loss is normal around a "
         "mean that rises with age.",
     ),
-    "uncorrelated": _generated(
+    "uncorrelated": _generated_data(
         "Generated, loss independent of age",
         "Generated people of 17 to 79 years, as many of each age, whose loss is normal and has "
         "nothing to do with age.",
     ),
-    "uniform": _generated(
+    "uniform": _generated_data(
         "Generated, uniform loss",
         "Generated people of 17 to 79 years whose loss is uniform on 64 values from 1,024 to "
         "3,040 and has nothing to do with age.",
     ),
-    "zipf": _generated(
+    "zipf": _generated_data(
         "Generated, Zipf loss",
         "Generated people of 17 to 79 years whose loss follows Zipf's law with exponent 0.1 over "
         "64 values from 1,024 to 3,040.",
     ),
-    "uniform-rising": _generated(
+    "uniform-rising": _generated_data(
         "Generated, uniform loss that rises with age",
         "The same people and losses, given out again so that losses rise with age.",
     ),
-    "zipf-rising": _generated(
+    "zipf-rising": _generated_data(
         "Generated, Zipf loss that rises with age",
         "The same people and losses, given out again so that losses rise with age.",
     ),
-    "census": _generated(
+    "census": _generated_data(
         "Stand-in for the census",
         "A generated stand-in for the paper's census of American adults (IPUMS), which may not be "
         "passed on: its columns and how many values each has are the paper's, all frequencies and "
         "dependencies are invented.",
     ),
-    "census-salaries": _generated(
+    "census-salaries": _generated_data(
         "Stand-in for the census, salary class",
         "The same stand-in, the salary class being sensitive instead of the occupation.",
     ),
-    "lands-end": _generated(
+    "lands-end": _generated_data(
         "Stand-in for Lands End",
         "A generated stand-in for the paper's orders of the retailer Lands End, which are not "
         "public: columns, numbers of values and hierarchies are modelled on the paper's, all "
         "frequencies are invented.",
     ),
-    "trees": _generated("Random trees", "Generated random trees."),
-    "groups": _generated("Random groups", "Generated small groups of whole numbers."),
-    "small-tables": _generated(
+    "trees": _generated_data("Random trees", "Generated random trees."),
+    "groups": _generated_data("Random groups", "Generated small groups of whole numbers."),
+    "small-tables": _generated_data(
         "Small random tables",
         "Generated tables of nine rows, whose optimum is found by trying, or of sixty.",
     ),
@@ -103,7 +103,7 @@ DATA: Mapping[str, DataInWords] = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, and what is to be known before its figures are compared with these.
+    """A paper, and what to know before its figures are compared with these.
 
     Attributes:
         title: as published.

@@ -1,4 +1,4 @@
-"""An experiment: what a paper showed, how it is measured here, its points and its claims."""
+"""Experiments: the figure of a paper, the measurement here, its points and its claims."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ Size = Literal["full", "quick"]
 
 
 class Point(NamedTuple):
-    """A value that was measured: of which data, under which series, at which level."""
+    """A value that was measured, with its data, series and level."""
 
     data: str
     series: str
@@ -35,36 +35,36 @@ class Matrix:
     levels: tuple[float, ...]
     values: np.ndarray
 
-    def at(self, levels: Sequence[float]) -> "Matrix":
-        """The values at some of the levels, or at all where none are named."""
-        kept = [at for at, level in enumerate(self.levels) if not levels or level in levels]
-        return Matrix(tuple(self.levels[at] for at in kept), self.values[:, kept])
+    def select(self, levels: Sequence[float]) -> "Matrix":
+        """Return the values at some of the levels, or at all if none are named."""
+        positions = [position for position, level in enumerate(self.levels) if not levels or level in levels]
+        return Matrix(tuple(self.levels[position] for position in positions), self.values[:, positions])
 
 
 @dataclass(frozen=True)
 class Results:
-    """The points of each seed, and of each that failed the reason, which leaves no points."""
+    """The points of each seed, and the reason of each seed that failed (it has no points)."""
 
     points: Mapping[int, Sequence[Point]]
     failed: Mapping[int, str] = field(default_factory=dict)
 
     def matrix(self, data: str, measure: str, series: str) -> Matrix:
         """The values of a series by seed and level."""
-        wanted = (data, measure, series)
-        found = [
+        key = (data, measure, series)
+        cells = [
             (row, point.level, point.value)
             for row, points in enumerate(self.points.values())
             for point in points
-            if (point.data, point.measure, point.series) == wanted
+            if (point.data, point.measure, point.series) == key
         ]
-        levels = tuple(sorted({level for _, level, _ in found}))
+        levels = tuple(sorted({level for _, level, _ in cells}))
         values = np.full((len(self.points), len(levels)), np.nan)
-        for row, level, value in found:
+        for row, level, value in cells:
             values[row, levels.index(level)] = value
         return Matrix(levels, values)
 
     def data(self, measure: str) -> list[str]:
-        """The data of which something was measured, in the order of measuring."""
+        """Return the data for which a measure has points, in the order of measuring."""
         return list(dict.fromkeys(p.data for p in self._all() if p.measure == measure))
 
     def series(self, data: str, measure: str) -> list[str]:
@@ -73,14 +73,14 @@ class Results:
         return list(dict.fromkeys(named))
 
     def csv(self, experiment: str) -> str:
-        """All points, a line for each."""
+        """Return all points as CSV, a line for each."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for seed, points in self.points.items():
             for data, series, level, measure, value in points:
-                shown = f"{value:.9g}"
-                writer.writerow((experiment, data, series, f"{level:g}", seed, measure, shown))
+                digits = f"{value:.9g}"
+                writer.writerow((experiment, data, series, f"{level:g}", seed, measure, digits))
         return text.getvalue()
 
     def _all(self) -> list[Point]:
@@ -122,7 +122,7 @@ class ClaimTest(Protocol):
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that is said of an experiment's outcome.
+    """A statement about an experiment's outcome.
 
     Attributes:
         text: what is claimed.
@@ -215,7 +215,7 @@ def parameters_of(experiment: Experiment, size: Size) -> Any:
 
 @dataclass(frozen=True)
 class RowsAndLevels:
-    """How many rows are drawn, and what is varied."""
+    """Number of rows drawn, and the levels that vary."""
 
     rows: int
     levels: tuple[int, ...]

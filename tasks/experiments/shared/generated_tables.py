@@ -1,4 +1,4 @@
-"""Generated and printed tables in the place of those of the papers that cannot be had.
+"""Generated and printed tables in the place of the papers' tables that are not available.
 
 Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam measured on 4,591,581 of them. Columns,
 numbers of values and hierarchies are modelled on theirs (as Incognito's authors list them), all
@@ -37,57 +37,62 @@ YOUNGEST, OLDEST = 17, 79
 
 
 def correlated_losses(rows: int, seed: int, spread: float = 200.0) -> Microdata:
-    """A loss of 1,000 at 17 years that rises by 30 each year, and is normal around that."""
+    """Return people whose loss rises with age, with normal noise around it.
+
+    The mean loss is 1,000 at 17 years and rises by 30 each year.
+    """
     rng = np.random.default_rng(seed)
     age = _ages(rows, rng)
     return people(age, rng.normal(_mean_loss(age), spread), step=32)
 
 
-def with_correlated_loss(known: Microdata, age: np.ndarray, seed: int, spread: float) -> Microdata:
-    """The same people with such a loss, in whole numbers, in place of their sensitive column."""
-    (sensitive,) = known.with_roles("sensitive")
+def with_correlated_loss(microdata: Microdata, age: np.ndarray, seed: int, spread: float) -> Microdata:
+    """Return the same people with such a loss, in whole numbers, in place of their sensitive
+    column.
+    """
+    (sensitive,) = microdata.with_roles("sensitive")
     loss = np.random.default_rng(seed).normal(_mean_loss(age), spread)
     generated = encode(sensitive.name, "sensitive", pa.array(np.maximum(loss, 1).astype(np.int64)))
-    return known.keep(generated if c.name == sensitive.name else c for c in known.columns)
+    return microdata.keep(generated if c.name == sensitive.name else c for c in microdata.columns)
 
 
 def normal_losses(rows: int, seed: int) -> Microdata:
-    """A loss that is normal and independent of the age."""
+    """Return people whose loss is normal and independent of the age."""
     rng = np.random.default_rng(seed)
     return people(_ages(rows, rng), rng.normal(2000, 400, rows), step=32)
 
 
 def uniform_losses(rows: int, seed: int) -> Microdata:
-    """A loss that is uniform on 64 values and independent of the age."""
+    """Return people whose loss is uniform on 64 values and independent of the age."""
     rng = np.random.default_rng(seed)
     return people(_ages(rows, rng), rng.choice(VALUES, rows), step=1)
 
 
 def zipf_losses(rows: int, seed: int, exponent: float) -> Microdata:
-    """A loss whose values are the rarer the larger they are, by Zipf's law."""
+    """Return people whose losses are the rarer the larger they are, by Zipf's law."""
     rng = np.random.default_rng(seed)
     shares = np.arange(1, len(VALUES) + 1) ** -exponent
     return people(_ages(rows, rng), rng.choice(VALUES, rows, p=shares / shares.sum()), step=1)
 
 
-def with_losses_by_age(known: Microdata, seed: int) -> Microdata:
-    """The same ages and the same losses, given out again so that losses rise with age.
+def with_losses_by_age(microdata: Microdata, seed: int) -> Microdata:
+    """Return the same ages and losses, given out again so that losses rise with age.
 
     The rows are ranked by age and some luck of about ten years; the n-th has the n-th loss.
     """
-    (sensitive,) = known.with_roles("sensitive")
-    age, loss = (known[name].array().to_numpy() for name in ("age", sensitive.name))
-    luck = np.random.default_rng(seed).normal(0, 10, known.rows)
+    (sensitive,) = microdata.with_roles("sensitive")
+    age, loss = (microdata[name].array().to_numpy() for name in ("age", sensitive.name))
+    luck = np.random.default_rng(seed).normal(0, 10, microdata.rows)
     rising = np.empty_like(loss)
     rising[np.argsort(age + luck)] = np.sort(loss)
     return people(age, rising, step=1)
 
 
 def people(age: np.ndarray, loss: np.ndarray, step: int) -> Microdata:
-    """People of whom the age is known and the loss is sensitive, a multiple of `step`, above 0."""
+    """Return people with a known age and a sensitive loss, a multiple of `step` above 0."""
     rounded = np.maximum(np.round(loss / step), 1).astype(np.int64) * step
-    known = encode("age", "quasi-identifier", pa.array(age.astype(np.int64)))
-    return Microdata((known, encode("capital-loss", "sensitive", pa.array(rounded))), len(age))
+    age_column = encode("age", "quasi-identifier", pa.array(age.astype(np.int64)))
+    return Microdata((age_column, encode("capital-loss", "sensitive", pa.array(rounded))), len(age))
 
 
 def _mean_loss(age: np.ndarray) -> np.ndarray:
@@ -102,8 +107,8 @@ def _ages(rows: int, rng: np.random.Generator) -> np.ndarray:
 _STYLES, _PRICES, _COSTS, _DAYS = 1509, 346, 147, 320
 
 
-def orders(rows: int, seed: int, known: Sequence[str] = KNOWN) -> Microdata:
-    """Orders by some of the columns; the cost follows from the price, and luck."""
+def orders(rows: int, seed: int, names: Sequence[str] = KNOWN) -> Microdata:
+    """Return orders with some of the columns; the cost follows from the price, and luck."""
     rng = np.random.default_rng(seed)
     price = np.minimum(rng.gamma(2.0, 30.0, rows), _PRICES - 1).astype(np.int64)
     place = rng.integers(0, 31_953, rows) * 3
@@ -118,11 +123,11 @@ def orders(rows: int, seed: int, known: Sequence[str] = KNOWN) -> Microdata:
     }
     luck = rng.normal(1.0, 0.25, rows)
     cost = np.clip(price * luck / 2, 0, _COSTS - 1).astype(np.int64)
-    found = [encode(name, "quasi-identifier", columns[name]) for name in known]
-    return Microdata((*found, encode(COST, "sensitive", pa.array(cost))), rows)
+    quasi_identifiers = [encode(name, "quasi-identifier", columns[name]) for name in names]
+    return Microdata((*quasi_identifiers, encode(COST, "sensitive", pa.array(cost))), rows)
 
 
 def slide_table() -> np.ndarray:
-    """The seven people, each column as the positions of its sorted values (int64, 7 x 3)."""
+    """Return the seven people, each column as positions of its sorted values (int64, 7 x 3)."""
     columns = (np.unique(column, return_inverse=True)[1] for column in zip(*_PEOPLE, strict=True))
     return np.stack(list(columns), axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The claims ledger: every claim, what was found of it, and Holm's correction over all of them."""
+"""Ledger of claims: every claim, its evidence, and Holm's correction over all of them."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim and what was found of it; `adjusted` is its p-value after Holm's correction."""
+    """A claim and its evidence; `adjusted` is its p-value after Holm's correction."""
 
     experiment: Experiment
     claim: Claim
@@ -38,14 +38,14 @@ class Entry:
 
     @property
     def outcome(self) -> Outcome:
-        """Which side is significant, where one is."""
+        """The side that is significant, or `inconclusive`."""
         if self.adjusted > ALPHA:
             return "inconclusive"
         return "agree" if self.evidence.agree < self.evidence.disagree else "disagree"
 
     @property
     def words(self) -> str:
-        """The outcome in words: what holds of generated data is said to."""
+        """The outcome in words, which mention generated data."""
         generated = DATA[self.claim.data].generated and self.outcome != "inconclusive"
         return f"{self.outcome} on generated data" if generated else self.outcome
 
@@ -54,19 +54,19 @@ def keep_ledger(measured: Mapping[str, Results], experiments: Sequence[Experimen
     """Decide the claims of experiments, by their names in `measured`, all at once."""
     claims = [(experiment, claim) for experiment in experiments for claim in experiment.claims]
     evidence = [_weigh(claim, measured[experiment.name]) for experiment, claim in claims]
-    adjusted = holm([one.p for one in evidence])
-    return [Entry(*claim, one, p) for claim, one, p in zip(claims, evidence, adjusted, strict=True)]
+    adjusted = holm([weight.p for weight in evidence])
+    return [Entry(*claim, weight, p) for claim, weight, p in zip(claims, evidence, adjusted, strict=True)]
 
 
 def _weigh(claim: Claim, results: Results) -> Weight:
-    """The evidence in what was measured; where nothing was, there is none for either side."""
+    """Return the evidence of the results; no evidence for either side if every seed failed."""
     if not results.points and results.failed:
         return Weight(1.0, 1.0, f"every seed failed: {next(iter(results.failed.values()))}")
     return claim.test.weigh(results, claim.data)
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P-values after Holm's step-down correction, in the same order.
+    """Return p-values after Holm's step-down correction, in the same order.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 
@@ -74,12 +74,12 @@ def holm(p: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     order = np.argsort(np.array(p), kind="stable")
-    left = np.arange(len(p), 0, -1)
-    stepped = np.minimum(1.0, np.maximum.accumulate(left * np.array(p)[order]))
+    remaining = np.arange(len(p), 0, -1)
+    stepped = np.minimum(1.0, np.maximum.accumulate(remaining * np.array(p)[order]))
     adjusted = np.empty(len(p))
     adjusted[order] = stepped
-    found: list[float] = adjusted.tolist()
-    return found
+    in_order: list[float] = adjusted.tolist()
+    return in_order
 
 
 def ledger_csv(entries: Sequence[Entry]) -> str:
@@ -90,6 +90,6 @@ def ledger_csv(entries: Sequence[Entry]) -> str:
     for entry in entries:
         claim, evidence = entry.claim, entry.evidence
         p = (f"{value:.4g}" for value in (evidence.p, entry.adjusted))
-        of = (entry.experiment.paper, entry.experiment.name, claim.text, claim.by, claim.data)
-        writer.writerow((*of, entry.words, claim.test.words, *p, evidence.numbers))
+        names = (entry.experiment.paper, entry.experiment.name, claim.text, claim.by, claim.data)
+        writer.writerow((*names, entry.words, claim.test.words, *p, evidence.numbers))
     return text.getvalue()

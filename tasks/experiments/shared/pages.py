@@ -28,13 +28,13 @@ def write_files(
     directory.mkdir(parents=True, exist_ok=True)
     entries = keep_ledger(measured, chosen)
     shared: dict[str, Any] = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA}
-    shared["failed"] = {name: of.failed for name, of in measured.items() if of.failed}
+    shared["failed"] = {name: results.failed for name, results in measured.items() if results.failed}
     shared |= {"papers": PAPERS, "described": DATA}
     _write(directory / "ledger.csv", ledger_csv(entries))
     _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
-    for paper in dict.fromkeys(one.paper for one in chosen):
-        of_paper = [one for one in chosen if one.paper == paper]
-        sections = [_section(one, measured[one.name], entries) for one in of_paper]
+    for paper in dict.fromkeys(experiment.paper for experiment in chosen):
+        of_paper = [experiment for experiment in chosen if experiment.paper == paper]
+        sections = [_section(experiment, measured[experiment.name], entries) for experiment in of_paper]
         view = {"paper": PAPERS[paper], "sections": sections, **shared}
         _write(directory / f"{paper}.html", _page("paper", view))
         for section in sections:
@@ -47,7 +47,7 @@ def _section(experiment: Experiment, results: Results, entries: Sequence[Entry])
     return {
         "experiment": experiment,
         "data": [DATA[key] for key in experiment.data],
-        "plots": [(f"{experiment.name}-{at}", plot) for at, plot in enumerate(plots, start=1)],
+        "plots": [(f"{experiment.name}-{number}", plot) for number, plot in enumerate(plots, start=1)],
         "claims": [entry for entry in entries if entry.experiment is experiment],
         "failed": results.failed,
     }
@@ -63,7 +63,7 @@ def _write_section(
 
 
 def _svg(plot: LinesPlot) -> str:
-    """A plot as a file of its own, which is light or dark as its reader wishes."""
+    """Return a plot as a file of its own, which is light or dark as its reader wishes."""
     return environment().get_template("experiments/plot.svg.j2").render(plot=plot)
 
 

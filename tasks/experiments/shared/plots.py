@@ -31,7 +31,7 @@ class PlotScale:
     ticks: tuple[tuple[float, str], ...]
     log: bool
 
-    def at(self, value: float) -> float:
+    def place(self, value: float) -> float:
         """The place of a value; what is below the scale is at its bottom."""
         if self.log:
             return (log10(max(value, self.low)) - log10(self.low)) / log10(self.high / self.low)
@@ -56,10 +56,10 @@ def _logarithmic(low: float, high: float) -> PlotScale:
     """From the tick below the lowest value to the one above the highest."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     digits = _DIGITS if len(powers) - 1 <= _FEW else (1,)
-    known = [digit * 10.0**power for power in powers for digit in digits]
-    bottom = max((v for v in known if v <= low * 1.0001), default=known[0])
-    top = min((v for v in known if v >= high * 0.9999 and v > bottom), default=known[-1])
-    ticks = tuple((v, f"{v:,.10g}") for v in known if bottom <= v <= top)
+    candidates = [digit * 10.0**power for power in powers for digit in digits]
+    bottom = max((v for v in candidates if v <= low * 1.0001), default=candidates[0])
+    top = min((v for v in candidates if v >= high * 0.9999 and v > bottom), default=candidates[-1])
+    ticks = tuple((v, f"{v:,.10g}") for v in candidates if bottom <= v <= top)
     return PlotScale(bottom, top, ticks, log=True)
 
 
@@ -119,29 +119,29 @@ def plots_of(figure: Figure, results: Results) -> list[LinesPlot]:
 
 def _plot(figure: Figure, results: Results, data: str) -> LinesPlot:
     names = results.series(data, figure.measure)
-    found = {name: results.matrix(data, figure.measure, name) for name in names}
-    levels = sorted({level for matrix in found.values() for level in matrix.levels})
-    values = np.concatenate([matrix.values.ravel() for matrix in found.values()])
+    matrices = {name: results.matrix(data, figure.measure, name) for name in names}
+    levels = sorted({level for matrix in matrices.values() for level in matrix.levels})
+    values = np.concatenate([matrix.values.ravel() for matrix in matrices.values()])
     scale = scale_of(values[np.isfinite(values)].tolist(), log=figure.log)
-    left = 14 + _CHARACTER * max(len(label) for _, label in scale.ticks)
-    step = (RIGHT - left) / len(levels)
-    places = {level: left + step * (at + 0.5) for at, level in enumerate(levels)}
+    left_edge = 14 + _CHARACTER * max(len(label) for _, label in scale.ticks)
+    step = (RIGHT - left_edge) / len(levels)
+    places = {level: left_edge + step * (position + 0.5) for position, level in enumerate(levels)}
     lines = tuple(
         _line(name, style, matrix, places, scale)
-        for style, (name, matrix) in enumerate(found.items())
+        for style, (name, matrix) in enumerate(matrices.items())
     )
     return LinesPlot(
         title=f"{DATA[data].title}: {figure.measure} by {figure.x}",
-        summary=_summary(found, figure),
+        summary=_summary(matrices, figure),
         x_title=figure.x,
         y_title=f"{figure.y}{' (logarithmic)' if scale.log else ''}",
-        left=left,
+        left=left_edge,
         height=HEIGHT + _KEY * len(lines),
         x_ticks=tuple(Mark(_at(x), _at(BOTTOM), f"{level:,g}") for level, x in places.items()),
         y_ticks=tuple(Mark("", _at(_height(scale, v)), label) for v, label in scale.ticks),
         lines=lines,
         table=tuple(
-            (f"{level:,g}", tuple(_cell(matrix, level) for matrix in found.values()))
+            (f"{level:,g}", tuple(_cell(matrix, level) for matrix in matrices.values()))
             for level in levels
         ),
     )
@@ -150,13 +150,13 @@ def _plot(figure: Figure, results: Results, data: str) -> LinesPlot:
 def _line(
     name: str, style: int, matrix: Matrix, places: dict[float, float], scale: PlotScale
 ) -> SeriesLine:
-    known = [at for at, column in enumerate(matrix.values.T) if np.isfinite(column).any()]
-    x = [places[matrix.levels[at]] for at in known]
+    positions = [position for position, column in enumerate(matrix.values.T) if np.isfinite(column).any()]
+    x = [places[matrix.levels[position]] for position in positions]
     least, middle, most = (
-        [_height(scale, value) for value in quantile[known]] for quantile in _spread(matrix)
+        [_height(scale, value) for value in quantile[positions]] for quantile in _spread(matrix)
     )
     there, back = _path(x, most), _path(x[::-1], least[::-1]).replace("M", "L")
-    marks = tuple(Mark(_at(one), _at(y)) for one, y in zip(x, middle, strict=True))
+    marks = tuple(Mark(_at(across), _at(y)) for across, y in zip(x, middle, strict=True))
     key = HEIGHT + _KEY * style
     return SeriesLine(name, style, _path(x, middle), f"{there}{back}z", marks, key)
 
@@ -165,22 +165,22 @@ def _spread(matrix: Matrix) -> np.ndarray:
     """The least, the median and the greatest of the seeds at each level; NaN where none is."""
     empty = ~np.isfinite(matrix.values).any(axis=0)
     filled = np.where(empty, 0.0, matrix.values)
-    found: np.ndarray = np.nanquantile(filled, (0, 0.5, 1), axis=0)
-    found[:, empty] = np.nan
-    return found
+    quantiles: np.ndarray = np.nanquantile(filled, (0, 0.5, 1), axis=0)
+    quantiles[:, empty] = np.nan
+    return quantiles
 
 
-def _summary(found: dict[str, Matrix], figure: Figure) -> str:
+def _summary(matrices: dict[str, Matrix], figure: Figure) -> str:
     """What the plot shows in words: each series at its first and last level."""
     parts = []
-    for name, matrix in found.items():
+    for name, matrix in matrices.items():
         middle = _spread(matrix)[1]
-        ends = [(matrix.levels[at], middle[at]) for at in (0, -1)]
+        ends = [(matrix.levels[position], middle[position]) for position in (0, -1)]
         first, last = (f"{value:.3g} at {level:,g}" for level, value in ends)
         parts.append(f"{name} {first}" if len(matrix.levels) == 1 else f"{name} {first}, {last}")
-    seeds = len(next(iter(found.values())).values)
-    of = f"{figure.y} by {figure.x}, medians of {seeds} seeds"
-    return f"{of[0].upper()}{of[1:]}: {'; '.join(parts)}."
+    seeds = len(next(iter(matrices.values())).values)
+    subject = f"{figure.y} by {figure.x}, medians of {seeds} seeds"
+    return f"{subject[0].upper()}{subject[1:]}: {'; '.join(parts)}."
 
 
 def _cell(matrix: Matrix, level: float) -> str:
@@ -191,12 +191,12 @@ def _cell(matrix: Matrix, level: float) -> str:
 
 
 def _path(x: Sequence[float], y: Sequence[float]) -> str:
-    pairs = [f"{_at(one)} {_at(other)}" for one, other in zip(x, y, strict=True)]
+    pairs = [f"{_at(across)} {_at(down)}" for across, down in zip(x, y, strict=True)]
     return f"M{'L'.join(pairs)}" if pairs else ""
 
 
 def _height(scale: PlotScale, value: float) -> float:
-    return BOTTOM - scale.at(value) * (BOTTOM - TOP)
+    return BOTTOM - scale.place(value) * (BOTTOM - TOP)
 
 
 def _at(number: float) -> str:

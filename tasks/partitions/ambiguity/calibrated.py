@@ -74,7 +74,7 @@ def _climb(coverage: Covering) -> float:
 
     Each value is in turn the best one given the others.
     """
-    weights = coverage.rounded()
+    weights = coverage.rounded_presences()
     hit = np.ones((len(coverage.covers), len(weights)), dtype=bool)
     best = 0.0
     for _ in range(_ROUNDS):

@@ -56,7 +56,7 @@ class _OwnGroups:
     @property
     def totals(self) -> np.ndarray:
         """The number of all rows with each value (int64)."""
-        return self.groups.of(self.column.name).totals
+        return self.groups.counts_of(self.column.name).totals
 
 
 def with_nearest_targets(
@@ -100,7 +100,7 @@ def with_nearest_targets(
 def _count_groups(partition: Partition, column: Column) -> _OwnGroups:
     number = int(partition.group.max(initial=-1)) + 1
     groups = count(partition.group, number, {column.name: column.coded()})
-    counts = groups.of(column.name)
+    counts = groups.counts_of(column.name)
     places: dict[bytes, int] = {}
     kinds: list[np.ndarray] = []
     kind = np.empty(number, dtype=np.int64)

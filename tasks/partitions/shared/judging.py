@@ -201,7 +201,7 @@ class WithKnownValues:
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that break the promise for some known value (bool, one per group)."""
-        pairs = groups.of(self.name)
+        pairs = groups.counts_of(self.name)
         part, parts = dense(pairs.group * (int(self.known.max()) + 1) + self.known[pairs.value])
         sizes = np.bincount(part, pairs.count, parts).astype(np.int64)
         coded, value = self.sensitive, self.value[pairs.value]

@@ -1,4 +1,7 @@
-"""A line's private state as one file, and back: its key, versions, units and suppressed rows.
+"""Backups: a line's private state as one file, and back (key, versions, units, suppressed rows).
+
+The file is as secret as the state itself, unless the key is wrapped. A restore is journalled first:
+the next command that opens the line finishes a restore that was cut short.
 
 The file is as secret as the state itself, unless the key is wrapped. What is put back is journalled
 first: a restore that was cut short is finished by whatever opens the line next.
@@ -54,7 +57,7 @@ _DOCUMENTS = (  # what older formats said is kept, too
 
 
 def state_files(line: Path) -> dict[str, bytes]:
-    """The content of every file of the line's state, by its path from there."""
+    """Return the content of every file of the line's state, by its path from there."""
     single = [line / KEY, *(path for names in _DOCUMENTS for path in line.glob(names))]
     many = [path for folder in _FOLDERS for path in (line / folder).glob("*")]
     return {
@@ -65,7 +68,7 @@ def state_files(line: Path) -> dict[str, bytes]:
 
 
 def backup(line: Path) -> bytes:
-    """The line's state as a tar archive that lists its own files with their SHA-256.
+    """Return the line's state as a tar archive that lists its own files with their SHA-256.
 
     Raises:
         InputError: where the line has no state yet.
@@ -78,15 +81,15 @@ def backup(line: Path) -> bytes:
 
 
 def kept_files(line: Path) -> dict[str, bytes]:
-    """What is kept of a withdrawn version, which no backup made before has."""
+    """Return the kept files of withdrawn versions, which no backup made before has."""
     files = state_files(line)
     return {path: files[path] for path in files if path.startswith(f"{WITHDRAWN}/")}
 
 
 def _people_key(line: Path) -> dict[str, bytes]:
-    """The secret of the names of people and of rows, where the line has any."""
+    """Return the secret of the names of people and of rows, if the line has any."""
     path = line.parent / PEOPLE / KEY
-    named = any((line / kept).exists() for kept in (MAP, ROWS, *_NORMAL, CODINGS))
+    named = any((line / folder).exists() for folder in (MAP, ROWS, *_NORMAL, CODINGS))
     return {PEOPLE_KEY: read_bytes(path)} if named and path.exists() else {}
 
 
@@ -108,7 +111,7 @@ def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
 
 
 def pack(name: str, files: Mapping[str, bytes]) -> bytes:
-    """A backup of these files."""
+    """Return a backup of these files."""
     contents = {
         "format": _format_of(files),
         "line": name,
@@ -124,7 +127,7 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def _format_of(files: Mapping[str, bytes]) -> int:
-    """The lowest format that has these files."""
+    """Return the lowest format that has these files."""
     if any(path.startswith(tuple(f"{folder}/" for folder in _NORMAL)) for path in files):
         return 8
     if REFUSED in files:
@@ -141,7 +144,7 @@ def _format_of(files: Mapping[str, bytes]) -> int:
 
 
 def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
-    """The files of a backup of the line of that name.
+    """Return the files of a backup of the line of that name.
 
     Args:
         place: the backup, for messages.
@@ -158,7 +161,7 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
 
 
 def unpack_files(place: Path, content: bytes, name: str) -> dict[str, bytes]:
-    """The files of a backup under that name, each with the SHA-256 that the backup lists.
+    """Return the files of a backup under that name, each with the SHA-256 that the backup lists.
 
     Raises:
         InputError: where it is no backup, another's, damaged, or newer software's.
@@ -174,8 +177,8 @@ def unpack_files(place: Path, content: bytes, name: str) -> dict[str, bytes]:
         raise InputError(f"{place}: is no backup of {name}") from None
     if line != name:
         raise InputError(f"{place}: is a backup of something else than {name}")
-    found = {path: hashlib.sha256(part).hexdigest() for path, part in files.items()}
-    if found != listed:
+    digests = {path: hashlib.sha256(part).hexdigest() for path, part in files.items()}
+    if digests != listed:
         raise InputError(f"{place}: is damaged, or not whole")
     return files
 
@@ -186,7 +189,7 @@ def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _belongs(path: str) -> bool:
-    """True for the paths that a line's state has: nothing else is ever written."""
+    """Decide whether a path is one that a line's state has: nothing else is ever written."""
     folder, _, name = path.rpartition("/")
     if folder:
         return folder in _FOLDERS and (name.isdigit() or (folder, name) == (MAP, ERASED))
@@ -194,18 +197,18 @@ def _belongs(path: str) -> bool:
 
 
 def state_in(place: Path, files: Mapping[str, bytes]) -> LineState:
-    """What the line remembered when it was backed up."""
+    """Return the line's state as it was backed up."""
     return parse_state(place, files[STATE])
 
 
 def replace_state(line: Path, files: Mapping[str, bytes]) -> None:
-    """Put these files in the place of the line's state, all of them or none; its lock is held."""
+    """Replace the line's state by these files, all of them or none; its lock is held."""
     write_atomically(line / _JOURNAL, pack(line.name, files))
     _follow_journal(line)
 
 
 def finish_restoring(line: Path) -> None:
-    """Put the rest of a state in its place, where that was cut short."""
+    """Finish a restore that was cut short."""
     if (line / _JOURNAL).exists():
         with state_lock(line):
             _follow_journal(line)

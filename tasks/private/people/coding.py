@@ -1,4 +1,6 @@
-"""Codes of a table as its columns are declared to be coded, under a key for each purpose.
+"""Codes of a table by the declared codings of its columns, under a key for each purpose.
+
+<work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and the columns beside them (0600)
 
     <work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and what goes with them (0600)
 
@@ -41,17 +43,23 @@ _FOLDER = "handed-over"
 
 
 def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
-    """The days of each row (int64): between `-days` and `days`, 0 too, each as likely as another.
+    """Return the days of each row (int64), equally likely between `-days` and `days`, 0 included.
+
+    They are a function of only the unit and the key.
 
     They are a function of the unit and the key alone.
     """
     hashes = hashes_of(unit.values, text_of, secret)
-    drawn = draw_evenly(hashes, secret, 2 * days + 1).astype(np.int64) - days
-    return np.asarray(drawn[unit.codes])
+    offsets = draw_evenly(hashes, secret, 2 * days + 1).astype(np.int64) - days
+    return np.asarray(offsets[unit.codes])
 
 
 def draw_evenly(hashes: np.ndarray, secret: bytes, size: int) -> np.ndarray:
-    """A number below `size` for each hash (uint64; hashes are uint8, n x 32), all as likely.
+    """Return a number below `size` for each hash (uint64; hashes are uint8, n x 32), all equally
+    likely.
+
+    A word of a hash from the last, incomplete round of numbers is skipped; if all four words are,
+    the hash is hashed again.
 
     A word of a hash from the last, incomplete round of numbers is passed over; where all four are,
     the hash is hashed again.
@@ -61,7 +69,7 @@ def draw_evenly(hashes: np.ndarray, secret: bytes, size: int) -> np.ndarray:
     first = words[np.arange(len(words)), fits.argmax(axis=1)] % np.uint64(size)
     again = np.flatnonzero(~fits.any(axis=1))
     if len(again):
-        rehashed = keyed_hashes([one.tobytes() for one in hashes[again]], secret)
+        rehashed = keyed_hashes([digest.tobytes() for digest in hashes[again]], secret)
         first[again] = draw_evenly(rehashed, secret, size)
     return np.asarray(first)
 
@@ -90,28 +98,28 @@ class Coder:
         """
         self._columns, self._unit, self._line = columns, unit, line
         self._coded = {name: c for name, c in columns.items() if c.codings}
-        kept = any(c.shift or c.computed for c in self._coded.values())
-        self._kept = require_kept(line, terms, self._coded) if kept else FrozenCodings()
+        needs_kept = any(c.shift or c.computed for c in self._coded.values())
+        self._kept = require_kept(line, terms, self._coded) if needs_kept else FrozenCodings()
         self._shift = next((c.shift for c in self._coded.values() if c.shift), None)
 
     def code(self, microdata: Microdata) -> CodedRows:
-        """The published columns of some rows, coded.
+        """Return the published columns of some rows, coded.
 
         Raises:
             InputError: where a value cannot be coded, a coded one is in no hierarchy, or a column
                 holds free text.
         """
         days = self._days(microdata)
-        columns, found = [], []
+        columns, computations = [], []
         for name, declared in self._columns.items():
-            known = {**self._kept.found_of(name, declared), **days}
-            column, computed = code_column(microdata[name], declared, known)
+            parameters = {**self._kept.computed_for(name, declared), **days}
+            column, computed = code_column(microdata[name], declared, parameters)
             if computed:
                 codings = document_of(declared)
-                found.append(FoundOfColumn(column=name, codings=codings, found=computed))
+                computations.append(FoundOfColumn(column=name, codings=codings, found=computed))
             columns.append(self._fit(column))
         mark = mark_of_shift(self._line) if self._shift else None
-        return CodedRows(microdata.keep(columns), FrozenCodings(shift=mark, columns=tuple(found)))
+        return CodedRows(microdata.keep(columns), FrozenCodings(shift=mark, columns=tuple(computations)))
 
     def _days(self, microdata: Microdata) -> Mapping[str, Any]:
         if self._shift is None or self._unit is None:
@@ -134,7 +142,7 @@ class Coder:
 def code_published(
     microdata: Microdata, columns: Schema, terms: str, unit: str | None, line: Path
 ) -> CodedRows:
-    """The columns of a whole table that are published, coded.
+    """Return the published columns of a whole table, coded.
 
     Args:
         microdata: the represented rows with all columns.
@@ -152,9 +160,9 @@ def code_published(
 
 
 def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:
-    known = hierarchy_of(column, declared)
+    hierarchy = hierarchy_of(column, declared)
     texts = pc.cast(column.values, pa.string()).to_pylist()
-    if any(text not in known for text in texts):
+    if any(text not in hierarchy for text in texts):
         raise InputError(
             f"columns.{column.name}: a coded value is absent from its hierarchy: its leaves are "
             "values as they are coded"
@@ -162,27 +170,29 @@ def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:
 
 
 def pseudonyms_of(identifier: Column, secret: bytes) -> pa.Array:
-    """The pseudonym of each row, 64 hexadecimal digits; null where it has no identifier.
+    """Return the pseudonym of each row, 64 hexadecimal digits; null if it has no identifier.
+
+    Equal numbers have equal pseudonyms, whatever their type.
 
     Equal numbers have equal pseudonyms, whatever their type.
     """
     hashes = hashes_of(identifier.values, text_of, secret).tobytes()
     places = range(0, len(hashes), HASH_BYTES)
-    texts = pa.array([hashes[at : at + HASH_BYTES].hex() for at in places], pa.string())
+    texts = pa.array([hashes[place : place + HASH_BYTES].hex() for place in places], pa.string())
     return texts.take(pa.array(identifier.codes, mask=identifier.codes < 0))
 
 
 def pseudonymous_table(
     pseudonyms: Mapping[str, pa.Array], beside: Mapping[str, pa.Array]
 ) -> pa.Table:
-    """Pseudonyms beside other columns, in an order of rows that is the pseudonyms' own."""
+    """Return pseudonyms beside other columns, with rows in the order of the pseudonyms."""
     table = pa.table({**pseudonyms, **beside})
     keys = [(name, "ascending") for name in (*pseudonyms, *beside)]
     return table.sort_by(keys).replace_schema_metadata(None)
 
 
 def write_handed_over(line: Path, purpose: str, table: pa.Table) -> Path:
-    """Write a table for a purpose where its owner alone can read it; the place."""
+    """Write a table for a purpose so that only its owner can read it; return its path."""
     place = private_directory(line / _FOLDER) / f"{purpose}.parquet"
     content = pa.BufferOutputStream()
     pq.write_table(table, content, compression="zstd", store_schema=False)

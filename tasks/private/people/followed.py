@@ -1,4 +1,4 @@
-"""A line whose groups another line of the same people shows: what its latest version left."""
+"""A line whose groups another line of the same people shows, with the slots of its latest version."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,52 +27,55 @@ class FollowedLine:
     sha256: str
 
     @property
-    def shown(self) -> np.ndarray:
-        """Which slots are in groups that the latest version shows (bool)."""
+    def is_shown(self) -> np.ndarray:
+        """The slots that are in groups that the latest version shows (bool)."""
         slots = self.slots
         is_shown = (slots.published >= 0) | (not slots.composed)
         return np.asarray(is_shown & (slots.kind != WITNESS))
 
 
 def followed_line(work: Path, name: str, people: str | None, composed: bool) -> FollowedLine:
-    """The line of that name, for a line of these people whose versions are composed, or not.
+    """Return the line of that name, for a line of these people whose versions are composed, or not.
 
     Raises:
         InputError: where no version of it is known here, it is not known to be about these people,
             it keeps no map, or its versions go on in another way.
         PromiseError: where its map is gone.
     """
-    number, known = _latest(work, name)
-    told = read_line(work, name)
-    if told is None or people is None or told.people != people:
+    number, latest = _latest(work, name)
+    line = read_line(work, name)
+    if line is None or people is None or line.people != people:
         raise InputError(
             f"groups: line {name} is not known to be about the same people: name them in both "
             f"specs (people:), and release {name} again"
         )
-    if known.map is None:
+    if latest.map is None:
         raise InputError(
             f"groups: line {name} does not know who is in which group (remember: units)"
         )
-    if known.composed != composed:
-        rule = "composed" if known.composed else "not composed"
+    if latest.composed != composed:
+        rule = "composed" if latest.composed else "not composed"
         raise InputError(f"versions: those of line {name}, whose groups they show, are {rule}")
-    return FollowedLine(name, read_map(work / name, number, known.map), known.map)
+    return FollowedLine(name, read_map(work / name, number, latest.map), latest.map)
 
 
-def without_one_sided(one: SlotMap, other: SlotMap) -> SlotMap:
-    """The first of two maps of the same groups, without people who hold a slot of it alone.
+def without_one_sided(slots: SlotMap, other: SlotMap) -> SlotMap:
+    """Return the first of two maps of the same groups, without people who have slots only in it.
+
+    Their slots are in groups of both maps: in the other map they were forgotten, or somebody else
+    was given the slots. So these slots belong to nobody, and are known by their groups.
 
     Their slots are in groups of both: in the other map they were forgotten, or somebody else was
     given them. So they are nobody's, and known by their groups.
     """
-    alone = one.held & np.isin(one.group, other.group) & ~np.isin(one.key, other.key[other.held])
-    key = one.key.copy()
+    alone = slots.held & np.isin(slots.group, other.group) & ~np.isin(slots.key, other.key[other.held])
+    key = slots.key.copy()
     key[alone] = b""
-    return replace(one, key=key)
+    return replace(slots, key=key)
 
 
 def _latest(work: Path, name: str) -> tuple[str, PublishedVersion]:
-    """The number of a line's latest version, and what its state knows of it."""
+    """Return the number of a line's latest version, and its entry in the line's state."""
     state = read_state(work / name) if (work / name / STATE).is_file() else LineState()
     if state.pending is not None:
         raise InputError(f"groups: a run of line {name} was cut short: release it again first")

@@ -1,5 +1,9 @@
 """Forgetting people, and knowing them by other names.
 
+A forgotten person leaves a slot that nothing links to a person any more: its value stays in the
+group, as in the versions before, beside nobody. The person stays out of later versions: if they
+were shown among newcomers, the slot that stays vacant could reveal them.
+
 Whoever is forgotten leaves a slot to which nothing links anybody any more: its value stays in the
 group, as in the versions before, beside nobody. The person stays out of later versions: shown among
 newcomers, somebody could be told by the slot that stays vacant.
@@ -40,7 +44,7 @@ Rename = Callable[[bytes], bytes | None]
 def forget_units(
     place: Path, files: Mapping[str, bytes], names: Sequence[bytes]
 ) -> dict[str, bytes]:
-    """The files of a line's state in which these people have no slots.
+    """Return the files of a line's state in which these people have no slots.
 
     Args:
         place: the file of units, for messages.
@@ -50,15 +54,15 @@ def forget_units(
     Raises:
         InputError: where somebody has no slot, by the line of the file.
     """
-    known = _KnownPeople.of(files)
+    people = _KnownPeople.read(files)
     for number, name in enumerate(names, 1):
-        if not known.has(name):
+        if not people.has(name):
             raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
     return with_forgotten(files, np.array(sorted(set(names)), dtype=NAME))
 
 
 def forget_erased(line: Path, version: str) -> None:
-    """Take people who were forgotten out of what is kept of a version that has them again."""
+    """Remove people who were forgotten from the kept files of a version that has them again."""
     erased = erased_names(line)
     if not len(erased):
         return
@@ -70,7 +74,8 @@ def forget_erased(line: Path, version: str) -> None:
 
 @dataclass(frozen=True)
 class _KnownPeople:
-    """Who is in the maps of a line, or waits for a slot and is in the units of a version.
+    """People who are in the maps of a line, or who wait for a slot and are in the units of a
+    version.
 
     Attributes:
         names: of those who have, or had, a slot.
@@ -81,40 +86,40 @@ class _KnownPeople:
     halves: frozenset[int]
 
     @classmethod
-    def of(cls, files: Mapping[str, bytes]) -> "_KnownPeople":
+    def read(cls, files: Mapping[str, bytes]) -> "_KnownPeople":
         names = frozenset(name for path in _maps(files) for name in _names(_read(files[path])))
-        kept = [path for path in files if path.startswith(f"{UNITS_NORMAL}/") and names]
-        return cls(names, frozenset(h for p in kept for h in units_in(files[p])["name"].tolist()))
+        paths = [path for path in files if path.startswith(f"{UNITS_NORMAL}/") and names]
+        return cls(names, frozenset(h for p in paths for h in units_in(files[p])["name"].tolist()))
 
     def has(self, name: bytes) -> bool:
         return name in self.names or int.from_bytes(name[:_HALF], "little") in self.halves
 
 
 def with_forgotten(files: Mapping[str, bytes], names: np.ndarray) -> dict[str, bytes]:
-    """The files of a line's state without the links of these people (S16) to their slots."""
+    """Return the files of a line's state without the links of these people (S16) to their slots."""
     if not len(names):
         return dict(files)
     gone = {name.ljust(NAME.itemsize, b"\0") for name in names.tolist()}
-    found = _rewritten(files, lambda name: None if name in gone else name)
-    found |= _with_other_units(files, dict.fromkeys(half_of(names).tolist()))
+    changed = _rewritten(files, lambda name: None if name in gone else name)
+    changed |= _with_other_units(files, dict.fromkeys(half_of(names).tolist()))
     before = np.frombuffer(files.get(_ERASED, b""), dtype=NAME)
-    found[_ERASED] = np.union1d(before, names).astype(NAME).tobytes()
-    return found
+    changed[_ERASED] = np.union1d(before, names).astype(NAME).tobytes()
+    return changed
 
 
 def _rewritten(files: Mapping[str, bytes], rename: Rename) -> dict[str, bytes]:
-    """The files of a line's state whose maps know people by other names, or not at all."""
-    found, state = dict(files), parse_state(Path(STATE), files[STATE])
+    """Return the files of a line's state whose maps know people by other names, or not at all."""
+    rewritten, state = dict(files), parse_state(Path(STATE), files[STATE])
     versions = dict(state.versions)
     for path in _maps(files):
-        found[path] = _with_names(files[path], rename)
+        rewritten[path] = _with_names(files[path], rename)
         number = path.rpartition("/")[2]
         if number in versions:
-            sha256 = hashlib.sha256(found[path]).hexdigest()
+            sha256 = hashlib.sha256(rewritten[path]).hexdigest()
             versions[number] = versions[number].model_copy(update={"map": sha256})
     changed = state.model_copy(update={"versions": versions})
-    found[STATE] = changed.model_dump_json(exclude_none=True).encode()
-    return found
+    rewritten[STATE] = changed.model_dump_json(exclude_none=True).encode()
+    return rewritten
 
 
 _ERASED = f"{MAP}/{ERASED}"
@@ -123,18 +128,18 @@ _ERASED = f"{MAP}/{ERASED}"
 def _with_other_units(
     files: Mapping[str, bytes], units: Mapping[int, np.ndarray | None]
 ) -> dict[str, bytes]:
-    """The files of normal forms in which units are others (SPELLED, one each), or gone."""
-    found = {}
+    """Return the files of normal forms in which units are replaced (SPELLED, one each), or deleted."""
+    rewritten = {}
     for path, content in files.items():
         if path.startswith(f"{UNITS_NORMAL}/"):
-            kept = units_in(content)
-            there = [units[half] for half in kept["name"].tolist() if half in units]
-            others = [one for one in there if one is not None]
-            kept = kept[~np.isin(kept["name"], np.array(list(units), dtype=np.uint64))]
-            found[path] = bytes_of(sorted_units(np.concatenate([kept, *others])))
+            spelled = units_in(content)
+            there = [units[half] for half in spelled["name"].tolist() if half in units]
+            others = [unit for unit in there if unit is not None]
+            spelled = spelled[~np.isin(spelled["name"], np.array(list(units), dtype=np.uint64))]
+            rewritten[path] = bytes_of(sorted_units(np.concatenate([spelled, *others])))
         elif path.startswith(f"{ROWS_NORMAL}/"):
-            found[path] = with_other_units(content, {u: _half(one) for u, one in units.items()})
-    return found
+            rewritten[path] = with_other_units(content, {u: _half(unit) for u, unit in units.items()})
+    return rewritten
 
 
 def _half(unit: np.ndarray | None) -> int | None:
@@ -155,9 +160,9 @@ def _names(table: pa.Table) -> list[bytes]:
 
 def _with_names(content: bytes, rename: Rename) -> bytes:
     table = _read(content)
-    kept = [None if name is None else rename(name) for name in table[_KEY].to_pylist()]
+    names = [None if name is None else rename(name) for name in table[_KEY].to_pylist()]
     where = table.column_names.index(_KEY)
-    renamed = table.set_column(where, table.schema.field(where), pa.array(kept, table[_KEY].type))
+    renamed = table.set_column(where, table.schema.field(where), pa.array(names, table[_KEY].type))
     written = io.BytesIO()
     pq.write_table(renamed, written, compression="zstd")
     return written.getvalue()
@@ -170,7 +175,7 @@ def rename_units(
     hashes: Mapping[bytes, bytes],
     spelled: Mapping[bytes, np.ndarray],
 ) -> dict[str, bytes]:
-    """The files of a line's state in which people have other names.
+    """Return the files of a line's state in which people have other names.
 
     Args:
         place: the file of units, for messages.
@@ -182,12 +187,12 @@ def rename_units(
     Raises:
         InputError: where somebody has no slot, or the new name is somebody's already.
     """
-    known = _KnownPeople.of(files)
+    people = _KnownPeople.read(files)
     times = Counter(names.values())
     for number, (old, new) in enumerate(names.items(), 1):
-        if not known.has(old):
+        if not people.has(old):
             raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
-        if known.has(new):
+        if people.has(new):
             raise InputError(
                 f"{place}: the new unit of its line {number} has a slot already: two cannot be one"
             )
@@ -201,7 +206,7 @@ def rename_units(
     renamed |= _with_other_units(files, dict(zip(halves, spelled.values(), strict=True)))
     for path in (path for path in renamed if path.startswith("units/")):
         units = [
-            renamed[path][at : at + HASH_BYTES] for at in range(0, len(renamed[path]), HASH_BYTES)
+            renamed[path][place : place + HASH_BYTES] for place in range(0, len(renamed[path]), HASH_BYTES)
         ]
         renamed[path] = b"".join(sorted(hashes.get(unit, unit) for unit in units))
     return renamed

@@ -1,4 +1,22 @@
-"""What a line computed or chosen once, which its later versions keep: codings, choices, factors.
+"""Computations and choices of a line that its later versions keep: codings, choices, factors.
+
+Each purpose has a key of its own: someone who has one of the keys learns no other. The same purpose
+means the same key in every line of a work directory, and another key in another work directory.
+
+<line>/codings.json   the computations for each column and its codings (0600)
+
+All versions are coded alike, so the computations of the first version are kept when it is
+published, and neither repeated nor published. The document also identifies the key by which dates
+are moved.
+
+<line>/choices.json   by the digest of the terms that wish it, the choice made (0600)
+
+A choice is kept as soon as it is made, and later versions use it. It contains nothing about people:
+it names a partition, strata and a form as a release declares them.
+
+<line>/intervals.json   the factor stated last for each family of queries (0600)
+
+If factors could fall again, versions would reveal by them how the original changed.
 
 Each purpose has a key of its own: who has one of the keys learns no other. The same purpose means
 the same key in every line of a work directory, and another key in another work directory.
@@ -45,7 +63,7 @@ _FORMAT_OF_FACTORS = 3  # 2: factors that were not there at first; 3: families t
 
 
 def purpose_key(work: Path, purpose: str) -> bytes:
-    """The key of a purpose (32 bytes).
+    """Return the key of a purpose (32 bytes).
 
     Raises:
         InputError: where the secret is wrapped, and the environment lacks its passphrase.
@@ -55,7 +73,10 @@ def purpose_key(work: Path, purpose: str) -> bytes:
 
 
 def shift_key(line: Path) -> bytes:
-    """The key of the days by which a line's dates are moved.
+    """Return the key of the days by which a line's dates are moved.
+
+    It is not derived from the line's own key, which `sfumato line rekey` replaces: a person's days
+    stay the same in all versions.
 
     It is not made of the line's own key, which `sfumato line rekey` replaces: a person's days stay
     the same in all versions.
@@ -64,7 +85,7 @@ def shift_key(line: Path) -> bytes:
 
 
 def pseudonym_key(work: Path, purpose: str) -> bytes:
-    """The key of the pseudonyms that are handed over for a purpose."""
+    """Return the key of the pseudonyms that are handed over for a purpose."""
     return purpose_key(work, f"pseudonym {purpose}")
 
 
@@ -79,7 +100,7 @@ class FoundOfColumn(BaseModel):
 
 
 class FrozenCodings(BaseModel):
-    """What a line's codings use beside their declaration."""
+    """A line's inputs to codings besides their declaration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -87,11 +108,11 @@ class FrozenCodings(BaseModel):
     shift: str | None = None
     columns: tuple[FoundOfColumn, ...] = ()
 
-    def found_of(self, name: str, declared: CodedColumn) -> Mapping[str, Any]:
-        """What was computed of a column under these codings; nothing where nothing was."""
+    def computed_for(self, name: str, declared: CodedColumn) -> Mapping[str, Any]:
+        """Return the values computed for a column under these codings; {} if there are none."""
         codings = document_of(declared)
-        known = (one for one in self.columns if (one.column, one.codings) == (name, codings))
-        return next((one.found for one in known), {})
+        matches = (column for column in self.columns if (column.column, column.codings) == (name, codings))
+        return next((column.found for column in matches), {})
 
     @property
     def is_empty(self) -> bool:
@@ -100,23 +121,25 @@ class FrozenCodings(BaseModel):
 
 
 def read_frozen(line: Path) -> FrozenCodings:
-    """What a line keeps.
+    """Return the codings that a line keeps.
 
     Raises:
         InputError: where newer software wrote it.
         PromiseError: where it cannot be read.
     """
-    found = read_document(line / CODINGS, FrozenCodings, _FORMAT, "the codings of a line")
-    return found or FrozenCodings()
+    codings = read_document(line / CODINGS, FrozenCodings, _FORMAT, "the codings of a line")
+    return codings or FrozenCodings()
 
 
 def mark_of_shift(line: Path) -> str:
-    """By which key the line's dates are moved, told so that nobody learns the key."""
+    """Return a mark of the key by which the line's dates are moved, which does not reveal the key."""
     return hmac.digest(shift_key(line), b"\0mark", "sha256").hex()[:32]
 
 
 def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> FrozenCodings:
-    """What the line keeps for these columns, where it has published under the same terms.
+    """Return the codings that the line keeps for these columns.
+
+    If it has published under the same terms, none may be missing.
 
     Args:
         line: its private directory.
@@ -126,50 +149,50 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
     Raises:
         PromiseError: where it is lost, or dates were moved by another key.
     """
-    kept, place = read_frozen(line), line / CODINGS
+    codings, place = read_frozen(line), line / CODINGS
     shifts = any(column.shift is not None for column in columns.values())
-    lacks = [name for name, c in columns.items() if c.computed and not kept.found_of(name, c)]
+    lacks = [name for name, c in columns.items() if c.computed and not codings.computed_for(name, c)]
     if terms in _published_terms(line):
         if lacks:
             raise PromiseError(f"{place}: lacks what column {lacks[0]!r} is coded by: {_RESTORE}")
-        if shifts and kept.shift is None:
+        if shifts and codings.shift is None:
             raise PromiseError(f"{place}: lacks the mark of the key that moves dates: {_RESTORE}")
-    if shifts and kept.shift not in (None, mark_of_shift(line)):
+    if shifts and codings.shift not in (None, mark_of_shift(line)):
         raise PromiseError(
             f"{place}: dates were moved by another key than the work directory's: {_RESTORE}"
         )
-    return kept
+    return codings
 
 
 def _published_terms(line: Path) -> set[str]:
-    """The digests of the terms of all versions, and of one that may have appeared."""
+    """Return the digests of the terms of all versions, and of one that may have appeared."""
     state = read_state(line)
     pending = [] if state.pending is None else [state.pending[1]]
-    return {known.spec for known in (*state.versions.values(), *pending)}
+    return {version.spec for version in (*state.versions.values(), *pending)}
 
 
 def freeze(line: Path, used: FrozenCodings) -> None:
-    """Keep what a version was coded by; the line is held.
+    """Keep a version's inputs to codings; the line is held.
 
     Raises:
         PromiseError: where another run has kept something else since this one read the line.
     """
     if used.is_empty:
         return
-    kept = read_frozen(line)
-    known = {_key(one): one.found for one in kept.columns}
-    if any(known.get(_key(one), one.found) != one.found for one in used.columns):
+    codings = read_frozen(line)
+    computed = {_key(column): column.found for column in codings.columns}
+    if any(computed.get(_key(column), column.found) != column.found for column in used.columns):
         raise PromiseError(
             "another run has published the line with other thresholds meanwhile: run it again"
         )
-    new = (one for one in used.columns if _key(one) not in known)
-    merged = FrozenCodings(shift=used.shift or kept.shift, columns=(*kept.columns, *new))
-    if merged != kept:
+    new = (column for column in used.columns if _key(column) not in computed)
+    merged = FrozenCodings(shift=used.shift or codings.shift, columns=(*codings.columns, *new))
+    if merged != codings:
         write_atomically(line / CODINGS, merged.model_dump_json(exclude_none=True).encode())
 
 
 def require_no_shift(line: Path) -> None:
-    """Refuse to know people by other units where dates are moved by unit.
+    """Refuse to rename people's units if dates are moved by unit.
 
     Raises:
         InputError: naming what keeps the line from it.
@@ -181,12 +204,12 @@ def require_no_shift(line: Path) -> None:
         )
 
 
-def _key(one: FoundOfColumn) -> str:
-    return json.dumps([one.column, one.codings], sort_keys=True)
+def _key(column: FoundOfColumn) -> str:
+    return json.dumps([column.column, column.codings], sort_keys=True)
 
 
 class FrozenChoices(BaseModel):
-    """What was chosen, by the digest of the terms that wish it."""
+    """Choices by the digest of the terms that wish them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -195,7 +218,7 @@ class FrozenChoices(BaseModel):
 
 
 def read_choice(line: Path, wish: str) -> Mapping[str, Any] | None:
-    """What was chosen for terms with this digest, None where nothing was.
+    """Return the choice for terms with this digest, or None if there is none.
 
     Raises:
         InputError: where newer software wrote it.
@@ -205,22 +228,22 @@ def read_choice(line: Path, wish: str) -> Mapping[str, Any] | None:
 
 
 def keep_choice(line: Path, wish: str, choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keep what was chosen, unless another run has chosen meanwhile; what is kept is returned."""
+    """Keep a choice, unless another run has made one meanwhile; return the kept choice."""
     with state_lock(line):
-        known = _read(line)
-        if wish not in known.chosen:
-            known = FrozenChoices(chosen={**known.chosen, wish: choice})
-            write_atomically(line / CHOICES, known.model_dump_json().encode())
-        return known.chosen[wish]
+        choices = _read(line)
+        if wish not in choices.chosen:
+            choices = FrozenChoices(chosen={**choices.chosen, wish: choice})
+            write_atomically(line / CHOICES, choices.model_dump_json().encode())
+        return choices.chosen[wish]
 
 
 def _read(line: Path) -> FrozenChoices:
-    found = read_document(line / CHOICES, FrozenChoices, _FORMAT, "the choices of a line")
-    return found or FrozenChoices()
+    choices = read_document(line / CHOICES, FrozenChoices, _FORMAT, "the choices of a line")
+    return choices or FrozenChoices()
 
 
 class FrozenFactors(BaseModel):
-    """What a line has stated of its intervals."""
+    """The factors of intervals that a line has stated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -228,46 +251,46 @@ class FrozenFactors(BaseModel):
     families: tuple[CalibratedFamily, ...] = ()
 
     @property
-    def stated(self) -> CalibratedIntervals:
-        """The same as a release states it."""
+    def intervals(self) -> CalibratedIntervals:
+        """The intervals as a release states them."""
         return CalibratedIntervals(grid="fine", families=self.families)
 
 
 def read_factors(line: Path) -> FrozenFactors:
-    """What a line has stated; nothing where it never did.
+    """Return the factors that a line has stated; none if it never did.
 
     Raises:
         InputError: where newer software wrote it.
         PromiseError: where it cannot be read.
     """
-    found = read_document(
+    factors = read_document(
         line / FACTORS, FrozenFactors, _FORMAT_OF_FACTORS, "the factors of a line"
     )
-    return found or FrozenFactors()
+    return factors or FrozenFactors()
 
 
 def freeze_factors(line: Path, stated: CalibratedIntervals) -> None:
-    """Keep what a version states; the line is held.
+    """Keep the factors that a version states; the line is held.
 
     Raises:
         PromiseError: where another version has stated a greater factor since this one was made.
     """
-    known = {(one.family, one.of): one for one in read_factors(line).families}
-    for one in stated.families:
-        before = known.get((one.family, one.of))
-        if before is not None and one.factor < before.factor:
+    stated_before = {(family.family, family.of): family for family in read_factors(line).families}
+    for family in stated.families:
+        before = stated_before.get((family.family, family.of))
+        if before is not None and family.factor < before.factor:
             raise PromiseError(
-                f"intervals: the factor of {one.family} is below one that the line has stated "
+                f"intervals: the factor of {family.family} is below one that the line has stated "
                 "meanwhile: run it again"
             )
-        known[one.family, one.of] = one
-    families = tuple(known[key] for key in sorted(known))
-    kept = FrozenFactors(format=_format_of(families), families=families)
-    write_atomically(line / FACTORS, kept.model_dump_json().encode())
+        stated_before[family.family, family.of] = family
+    families = tuple(stated_before[key] for key in sorted(stated_before))
+    factors = FrozenFactors(format=_format_of(families), families=families)
+    write_atomically(line / FACTORS, factors.model_dump_json().encode())
 
 
 def _format_of(families: Sequence[CalibratedFamily]) -> Literal[1, 2, 3]:
-    """The lowest format that can say what a line has stated."""
-    if any(one.since for one in families):
+    """Return the lowest format that can express the stated factors."""
+    if any(family.since for family in families):
         return 3
-    return 1 if all(one.factor in FIRST_GRID for one in families) else 2
+    return 1 if all(family.factor in FIRST_GRID for family in families) else 2

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.private.keys import (
     KEY,
     hashes_of,
@@ -55,7 +55,7 @@ def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
     """
     place = people_directory(work)
     path = place / KEY
-    with locked(place / ".lock"):
+    with hold_lock(place / ".lock"):
         if not path.exists():
             if (place / _IN_USE).exists():
                 raise PromiseError(
@@ -85,7 +85,7 @@ def restore_people_key(
         InputError: where the work directory knows people under another one, or it cannot be told.
     """
     directory = people_directory(work)
-    with locked(directory / ".lock"):
+    with hold_lock(directory / ".lock"):
         path = directory / KEY
         if not path.exists():
             write_atomically(path, saved)

@@ -18,7 +18,7 @@ from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct, in_common
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.identity import read_units, unit_hashes
 from sfumato.tasks.private.people.keys import NAME, people_directory
@@ -81,7 +81,7 @@ class KnownLine(BaseModel):
 @contextmanager
 def lock_of_lines(work: Path) -> Iterator[None]:
     """Hold the lock under which lines of a work directory are compared."""
-    with locked(people_directory(work) / _COMPARING):
+    with hold_lock(people_directory(work) / _COMPARING):
         yield
 
 

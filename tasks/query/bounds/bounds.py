@@ -114,7 +114,7 @@ def json_nearest(value: Value) -> Json:
 def json_below(value: Value) -> Json:
     """Return the value as JSON; numbers become the largest float that is not above them.
 
-    >>> below(Decimal("0.1")), above(Decimal("0.1"))
+    >>> json_below(Decimal("0.1")), json_above(Decimal("0.1"))
     (0.09999999999999999, 0.1)
     """
     return _round_towards(value, -math.inf)

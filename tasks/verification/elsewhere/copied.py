@@ -19,7 +19,7 @@ from typing import Any
 
 from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.microdata.notation.address import local_path, scheme_of
-from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
@@ -86,7 +86,7 @@ def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GI
     beside = PLACES[str(scheme_of(address))](line, environ)
     name = hashlib.sha256(line.encode()).hexdigest()[:32]
     cache = private_directory(cache_directory(environ) / "elsewhere" / name)
-    with locked(cache / ".lock"):
+    with hold_lock(cache / ".lock"):
         for file in (_RECORD, KEYS_FILE):
             _keep(cache / file, _document(beside, file))
         place = cache / version

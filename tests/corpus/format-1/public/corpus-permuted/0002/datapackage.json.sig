@@ -1,1 +1,0 @@
-{"format":1,"key":{"name":"corpus","public":"2c295352fee8a05941ce5f7495a6c0239bc651dcf24a956026f7e3e6f73ceb5c"},"signature":"1023829a2d0287550f7a47d1b89143e43a8ba9e22b0fb4973c661dc79feae3bc7a7cbebbb6cf2a88e2e30fbceb7f0767689bf75e7c39016dadfc923e5308850a"}
