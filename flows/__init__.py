@@ -1,4 +1,4 @@
-"""In what order: flows, the release spec, the command line."""
+"""Flows, the release spec and the command line."""
 
 if __name__ != "sfumato.flows":
     raise ImportError(

@@ -23,7 +23,7 @@ from sfumato.tasks.private.scratch import scratch_directory
 quiet()
 
 SEEDS = {"full": 13, "quick": 2}
-"""How many seeds there are: with thirteen, a claim can be decided beside two hundred."""
+"""The number of seeds by size: with thirteen, a claim can be decided beside two hundred."""
 
 _DEPLOYMENTS = Path(__file__).parents[1] / "deployments"
 
@@ -58,8 +58,8 @@ def experiments(
         measured = run_experiments(chosen, size, seeds or SEEDS[size], inputs)
     entries = write_files(Path(out), chosen, measured, size)
     outcomes = Counter[str](entry.outcome for entry in entries)
-    said = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
-    say_in_run(f"{len(entries)} claims: {said}", dict(outcomes))
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    say_in_run(f"{len(entries)} claims: {counts}", dict(outcomes))
     for name, results in measured.items():
         for seed, reason in results.failed.items():
             say_in_run(f"{name}: seed {seed} failed ({reason}): its claims are decided without it")

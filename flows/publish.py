@@ -1,7 +1,7 @@
 """The publication flow: an approved candidate becomes a version that everybody may see.
 
-It runs apart from the flow that makes candidates, so that another user of the machine may hold the
-public place, its signing key and the file of its reviewers alone.
+It runs apart from the flow that makes candidates. So the public place, its signing key and the file
+of its reviewers may belong to another user of the machine.
 """
 
 from os import environ

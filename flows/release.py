@@ -49,9 +49,9 @@ def _line_name() -> str:
 
 
 def _run_name() -> str:
-    """The line and the month that the run is about, which are known before anything is read."""
-    told = ShownOverrides.model_validate(flow_run.parameters.get("overrides") or {})
-    return f"{_line_name()} {told.as_of or datetime.now(UTC).date():%Y-%m}"
+    """Return the line and the month of the run, both known before anything is read."""
+    overrides = ShownOverrides.model_validate(flow_run.parameters.get("overrides") or {})
+    return f"{_line_name()} {overrides.as_of or datetime.now(UTC).date():%Y-%m}"
 
 
 @private_flow(_run_name, _line_name)
@@ -71,25 +71,28 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     for notice in resolved.notices:
         say_in_run(notice)
     try:
-        found = _run(resolved)
+        result = _run(resolved)
     except SfumatoError:
         with suppress(SfumatoError):  # an evaluation may have withdrawn a version
             _bring_copies(resolved)
         raise
     behind = _bring_copies(resolved)  # no stage of the run is left by now
-    if isinstance(found, HeldCandidate):
-        return pending_state(found)
-    version, stood = found
+    if isinstance(result, HeldCandidate):
+        return pending_state(result)
+    version, stood = result
     return (standing_state if stood else published_state)(version.resolve(), behind)
 
 
 def _bring_copies(resolved: ResolvedRun) -> tuple[str, ...]:
-    """Bring copies up to a line that nobody has to approve: others' are the publishing user's."""
+    """Bring copies up to date, unless the line has reviewers.
+
+    The publishing user brings the copies of a line that has some.
+    """
     return () if resolved.line.reviewers else bring_copies(resolved)
 
 
 def _run(resolved: ResolvedRun) -> tuple[Path, bool] | HeldCandidate:
-    """The version of this source and spec, and whether it stood before; or what waits."""
+    """Return the version, and True if it existed before; or the candidate that waits."""
     with (
         imports_apart(),
         passphrases(environ),
@@ -104,7 +107,7 @@ def _run(resolved: ResolvedRun) -> tuple[Path, bool] | HeldCandidate:
 
 @dataclass(frozen=True)
 class StandingVersion:
-    """The version of this source and spec that stands, and the stage of what was read."""
+    """The existing version of this source and spec, and the stage of the rows that were read."""
 
     version: Path
     deidentified: Path
@@ -112,7 +115,7 @@ class StandingVersion:
 
 @dataclass(frozen=True)
 class JudgedCandidate:
-    """The stage of a candidate that keeps its promises, and that of what was read."""
+    """The stage of a candidate that keeps its promises, and the stage of the rows read."""
 
     candidate: Path
     deidentified: Path
@@ -136,8 +139,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     if version is not None:
         return StandingVersion(version, deidentified)
     _measure_pending(resolved, deidentified)
-    if (held := find_candidate(deidentified, line)) is not None:
-        return held
+    if (waiting := find_candidate(deidentified, line)) is not None:
+        return waiting
     intervals = spec.evaluate.intervals is not None
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
@@ -160,8 +163,8 @@ def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
     if version is not None:
         return StandingVersion(version, divided)
     _tell_pending(resolved)
-    if (held := find_candidate(divided, line)) is not None:
-        return held
+    if (waiting := find_candidate(divided, line)) is not None:
+        return waiting
     with open_engine(spec.engine, run, environ) as workers:
         candidate = anonymize_parts(
             divided, terms, run, workers, resolved.continuing, keep_rows=measured
@@ -173,21 +176,21 @@ def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
 
 
 def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] | HeldCandidate:
-    """The version that stands or appears, and whether it stood before; or what waits."""
+    """Return the version, and True if it existed before; or the candidate that waits."""
     if isinstance(made, HeldCandidate):
         return made
     if isinstance(made, StandingVersion):
         return _stand(resolved, made), True
-    if resolved.spec.reviewed is not None:
-        return _hold(resolved, made, resolved.spec.reviewed.days, run)
-    shown = resolved.spec.artifacts == "all"
+    if resolved.spec.approval_wish is not None:
+        return _hold(resolved, made, resolved.spec.approval_wish.days, run)
+    shows_artifacts = resolved.spec.artifacts == "all"
     before = _measure_before(resolved, made, run) if resolved.spec.evaluate.refuses else None
     version, stood = publish(
         made.candidate,
         made.deidentified,
         resolved.line,
         resolved.page_of,
-        shown=shown,
+        shown=shows_artifacts,
         pending=_is_measured(resolved),
     )
     with after_appearance(version):
@@ -204,15 +207,15 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
 def _measure_before(
     resolved: ResolvedRun, made: JudgedCandidate, run: Path
 ) -> MeasuredBounds | None:
-    """Measure how accurate a candidate's answers are, where that is measured at all."""
+    """Measure how accurate a candidate's answers are; return None if nothing is measured."""
     if not _is_measured(resolved):
         return None
-    asked, reports = resolved.spec.evaluate, report_place(run)
-    return evaluate_before(made.candidate, made.deidentified, asked, resolved.line, reports)
+    evaluation, reports = resolved.spec.evaluate, report_place(run)
+    return evaluate_before(made.candidate, made.deidentified, evaluation, resolved.line, reports)
 
 
 def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
-    """Leave the version as it is; what is missing of its accuracy is measured by who publishes."""
+    """Leave the version as it is; measure its accuracy if nobody has to approve the line."""
     say_that_it_stands(made.version)
     if resolved.line.reviewers:
         forget_candidate(resolved.line)
@@ -222,16 +225,16 @@ def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
 
 
 def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
-    """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
+    """Let the candidate wait for its reviewers, who see how accurate its answers are."""
     measured = _measure_before(resolved, made, run)
     keep_attacks(run, report_place(run))
     return hold(made.candidate, made.deidentified, resolved.line, days, measured)
 
 
 def _measure_pending(resolved: ResolvedRun, deidentified: Path) -> None:
-    """Measure first what a killed run has left unmeasured, where whom it was about is kept."""
+    """Measure versions that a killed run left unmeasured, if their people are kept."""
     line = resolved.line
-    if not resolved.terms.composed:
+    if not resolved.terms.is_composed:
         _tell_pending(resolved)
         return
     for number in pending_versions(line.public):
@@ -239,7 +242,7 @@ def _measure_pending(resolved: ResolvedRun, deidentified: Path) -> None:
 
 
 def _tell_pending(resolved: ResolvedRun) -> None:
-    """Say which versions another run has left unmeasured, of which this source is not the one."""
+    """Report which versions another run left unmeasured on a source that is not this one."""
     for number in pending_versions(resolved.line.public):
         say_in_run(
             f"version {number} is pending: its accuracy is to be measured on its own source "
@@ -248,11 +251,11 @@ def _tell_pending(resolved: ResolvedRun) -> None:
 
 
 def _measure(resolved: ResolvedRun, version: Path, deidentified: Path) -> None:
-    """Measure a version where that has not been done."""
+    """Measure a version unless that has been done."""
     if _is_measured(resolved) and not is_measured(resolved.line.public, version.name):
         evaluate(version, deidentified, resolved.spec.evaluate, resolved.line)
 
 
 def _is_measured(resolved: ResolvedRun) -> bool:
-    """Whether versions are measured: those in parts where there are workloads."""
+    """Return True if versions are measured; versions in parts are only with workloads."""
     return resolved.terms.parts is None or bool(resolved.spec.evaluate.workloads)

@@ -40,16 +40,16 @@ class Reviewed:
 
     @property
     def approvals(self) -> int:
-        """How many approve of it, whoever they are."""
-        return sum(one.judgement.verdict == "approved" for one in self.decisions)
+        """The number of approvals beside it; anyone's are counted."""
+        return sum(decision.judgement.verdict == "approved" for decision in self.decisions)
 
     @property
     def words(self) -> str:
-        """Its state in a line."""
-        asked = self.held.request
-        counted = f"{self.approvals} of {asked.reviewers} approvals"
-        until = f"until {asked.expires:%Y-%m-%d %H:%M} UTC"
-        return f"{self.status}, digest {asked.digest}, {counted}, {until}"
+        """The state of the candidate in a line."""
+        request = self.held.request
+        counted = f"{self.approvals} of {request.reviewers} approvals"
+        until = f"until {request.expires:%Y-%m-%d %H:%M} UTC"
+        return f"{self.status}, digest {request.digest}, {counted}, {until}"
 
     @property
     def status(self) -> str:
@@ -57,14 +57,16 @@ class Reviewed:
         request = self.held.request
         if datetime.now(UTC) >= request.expires:
             return "expired"
-        against = [one for one in self.decisions if one.judgement.verdict != "approved"]
+        against = [
+            decision for decision in self.decisions if decision.judgement.verdict != "approved"
+        ]
         if against:
             return against[0].judgement.verdict
         return "approved" if len(self.decisions) >= request.reviewers else "pending"
 
 
 def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
-    """The candidates of some places that wait, or of the work directory.
+    """Return the waiting candidates of some places, or of the work directory.
 
     Raises:
         SpecError: where a spec is wrong.
@@ -73,38 +75,38 @@ def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
     work = private_work_directory(os.environ)
     with sanitise_errors("review"):
         if places:
-            return [_reviewed(open_candidate(place)) for place in places]
+            return [_with_decisions(open_candidate(place)) for place in places]
         lines = sorted(state.parent for state in _lines_of(work))
-        found = (read_held(line) for line in lines)
-        return [_reviewed(held) for held in found if held is not None]
+        candidates = (read_held(line) for line in lines)
+        return [_with_decisions(candidate) for candidate in candidates if candidate is not None]
 
 
 def past_reviews(place: Path) -> tuple[Past, ...]:
-    """What became of the candidates of a line, which a spec or a private directory means."""
+    """Return the past candidates of a line, named by a spec or a private directory."""
     with sanitise_errors("review"):
         return read_history(_private_line(place)).past
 
 
 def open_candidate(place: Path) -> HeldCandidate:
-    """The candidate that a spec, a line's private directory, or its own directory means.
+    """Return the candidate that a spec, a line's private directory, or its own directory names.
 
     Raises:
         SpecError: where the spec is wrong.
         InputError: where none waits there.
     """
-    held = candidate_at(place) if place.is_dir() else None
-    if held is None and (place.is_file() or place.is_dir()):
-        held = read_held(_private_line(place))
-    if held is None:
+    candidate = candidate_at(place) if place.is_dir() else None
+    if candidate is None and (place.is_file() or place.is_dir()):
+        candidate = read_held(_private_line(place))
+    if candidate is None:
         raise InputError(f"{place}: no candidate waits for approval here")
-    return held
+    return candidate
 
 
 def show_candidate(place: Path) -> tuple[Reviewed, bool]:
-    """A candidate, and whether its files are those that reviewers are asked about."""
+    """Return a candidate, and True if its files are those that reviewers are asked about."""
     with sanitise_errors("review"):
-        held = open_candidate(place)
-        return _reviewed(held), seal_digest(held.place) == held.request.sealed
+        candidate = open_candidate(place)
+        return _with_decisions(candidate), seal_digest(candidate.place) == candidate.request.sealed
 
 
 def judge_candidate(
@@ -125,30 +127,30 @@ def judge_candidate(
         PromiseError: where the candidate's files are not those that reviewers are asked about.
     """
     with sanitise_errors("review"), passphrases(os.environ):
-        held = open_candidate(place)
-        held.require_sealed()
+        candidate = open_candidate(place)
+        candidate.require_sealed()
         signer = open_signer(signing_key(private_work_directory(os.environ), key))
         now = datetime.now(UTC).replace(microsecond=0)
-        return decide(held.request, verdict, reason, signer, now, expires)
+        return decide(candidate.request, verdict, reason, signer, now, expires)
 
 
 def leave_decision(place: Path, decision: Decision) -> bool:
-    """Leave a decision beside its candidate; whether that could be written.
+    """Leave a decision beside its candidate; return True if it could be written.
 
-    A candidate that is turned down is destroyed, where that is its own place and no copy.
+    A candidate that is turned down is destroyed if the place is its own, not a copy.
 
     Raises:
         InputError: where it is about another candidate.
         PromiseError: where it turns one down whose publication has begun.
     """
     with sanitise_errors("review"):
-        held = open_candidate(place)
-        if not decision.is_about(held.request):
+        candidate = open_candidate(place)
+        if not decision.is_about(candidate.request):
             raise InputError(f"{place}: the decision is about another candidate")
         try:
-            if decision.judgement.verdict != "approved" and take_down(held, *decision.ended):
+            if decision.judgement.verdict != "approved" and take_down(candidate, *decision.ending):
                 return True
-            write_decision(held.place, decision)
+            write_decision(candidate.place, decision)
         except PromiseError:
             raise
         except (OSError, SfumatoError):
@@ -176,29 +178,34 @@ def withdraw_candidate(place: Path, reason: str) -> HeldCandidate:
         PromiseError: where its publication has begun.
     """
     with sanitise_errors("review"):
-        held = open_candidate(place)
+        candidate = open_candidate(place)
         now = datetime.now(UTC).replace(microsecond=0)
-        if not take_down(held, "withdrawn", now, reason=reason):
+        if not take_down(candidate, "withdrawn", now, reason=reason):
             raise InputError(f"{place}: is a copy: name the spec, or the line's private directory")
-        return held
+        return candidate
 
 
-def _reviewed(held: HeldCandidate) -> Reviewed:
-    found = decisions_at(held.place)
+def _with_decisions(candidate: HeldCandidate) -> Reviewed:
+    decisions = decisions_at(candidate.place)
     return Reviewed(
-        held, tuple(one for one in found if one.is_about(held.request) and one.is_genuine)
+        candidate,
+        tuple(
+            decision
+            for decision in decisions
+            if decision.is_about(candidate.request) and decision.is_genuine
+        ),
     )
 
 
 def _lines_of(work: Path) -> Iterator[Path]:
-    """The requests of all lines of a work directory."""
+    """Yield the review directories of all lines of a work directory."""
     for place in work.glob("*/review"):
         if is_private(place.parent):
             yield place
 
 
 def _private_line(place: Path) -> Path:
-    """The private directory of the line that a spec or such a directory means."""
+    """Return the private directory of the line that a spec or such a directory names."""
     if not place.is_file():
         return place
     from sfumato.flows.inputs.spec import read_spec

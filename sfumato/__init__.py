@@ -81,7 +81,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 if not TYPE_CHECKING:  # or every name would be one
 
     def __getattr__(name: str) -> Any:
-        """A name of this package, imported now; `__version__` is read from what is installed.
+        """Import a name of this package now; `__version__` is read from the installation.
 
         Raises:
             AttributeError: where it is none.
@@ -92,9 +92,9 @@ if not TYPE_CHECKING:  # or every name would be one
             return version("sfumato")
         if name not in _HOME:
             raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-        found = getattr(import_module(_HOME[name]), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

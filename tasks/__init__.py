@@ -1,4 +1,4 @@
-"""How: Prefect tasks, and the rooms of plain Python that they call."""
+"""Prefect tasks, and the rooms of plain Python that they call."""
 
 if __name__ != "sfumato.tasks":
     raise ImportError(

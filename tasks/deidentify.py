@@ -38,8 +38,8 @@ def deidentify(
         ingested, terms, identifiers, line.private, run, remember, others=line.others
     )
     judge_texts(stage, columns, line)
-    for said in warnings_of_texts(stage):
-        say_in_run(f"warning: {said}")
+    for warning in warnings_of_texts(stage):
+        say_in_run(f"warning: {warning}")
     return stage
 
 

@@ -24,13 +24,19 @@ def deliver(line: Line, declared: Declared, secrets: Secrets) -> tuple[str, ...]
     Returns:
         The addresses of those that are behind.
     """
-    found = _deliver(line, declared, secrets)
-    for one in found:
-        for said in one.said:
-            say_in_run(said)
-        if one.behind is not None:
-            tell("behind", line.name, {"destination": one.place, "reason": one.behind})
-    return tuple(one.place for one in found if one.behind is not None)
+    destinations = _deliver(line, declared, secrets)
+    for destination in destinations:
+        for message in destination.messages:
+            say_in_run(message)
+        if destination.behind is not None:
+            tell(
+                "behind",
+                line.name,
+                {"destination": destination.place, "reason": destination.behind},
+            )
+    return tuple(
+        destination.place for destination in destinations if destination.behind is not None
+    )
 
 
 def _deliver(line: Line, declared: Declared, secrets: Secrets) -> list[Delivered]:
@@ -40,4 +46,4 @@ def _deliver(line: Line, declared: Declared, secrets: Secrets) -> list[Delivered
                 say_in_run(notice)
             return deliver_line(line, os.environ, secrets)
     except SfumatoError as error:  # of what the line remembers of them
-        return [Delivered(one.uri, behind=str(error)) for one in declared]
+        return [Delivered(destination.uri, behind=str(error)) for destination in declared]

@@ -13,8 +13,8 @@ from sfumato.tasks.parts.divided import is_divided
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.query.accuracy.parameters import Evaluation
-from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.query.engines.truth import Original
 from sfumato.tasks.report.watched import summary
 from sfumato.tasks.stages.evaluate import (
     evaluate_candidate,
@@ -28,7 +28,7 @@ from sfumato.tasks.terms.tombstone import is_tombstone
 @private_task()
 def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
-    original = _of_version(deidentified, release, line)
+    original = _original_of_version(deidentified, release, line)
     progress = ShownProgress(f"{line.name}-evaluation")
     try:
         measured = evaluate_release(
@@ -52,7 +52,7 @@ def evaluate_before(
     So does a goal that is missed, where the spec says that it does. It is missed by widths alone:
     no truth decides.
     """
-    original = _of_candidate(deidentified, candidate)
+    original = _original_of_candidate(deidentified, candidate)
     progress = ShownProgress(f"{line.name}-evaluation")
     measured = evaluate_candidate(
         candidate, original, evaluation, reports, operating_system, progress.show
@@ -70,22 +70,22 @@ def record_evaluated(measured: MeasuredBounds, reports: Path, version: Path, lin
     _show(version, replace(measured, notices=notices), line)
 
 
-def _of_version(deidentified: Path, release: Path, line: Line) -> Original:
-    """The rows that a version was made of; in parts, those that it represents."""
+def _original_of_version(deidentified: Path, release: Path, line: Line) -> Original:
+    """Return the rows that a version was made of; in parts, those that it represents."""
     if is_divided(deidentified):
         return original_of_version(deidentified, release, line)
     return load(deidentified)
 
 
-def _of_candidate(deidentified: Path, candidate: Path) -> Original:
-    """The same of a candidate."""
+def _original_of_candidate(deidentified: Path, candidate: Path) -> Original:
+    """Return the rows that a candidate was made of."""
     if is_divided(deidentified):
         return original_of_candidate(deidentified, candidate)
     return load(deidentified)
 
 
 def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:
-    """Show how accurate a version is, and say what it is not good for."""
+    """Show how accurate a version is, and report what it is not good for."""
     useful = measured.useful
     for notice in measured.notices:
         say_in_run(notice)
@@ -98,6 +98,6 @@ def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:
 
 
 def _say(progress: ShownProgress) -> None:
-    if progress.of:
-        said = f"evaluate: {progress.of:,} queries, each truth within its bounds"
-        say_in_run(said, {"queries": progress.of})
+    if progress.total:
+        message = f"evaluate: {progress.total:,} queries, each truth within its bounds"
+        say_in_run(message, {"queries": progress.total})

@@ -19,13 +19,13 @@ from sfumato.tasks.stages.hold import hold_candidate
 @private_task()
 def find_candidate(deidentified: Path, line: Line) -> HeldCandidate | None:
     """The candidate of this source and spec that waits; any other one makes way."""
-    held = find_waiting(line, identity(deidentified), datetime.now(UTC).replace(microsecond=0))
-    if held is not None:
+    waiting = find_waiting(line, identity(deidentified), datetime.now(UTC).replace(microsecond=0))
+    if waiting is not None:
         say_in_run(
-            f"candidate {held.request.digest[:12]}… of this source and spec waits for approval: "
+            f"candidate {waiting.request.digest[:12]}… of this source and spec waits for approval: "
             "none was drawn anew"
         )
-    return held
+    return waiting
 
 
 @private_task()
@@ -38,11 +38,15 @@ def hold(
 ) -> HeldCandidate:
     """Let the candidate wait, and tell whoever listens."""
     now = datetime.now(UTC).replace(microsecond=0)
-    held = hold_candidate(candidate, deidentified, line, days, measured, now)
-    asked = held.request
-    facts = {"digest": asked.digest, "reviewers": asked.reviewers, "expires": f"{asked.expires}"}
+    waiting = hold_candidate(candidate, deidentified, line, days, measured, now)
+    request = waiting.request
+    facts = {
+        "digest": request.digest,
+        "reviewers": request.reviewers,
+        "expires": f"{request.expires}",
+    }
     tell("pending", line.name, facts)
-    page = (held.report / REVIEW_PAGE).resolve().as_uri()
+    page = (waiting.report / REVIEW_PAGE).resolve().as_uri()
     create_link_artifact(page, "The page for reviewers", key=f"{line.name}-review")
-    say_in_run(f"hold: candidate {asked.digest} waits for {asked.reviewers} reviewers")
-    return held
+    say_in_run(f"hold: candidate {request.digest} waits for {request.reviewers} reviewers")
+    return waiting

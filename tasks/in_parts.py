@@ -44,21 +44,21 @@ def divide(
     from sfumato.expectations.suites.gate import judge_source
 
     documents = gate_documents(run, "source")
-    found: list[tuple[Finding, ...]] = []
+    findings: list[tuple[Finding, ...]] = []
 
     def judge(table: pa.Table, declared: Sequence[Rule]) -> tuple[Finding, ...]:
-        found.append(judge_source(line.name, table, declared, documents))
-        return found[-1]
+        findings.append(judge_source(line.name, table, declared, documents))
+        return findings[-1]
 
     try:
         divided = write_divided(rows, terms, line, run, judge, keep_rows=keep_rows)
-        for said in warnings_of_texts(divided):
-            say_in_run(f"warning: {said}")
+        for warning in warnings_of_texts(divided):
+            say_in_run(f"warning: {warning}")
         return divided
     finally:
-        if shown and found:
+        if shown and findings:
             create_table_artifact(
-                finding_rows(join_findings(found)),
+                finding_rows(join_findings(findings)),
                 key=f"{line.name}-source",
                 description="What the spec declares of the source, as observed on all rows",
             )
@@ -123,7 +123,7 @@ def validate_parts(
 
 
 def _judge_in(line: str, place: Path) -> Judge:
-    """The gate of a line, which keeps its own records in a private directory."""
+    """Return the gate of a line, which keeps its own records in a private directory."""
     # Great Expectations takes seconds to import.
     from sfumato.expectations.suites.gate import judge
 

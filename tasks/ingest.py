@@ -1,4 +1,4 @@
-"""The task that reads the source and has it judged before anything else is done with it."""
+"""The task that reads the source and has it judged before any other step."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,19 +48,19 @@ def ingest(
 
     whole = write_source(source, columns, base, run)
     table, rules = source_table(whole, columns)
-    found = judge_source(name, table, rules, gate_documents(run, "source"), owned)
+    findings = judge_source(name, table, rules, gate_documents(run, "source"), owned)
     if shown:
         create_table_artifact(
-            finding_rows(found),
+            finding_rows(findings),
             key=f"{name}-source",
             description="What the spec declares of the source, required and observed on all rows",
         )
     require(columns, table, source.uri)
-    judged.require(found)
+    judged.require(findings)
     ingested = write_ingested(whole, source, columns, nulls, base, run)
-    kept, read = count_rows(ingested), count_rows(whole)
-    said = f"ingest: {read:,} rows read, {kept:,} to be represented"
-    say_in_run(said, {"read": read, "to-be-represented": kept}, logged=shown)
+    represented, read = count_rows(ingested), count_rows(whole)
+    message = f"ingest: {read:,} rows read, {represented:,} to be represented"
+    say_in_run(message, {"read": read, "to-be-represented": represented}, logged=shown)
     for accepted in accepted_rows(ingested, columns):
         say_in_run(f"warning: {accepted}")
     if fault := rows_of_one_person(ingested, columns):

@@ -1,7 +1,7 @@
-"""The states in which runs end, and the events that tell of them, in an operator's words.
+"""The states in which runs end, and the events about them, in an operator's words.
 
 A refusal is the pipeline at work and not a crash: it has a state of its own and no traceback, and
-is never tried again. Messages are those of our errors alone, so nothing in them is of the data.
+is never tried again. Messages are only those of our errors, so nothing in them is of the data.
 """
 
 import logging
@@ -27,7 +27,7 @@ _SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.cli
 
 
 def published_state(release: Path, behind: Sequence[str] = ()) -> State:
-    """The end of a run that published a version; its result is the directory.
+    """Return the end of a run that published a version; its result is the directory.
 
     Args:
         release: the directory.
@@ -37,19 +37,21 @@ def published_state(release: Path, behind: Sequence[str] = ()) -> State:
 
 
 def standing_state(release: Path, behind: Sequence[str] = ()) -> State:
-    """The end of a run whose source and spec have a version already, which is its result."""
+    """Return the end of a run whose source and spec have a version already; it is the result."""
     return _ended_well(STANDS, release, behind)
 
 
-def pending_state(held: HeldCandidate) -> State:
-    """The end of a run whose candidate waits for approval; its result is where it waits."""
-    asked = held.request
-    message = f"digest {asked.digest}, {asked.reviewers} to approve it until {asked.expires:%F %R}"
-    return State(type=StateType.COMPLETED, name=PENDING, message=message, data=str(held.place))
+def pending_state(candidate: HeldCandidate) -> State:
+    """Return the end of a run whose candidate waits for approval; its result is the place."""
+    request = candidate.request
+    message = (
+        f"digest {request.digest}, {request.reviewers} to approve it until {request.expires:%F %R}"
+    )
+    return State(type=StateType.COMPLETED, name=PENDING, message=message, data=str(candidate.place))
 
 
 def failed_state(error: SfumatoError) -> State:
-    """The end of a run or task that published nothing; its result is the error."""
+    """Return the end of a run or task that published nothing; its result is the error."""
     name = FAULTED if isinstance(error, Fault) else REFUSED
     return State(type=StateType.FAILED, name=name, message=str(error), data=error)
 
@@ -70,7 +72,7 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
 def tell_at_once(happened: str, line: str, facts: Mapping[str, Any]) -> bool:
     """Emit the event, and send it, in a process that has no run.
 
-    Prefect says of it what tells of its own parts: that is not repeated.
+    Prefect's messages about it name Prefect's own parts: they are not repeated.
 
     Returns:
         False where no server took it.
@@ -95,7 +97,7 @@ def tell_at_once(happened: str, line: str, facts: Mapping[str, Any]) -> bool:
 
 
 def event_name(happened: str) -> str:
-    """The name of the event.
+    """Return the name of an event.
 
     >>> event_name("withdrawn")
     'sfumato.release.withdrawn'
@@ -114,14 +116,14 @@ def send_events() -> None:
 
 
 def identify(release: Path) -> dict[str, str]:
-    """The number and the digest of a version."""
+    """Return the number and the digest of a version."""
     digest = str(open_release(release).manifest["sfumato"]["digest"])
     return {"version": release.name, "digest": digest}
 
 
 def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
-    known = identify(release)
-    message = f"version {known['version']}, digest {known['digest'][:_SHOWN]}…"
+    version = identify(release)
+    message = f"version {version['version']}, digest {version['digest'][:_SHOWN]}…"
     if behind:
         message += f"; behind: {', '.join(behind)} (the next run completes it, or sfumato deliver)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

@@ -1,4 +1,4 @@
-"""What flows and tasks have in common: nothing cached, nothing kept, nothing said of the data."""
+"""Rules of all flows and tasks: nothing is cached, nothing stored, nothing of the data logged."""
 
 import logging
 import time
@@ -35,7 +35,7 @@ class WithoutRepetition(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Keep what tells of anything else."""
+        """Keep records about anything else."""
         if not record.exc_info:
             return True
         kind = record.exc_info[0] if isinstance(record.exc_info, tuple) else None
@@ -47,7 +47,7 @@ for _log_of_runs in _RUN_LOGS:
 
 
 class PrivateTask(Task[P, R]):
-    """A task that ends in a state where it fails, and then hands its error to whoever called it."""
+    """A task that ends in a state if it fails, and then raises its error for the caller."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task.
@@ -55,14 +55,14 @@ class PrivateTask(Task[P, R]):
         Raises:
             SfumatoError: where it failed.
         """
-        found = super().__call__(*args, **kwargs)
-        if isinstance(found, State):
-            raise _error_of(found)
-        return found
+        result = super().__call__(*args, **kwargs)
+        if isinstance(result, State):
+            raise _error_of(result)
+        return result
 
 
 def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A Prefect task on microdata, named like its function.
+    """Return a Prefect task on microdata, named like its function.
 
     Only what may be gone in a while is worth a retry: wrong input stays wrong, and so does a bug.
     What fails raises nothing inside Prefect, which would log a traceback.
@@ -72,19 +72,19 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
         name = function.__name__
 
         @wraps(function)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
+        def run_guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
             started = time.monotonic()
             try:
                 with stage(name), sanitise_errors(name):
-                    found = function(*args, **kwargs)
+                    result = function(*args, **kwargs)
             except SfumatoError as error:
                 return failed_state(error)
             seconds = time.monotonic() - started
             _log(f"{name}: {seconds:.1f} s", {"seconds": round(seconds, 1)})
-            return found
+            return result
 
         made = PrivateTask(
-            guarded,
+            run_guarded,
             name=name,
             cache_policy=NO_CACHE,
             persist_result=False,
@@ -101,19 +101,19 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
 def private_flow(
     run_name: Callable[[], str], line_name: Callable[[], str]
 ) -> Callable[[Callable[P, State]], Callable[P, Any]]:
-    """A Prefect flow on microdata, named like its function.
+    """Return a Prefect flow on microdata, named like its function.
 
     A run that fails ends in a failed state with one line. It raises nothing: Prefect would pickle
     an exception and store it, whatever is said of results.
 
     Args:
         run_name: names the run that has begun.
-        line_name: the line that the run is about, whose events tell that it failed.
+        line_name: returns the line of the run, whose events report a failure.
     """
 
     def decorate(function: Callable[P, State]) -> Callable[P, Any]:
         @wraps(function)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> State:
+        def run_guarded(*args: P.args, **kwargs: P.kwargs) -> State:
             try:
                 with sanitise_errors(function.__name__):
                     return function(*args, **kwargs)
@@ -126,7 +126,7 @@ def private_flow(
         made = flow(
             name=function.__name__, flow_run_name=run_name, persist_result=False, log_prints=False
         )
-        return cast(Callable[P, Any], made(guarded))
+        return cast(Callable[P, Any], made(run_guarded))
 
     return decorate
 
@@ -141,12 +141,12 @@ class ShownProgress:
 
     def __init__(self, key: str) -> None:
         self._artifact = cast(UUID, create_progress_artifact(0.0, key=key))
-        self.tenths = self.of = 0
+        self.tenths = self.total = 0
 
-    def show(self, done: int, of: int) -> None:
-        """Show how many steps of how many are done."""
-        self.of = of
-        tenths = done * 10 // max(of, 1)
+    def show(self, done: int, total: int) -> None:
+        """Show how many steps of the total are done."""
+        self.total = total
+        tenths = done * 10 // max(total, 1)
         if tenths > self.tenths:
             self.tenths = tenths
             update_progress_artifact(self._artifact, 10.0 * tenths)
@@ -169,31 +169,31 @@ class WatchedWorkers:
     def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
         """See `Workers`."""
         todo = list(jobs)
-        for done, found in enumerate(self.workers.each(work, todo), start=1):
-            yield found
+        for done, result in enumerate(self.workers.each(work, todo), start=1):
+            yield result
             before = self.progress.tenths
             self.progress.show(done, len(todo))
             if self.progress.tenths > before:
-                said = f"{self.stage}: {done:,} of {len(todo):,} parts"
-                say_in_run(said, {"parts": done, "of": len(todo)})
+                message = f"{self.stage}: {done:,} of {len(todo):,} parts"
+                say_in_run(message, {"parts": done, "of": len(todo)})
 
 
 def watch_workers(workers: Workers, stage: str, line: str) -> WatchedWorkers:
-    """Workers whose progress at a stage of a line's run is shown as an artifact."""
+    """Return workers whose progress at a stage of a line's run is shown as an artifact."""
     return WatchedWorkers(workers, stage, ShownProgress(f"{line}-{stage}"))
 
 
 def say_that_it_stands(version: Path) -> None:
-    """Say that the version of this source and spec stands: to who listens, and in the run's log."""
+    """Report that the version of this source and spec exists, to listeners and in the run's log."""
     say_in_run(f"version {version.name} of this source and spec stands: none was drawn anew")
 
 
 def say_in_run(message: str, counts: Counts | None = None, *, logged: bool = True) -> None:
-    """Say a line to who listens, and in the run's log unless it tells what is not published.
+    """Report a line to listeners, and in the run's log unless it has content that is not published.
 
     Args:
         message: the line.
-        counts: those in it, by name, for whoever collects lines as JSON.
+        counts: the counts in the line, by name, for collectors of lines as JSON.
         logged: whether the run's log has it.
     """
     say(message, counts)
@@ -202,17 +202,17 @@ def say_in_run(message: str, counts: Counts | None = None, *, logged: bool = Tru
 
 
 def _log(message: str, facts: Mapping[str, Any]) -> None:
-    """Log a line; what is in it besides, by name, goes to formatters alone."""
+    """Log a line; `facts`, by name, go to formatters only."""
     with suppress(MissingContextError):  # without a run there is no log of one
         get_run_logger().info(message, extra={"facts": facts})
 
 
 def _error_of(state: State) -> SfumatoError:
-    """The error that a task ended with, which Prefect wraps once it has taken the state."""
-    found = state.data
-    if not isinstance(found, SfumatoError):
-        found = state.result(raise_on_failure=False)
-    return cast(SfumatoError, found)
+    """Return the error that a task ended with, which Prefect wraps once it has taken the state."""
+    error = state.data
+    if not isinstance(error, SfumatoError):
+        error = state.result(raise_on_failure=False)
+    return cast(SfumatoError, error)
 
 
 def _is_transient(_task: Any, _run: Any, state: State) -> bool:

@@ -53,7 +53,7 @@ def publish(
             keep_risk(deidentified, line.reports(published.directory.name))
             keep_texts(deidentified, line.reports(published.directory.name))
             tell("published", line.name, identify(published.directory))
-        _show(published, line, page_of, shown=shown)
+        _show(published, line, page_of, all_counts=shown)
     return published.directory, published.existed
 
 
@@ -79,14 +79,14 @@ def publish_approved(
     Returns:
         The version, and whether it stood before.
     """
-    held = find_approved(line, digest, spec)
-    if isinstance(held, Path):
-        say_that_it_stands(held)
-        return held, True
-    _require_its_own(held)
-    given = [read_text(text) for text in signatures]
-    ask = partial(note_approvals, line, held, given, environ)
-    published = _publish(held.candidate, held.identity, line, ask, digest)
+    waiting = find_approved(line, digest, spec)
+    if isinstance(waiting, Path):
+        say_that_it_stands(waiting)
+        return waiting, True
+    _require_its_own(waiting)
+    decisions = [read_text(text) for text in signatures]
+    ask = partial(note_approvals, line, waiting, decisions, environ)
+    published = _publish(waiting.candidate, waiting.identity, line, ask, digest)
     version = published.directory
     if identify(version)["digest"] != digest:
         raise PromiseError(
@@ -94,27 +94,27 @@ def publish_approved(
             f"{digest[:12]}… cannot become another one (sfumato review withdraw)"
         )
     with after_appearance(version):
-        _finish(held, version, line)
-        _show(published, line, page_of, shown=shown)
+        _finish(waiting, version, line)
+        _show(published, line, page_of, all_counts=shown)
     return version, False
 
 
-def _require_its_own(held: HeldCandidate) -> None:
-    """Refuse a request that names another source or spec than what is sealed: no one signs these.
+def _require_its_own(candidate: HeldCandidate) -> None:
+    """Refuse a request that names another source or spec than is sealed: nobody signs these.
 
     Raises:
         PromiseError: where it does.
     """
-    if not held.request.is_of(identity(held.identity)):
-        raise PromiseError(f"{held.place / REQUEST}: is about another source or spec")
+    if not candidate.request.is_of(identity(candidate.identity)):
+        raise PromiseError(f"{candidate.place / REQUEST}: is about another source or spec")
 
 
-def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
+def _finish(candidate: HeldCandidate, version: Path, line: Line) -> None:
     """Keep what the line needs of a candidate, and record who approved it."""
-    held.require_sealed()
-    _keep(held.candidate, version, line)
-    keep_report(held, line.reports(version.name))
-    for notice in complete(line, held, version.name, read_measured(held), environ):
+    candidate.require_sealed()
+    _keep(candidate.candidate, version, line)
+    keep_report(candidate, line.reports(version.name))
+    for notice in complete(line, candidate, version.name, read_measured(candidate), environ):
         say_in_run(notice)
     tell("published", line.name, identify(version))
 
@@ -142,20 +142,22 @@ def _keep(candidate: Path, version: Path, line: Line) -> None:
         create_link_artifact(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
 
 
-def _show(published: Published, line: Line, page_of: Callable[[Path], str], *, shown: bool) -> None:
-    """Show what a run published, and how it goes on from the versions before."""
+def _show(
+    published: Published, line: Line, page_of: Callable[[Path], str], *, all_counts: bool
+) -> None:
+    """Show what a run published, and how it continues the versions before."""
     for notice in published.notices:
         say_in_run(notice)
     for notice in published.private_notices:
         say_in_run(notice, logged=False)
     if published.together is not None:
-        _show_composition(line, published.together, shown=shown)
+        _show_composition(line, published.together, all_counts=all_counts)
     page = page_of(published.directory)
     create_link_artifact(page, "The release's page", key=f"{line.name}-page")
 
 
 def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
-    """Let Great Expectations judge what versions tell together."""
+    """Let Great Expectations judge the exposure of versions together."""
     # Great Expectations takes seconds to import, and locks are held when it judges.
     from sfumato.expectations.suites.gate import judge_atoms
 
@@ -163,10 +165,10 @@ def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
     return partial(judge_atoms, line.name, documents=documents)
 
 
-def _show_composition(line: Line, found: CombinableVersion, *, shown: bool) -> None:
-    if found.composition.declared.composed:
+def _show_composition(line: Line, combined: CombinableVersion, *, all_counts: bool) -> None:
+    if combined.composition.declared.is_composed:
         create_table_artifact(
-            composition_rows(found.composition.totals(), published_only=not shown),
+            composition_rows(combined.composition.totals(), published_only=not all_counts),
             key=f"{line.name}-composition",
             description="How this version goes on from those before it (counts)",
         )

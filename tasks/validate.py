@@ -45,8 +45,8 @@ def validate(
         description="Promises and structure, required and observed on the files to be published",
     )
     seal_candidate(candidate, assessment)
-    held = len(assessment.findings)
-    say_in_run(f"validate: {held} expectations hold", {"expectations": held})
+    number = len(assessment.findings)
+    say_in_run(f"validate: {number} expectations hold", {"expectations": number})
     return candidate
 
 
@@ -59,8 +59,8 @@ def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line, sh
     """
     whose, original = identity(deidentified), load(deidentified)
     judging = partial(_judge_bars, line.name, candidate)
-    found = attack_candidate(candidate, original, bars, whose, line, judging)
-    _tell_attacked(found, line.name, shown=shown)
+    attacked = attack_candidate(candidate, original, bars, whose, line, judging)
+    _tell_attacked(attacked, line.name, with_guesses=shown)
     return candidate
 
 
@@ -78,28 +78,30 @@ def attack_parts(
 
     watched = watch_workers(workers, "attack", line.name)
     judging = partial(_judge_bars, line.name, candidate)
-    found = attack_candidates(candidate, bars, identity(divided), line, judging, watched)
-    _tell_attacked(found, line.name, shown=shown)
+    attacked = attack_candidates(candidate, bars, identity(divided), line, judging, watched)
+    _tell_attacked(attacked, line.name, with_guesses=shown)
     return candidate
 
 
-def _tell_attacked(found: AttackedCandidate, name: str, *, shown: bool) -> None:
-    """Tell who watches a run which bars are kept, and, where that is shown, what is guessed."""
-    if found.judged:
-        _tell_bars(found.judged, name)
-    if shown:
+def _tell_attacked(attacked: AttackedCandidate, name: str, *, with_guesses: bool) -> None:
+    """Report which bars are kept, and, if `with_guesses`, what is guessed."""
+    if attacked.judged:
+        _tell_bars(attacked.judged, name)
+    if with_guesses:
         create_table_artifact(
-            guess_rows(found.scores),
+            guess_rows(attacked.scores),
             key=f"{name}-guesses",
             description="What attackers guess, as shares, beside what is guessed without it",
         )
-    if found.missing:
-        say_in_run(f"warning: could not be scored: {', '.join(found.missing)}", logged=False)
-    say_in_run(f"attack: {sum(map(len, found.scores.values()))} scores, for private reports alone")
+    if attacked.missing:
+        say_in_run(f"warning: could not be scored: {', '.join(attacked.missing)}", logged=False)
+    say_in_run(
+        f"attack: {sum(map(len, attacked.scores.values()))} scores, for private reports alone"
+    )
 
 
 def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequence[Finding]:
-    """Have Great Expectations judge bars, where there are any: it takes seconds to import."""
+    """Let Great Expectations judge bars, if there are any: it takes seconds to import."""
     if not judged:
         return ()
     from sfumato.expectations.suites.gate import judge_attacks
@@ -109,11 +111,11 @@ def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequ
 
 def _tell_bars(judged: Sequence[JudgedBar], name: str) -> None:
     create_table_artifact(
-        [{"bar": one.words, "kept": one.is_kept, "refuses": one.refuses} for one in judged],
+        [{"bar": bar.words, "kept": bar.is_kept, "refuses": bar.refuses} for bar in judged],
         key=f"{name}-attacks",
         description="Bars on attacks, and whether they are kept",
     )
-    beyond = [one.words for one in judged if not one.is_kept]
+    beyond = [bar.words for bar in judged if not bar.is_kept]
     for words in beyond:
         say_in_run(f"warning: beyond {words}")
     say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} bars are kept")

@@ -43,7 +43,7 @@ def verify(
     feasibility = measure_feasibility(deidentified, terms, references)
     tables = _tables(risks, feasibility)
     if whole is not None:
-        tables[terms.counted] = whole_rows(whole, terms.counted)
+        tables[terms.kept_over] = whole_rows(whole, terms.kept_over)
     write_note(deidentified, RISK, tables)
     if shown:
         _show(line.name, tables)
@@ -53,7 +53,7 @@ def verify(
 def _tables(
     risks: tuple[Risk, Risk, SinglingOut], feasibility: list[dict[str, Any]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """What is at stake, by the keys of the artifacts that show it."""
+    """Return what is at stake, by the keys of the artifacts that show it."""
     narrow, wide, single = risks
     return {
         "risk": risk_rows(narrow, wide),

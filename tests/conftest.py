@@ -112,21 +112,21 @@ def one_database():
     """
     from sfumato.tasks.sql import session
 
-    opened = session._opened
+    opened = session._open_database
     shared = cache(lambda process: opened({}))  # the threads of one do not outlive a fork
 
     def one(paths):
         return opened(paths) if paths else shared(os.getpid()).cursor()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "_opened", one)
+        patch.setattr(session, "_open_database", one)
         yield opened
 
 
 @pytest.fixture
 def own_databases(one_database, monkeypatch):
     """Each session opens a database of its own, as for users."""
-    monkeypatch.setattr("sfumato.tasks.sql.session._opened", one_database)
+    monkeypatch.setattr("sfumato.tasks.sql.session._open_database", one_database)
 
 
 @pytest.fixture(scope="session", autouse=True)

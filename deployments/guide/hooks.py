@@ -1,4 +1,4 @@
-"""What the guide has beside its pages: generated chapters, and pages that nav does not name."""
+"""Hooks of the guide: generated chapters, and pages that nav does not name."""
 
 import re
 from pathlib import Path
@@ -48,8 +48,8 @@ def on_config(config: Any) -> Any:
     for _, pages in _sections(config.nav):
         if pages and "/" in pages[0]:
             inside = (folder / pages[0]).parent.glob("*.md")
-            found = {path.relative_to(folder).as_posix() for path in inside}
-            pages.extend(sorted(found - named))
+            present = {path.relative_to(folder).as_posix() for path in inside}
+            pages.extend(sorted(present - named))
     return config
 
 
@@ -63,7 +63,7 @@ def _sections(nav: list[Any]) -> list[tuple[str, list[str]]]:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Mend what the theme leaves out, and fail where it says something else by now.
+    """Add what the theme leaves out, and fail if the theme has changed.
 
     Raises:
         ValueError: naming what is no longer in the theme's pages.

@@ -1,5 +1,6 @@
-"""Theorem A: groups that each cut at most one atom reveal the values of every part of it, and no
-more.
+"""Theorem A: what groups reveal of the atoms that they cut.
+
+If each group cuts at most one atom, groups reveal the values of every part of it, and no more.
 
 A group is a union of whole atoms and of a part of at most one further atom (its newcomers count as
 one). The part has what remains of the group's values; the rest of that atom has what remains of the
@@ -27,8 +28,7 @@ _Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a group and an atom that its members come from, each once; parallel, ascending by
-    group.
+    """Pairs of a group and an atom of its members, each once; parallel, ascending by group.
 
     Attributes:
         group: the group (int64).
@@ -48,13 +48,12 @@ class Pairs:
 
     @property
     def cuts(self) -> np.ndarray:
-        """The number of atoms, newcomers among them, that each group cuts (int64, one per group)."""
+        """The number of atoms, newcomers among them, that each group cuts (int64)."""
         return np.bincount(self.group[~self.whole], minlength=self.groups)
 
 
 def pairs_of(before: Atoms, atom_of: np.ndarray, version: Shown) -> Pairs:
-    """Return the pairs of groups and atoms that have members in common; linear if no group mixes
-    atoms.
+    """Return the pairs of groups and atoms that share members; linear if no group mixes atoms.
 
     Args:
         before: the state.
@@ -145,7 +144,9 @@ def parts_of(before: Atoms, version: Shown, pairs: Pairs, clean: np.ndarray) -> 
         _mark_changed(gone, cuts, counts, former)
         piece = _pieces(gone, cuts, counts, former)
         rest = _rests(gone, cuts, piece, former)
-        pieces[name], rests[name] = (Counts(*entries, counts.values, None) for entries in (piece, rest))
+        pieces[name], rests[name] = (
+            Counts(*entries, counts.values, None) for entries in (piece, rest)
+        )
     remaining = np.flatnonzero(cuts.left)
     return Parts(
         cuts.piece,
@@ -182,9 +183,7 @@ def _mark_changed(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts)
 
 
 def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> _Entries:
-    """Return what each group has beyond whole atoms, for its piece; mark in `gone` where that is
-    impossible.
-    """
+    """Return what each group has beyond whole atoms, and mark impossible groups in `gone`."""
     pairs = cuts.pairs
     place = np.full(pairs.groups, -1, dtype=np.int64)
     place[pairs.group[cuts.whole]] = len(cuts.piece)  # a whole group must leave nothing
@@ -204,9 +203,7 @@ def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> _E
 
 
 def _rests(gone: np.ndarray, cuts: _Cuts, piece: _Entries, former: Counts) -> _Entries:
-    """Return what pieces leave of each cut atom; mark in `gone` the groups where that is
-    impossible.
-    """
+    """Return what pieces leave of each cut atom, and mark impossible groups in `gone`."""
     of_old = cuts.of_old
     row, value, count = piece
     mine = of_old[row] >= 0

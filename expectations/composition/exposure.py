@@ -25,9 +25,7 @@ _INFINITE = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Faced:
-    """Numbers of people, of those who face only one value, and of those who face fewer than
-    required.
-    """
+    """Numbers of people: all, those who face only one value, those who face too few."""
 
     people: int
     one: int
@@ -36,8 +34,7 @@ class Faced:
 
 @dataclass(frozen=True)
 class CombinedExposure:
-    """Exposure of people by intersecting versions, and of people who came or left by subtracting
-    them.
+    """Exposure of people by intersection, and of people who came or left by subtraction.
 
     Only live people are counted; people who came or left several times count each time. People
     whose value changed, so that attacks contradict themselves, are not counted.
@@ -95,7 +92,7 @@ class _Sets:
 
 
 def values_by_intersection(versions: Sequence[Shown], name: str) -> np.ndarray:
-    """Return how many values the groups of each live person have in common (int64, one per person)."""
+    """Return how many values the groups of each live person have in common (int64)."""
     length = max((int(v.person.max(initial=-1)) + 1 for v in versions), default=0)
     set_of, sets = np.full(length, -1, dtype=np.int64), _Sets(*np.zeros((2, 0), dtype=np.int64))
     for version in versions:
@@ -115,9 +112,12 @@ def values_by_intersection(versions: Sequence[Shown], name: str) -> np.ndarray:
     return np.asarray(sets.length[set_of[set_of >= 0]])
 
 
-def _common(sets: _Sets, set_of_pair: np.ndarray, group_sets: _Sets, group_of_pair: np.ndarray, width: int) -> _Sets:
-    """Return what pairs of a set (-1: of all values) and a group's set have in common, by the
-    smaller set.
+def _common(
+    sets: _Sets, set_of_pair: np.ndarray, group_sets: _Sets, group_of_pair: np.ndarray, width: int
+) -> _Sets:
+    """Return the values that pairs of a set (-1: all values) and a group's set share.
+
+    The smaller set of each pair is looked up in the larger one.
     """
     has_set = set_of_pair >= 0
     size = np.full(len(set_of_pair), _INFINITE)
@@ -171,16 +171,17 @@ def values_by_subtraction(reference: Shown, version: Shown, name: str) -> np.nda
 
 
 def people_exposed_by_subtraction(earlier: Shown, later: Shown, name: str) -> int:
-    """Count the people who came or left and face fewer values by subtraction than their group
-    shows.
-    """
+    """Count the people who came or left and face fewer values than their group shows."""
     both = (_values_of_newcomers(earlier, later, name), _values_of_newcomers(later, earlier, name))
     return sum(int((faced < visible).sum()) for faced, visible in both)
 
 
-def _values_of_newcomers(reference: Shown, version: Shown, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many values each live newcomer of `version` faces, and how many its group shows
-    (int64).
+def _values_of_newcomers(
+    reference: Shown, version: Shown, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values each live newcomer of `version` faces and those its group shows.
+
+    Both are numbers of values (int64).
     """
     reference_counts, counts = reference.groups.counts_of(name), version.groups.counts_of(name)
     length = max(int(v.person.max(initial=-1)) + 1 for v in (reference, version))
@@ -218,9 +219,12 @@ def _connected_sets(
 def _surplus(
     reference_counts: Counts, past: np.ndarray, counts: Counts, now: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mark the entries of values that occur more often now; count how many more, by set of groups."""
+    """Mark the entries of values that occur more often now; count how much, by set of groups."""
     width = max(reference_counts.values, counts.values)
-    before, after = past[reference_counts.group] * width + reference_counts.value, now[counts.group] * width + counts.value
+    before, after = (
+        past[reference_counts.group] * width + reference_counts.value,
+        now[counts.group] * width + counts.value,
+    )
     key, place = np.unique(np.concatenate([before, after]), return_inverse=True)
     more = np.zeros(len(key), dtype=np.int64)
     np.add.at(more, place, np.concatenate([-reference_counts.count, counts.count]))

@@ -1,11 +1,11 @@
-"""The gate: whether versions together still keep what each of them promised, from counts alone.
+"""The gate: it decides from counts whether versions together keep what each of them promised.
 
-Whoever knows that values mostly stay the same would learn from groups that overlap which value it
-is. Where the values that are possible before and after are disjoint, nothing is learnt but that the
+An attacker who knows that values mostly stay the same would learn a value from groups that overlap.
+If the values that are possible before and after are disjoint, the attacker learns only that the
 value changed.
 
-A line of versions of the same people is shown to the gate one version after the other, each with
-what the versions before told together:
+The gate judges a line of versions of the same people one version after the other, each with the
+state that the versions before it left:
 
     atoms = None
     for version in line:
@@ -133,9 +133,7 @@ def _mark_earlier(failing: np.ndarray, promise: PrivacyModel, evidence: Evidence
 
 
 def _among_all(atoms: Atoms, rows: np.ndarray, version: int) -> Groups:
-    """Return some atoms that a version showed, and everything else that it showed as one more
-    group.
-    """
+    """Return some atoms that a version showed, and the rest of it as one more group."""
     some = take_groups(atoms.groups, rows)
     whole = take_groups(atoms.versions, np.array([version]))
     others = Groups(
@@ -148,7 +146,9 @@ def _among_all(atoms: Atoms, rows: np.ndarray, version: int) -> Groups:
 def _subtract(whole: Counts, some: Counts) -> Counts:
     remaining = whole.count - some.totals[whole.value]
     positive = remaining > 0
-    return replace(whole, group=whole.group[positive], value=whole.value[positive], count=remaining[positive])
+    return replace(
+        whole, group=whole.group[positive], value=whole.value[positive], count=remaining[positive]
+    )
 
 
 def _break(groups: int) -> str:

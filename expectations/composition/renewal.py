@@ -12,8 +12,7 @@ from sfumato.expectations.groups.groups import Cover, Groups
 
 
 class Renewal:
-    """Atoms after a version: those that stay, then rests, pieces and mixtures, numbered in this
-    order.
+    """The atoms that stay, then rests, pieces and mixtures, each numbered in that order.
 
     Attributes:
         stay: the atoms that stay as they are (int64, ascending).
@@ -48,7 +47,9 @@ class Renewal:
                 self._before.people[self.stay],
                 self._parts.rests.sizes,
                 self._parts.pieces.sizes,
-                np.bincount(atom_of[atom_of >= self._mixed] - self._mixed, minlength=len(self._mixtures)),
+                np.bincount(
+                    atom_of[atom_of >= self._mixed] - self._mixed, minlength=len(self._mixtures)
+                ),
             ]
         )
         mixed = np.arange(self._length) >= self._mixed
@@ -64,9 +65,7 @@ class Renewal:
         )
 
     def _numbers(self) -> np.ndarray:
-        """Return the new atom of each former atom's people who are in no piece (int64), -1 if there
-        is none.
-        """
+        """Return each former atom's new atom for people in no piece (int64, -1: none)."""
         number = np.full(len(self._before), -1, dtype=np.int64)
         number[self.stay] = np.arange(len(self.stay))
         number[self._parts.rest] = self.rests

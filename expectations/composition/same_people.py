@@ -35,10 +35,10 @@ class RowsOfTwo:
     """Combinations of values that two rows of two tables have, and those that one has.
 
     Attributes:
-        both: in one row of each.
-        first: in two rows of the first, and none of the second.
-        second: in two rows of the second, and none of the first.
-        alone: in one row of the first and none of the second, and the other way round.
+        both: in one row of each table.
+        first: in two rows of the first table, and in no row of the second.
+        second: in two rows of the second table, and in no row of the first.
+        alone: in one row of the first table only, and in one row of the second only.
         equal: the rows of each table if both have the same rows with more than one value; 0
             otherwise.
         rows: of the first table, and of the second.
@@ -58,7 +58,10 @@ class RowsOfTwo:
         It is the smaller of two upper limits: of coins, and of Hardy-Weinberg's distribution.
         """
         pairs = self.both + self.first + self.second
-        return min(_chance_of_coins(pairs, self.both), _chance_of_equal_shares(pairs, self.both, self.first))
+        return min(
+            _chance_of_coins(pairs, self.both),
+            _chance_of_equal_shares(pairs, self.both, self.first),
+        )
 
     @property
     def are_related(self) -> bool:
@@ -126,9 +129,7 @@ def _chance_of_coins(pairs: int, both: int) -> float:
 
 
 def _chance_of_equal_shares(pairs: int, both: int, first: int) -> float:
-    """Return the probability of at least `both` pairs with one in each, given the first table's
-    rows.
-    """
+    """Return the probability of at least `both` pairs with one in each, given `first`."""
     from scipy.special import gammaln, logsumexp
 
     if both == 0:
@@ -137,6 +138,7 @@ def _chance_of_equal_shares(pairs: int, both: int, first: int) -> float:
     of_other = 2 * pairs - of_one
     possible = np.arange(of_one % 2, min(of_one, of_other) + 1, 2)
     weights = possible * np.log(2) - sum(
-        gammaln(number + 1) for number in (possible, (of_one - possible) / 2, (of_other - possible) / 2)
+        gammaln(number + 1)
+        for number in (possible, (of_one - possible) / 2, (of_other - possible) / 2)
     )
     return float(min(1.0, np.exp(logsumexp(weights[possible >= both]) - logsumexp(weights))))

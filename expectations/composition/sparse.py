@@ -16,7 +16,11 @@ def columns_of(groups: Groups) -> dict[str, Counts]:
     """Return what each group shows, by attribute, as counts of values or of subdomains."""
     nodes = {
         name: Counts(
-            subdomains.group, subdomains.node, subdomains.count, max(len(t.parent) for t in subdomains.targets), None
+            subdomains.group,
+            subdomains.node,
+            subdomains.count,
+            max(len(t.parent) for t in subdomains.targets),
+            None,
         )
         for name, subdomains in groups.subdomains.items()
     }
@@ -34,9 +38,7 @@ def _once(cover: Cover) -> Counts:
 
 
 def entries_of(counts: Counts, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the entries of some groups (int64), and the place in `rows` of each entry's group
-    (int64).
-    """
+    """Return the entries of some groups, and the place in `rows` of each one's group (int64)."""
     lengths = counts.distinct[rows]
     place = np.repeat(np.arange(len(rows)), lengths)
     begin = counts.starts[rows] - (np.cumsum(lengths) - lengths)

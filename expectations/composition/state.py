@@ -1,4 +1,4 @@
-"""What all versions so far reveal together, and why a version does not compose with them.
+"""State of composition: what all versions so far reveal together, and why a version does not fit.
 
 An *atom* is a set of people of whose values all versions together reveal one multiset, and no more
 (Theorem A). A *mixed* atom is a set of people who were re-mixed among groups that all show the same
@@ -81,9 +81,7 @@ def _nothing(like: Counts) -> Counts:
 
 
 def with_room(numbers: np.ndarray, version: Shown) -> np.ndarray:
-    """Return a copy of numbers of people (int64, one per id), with -1 for ids that this version
-    adds.
-    """
+    """Return a copy of numbers of people (int64, one per id), -1 for this version's new ids."""
     length = max(len(numbers), int(version.person.max(initial=-1)) + 1)
     room = np.full(length, -1, dtype=np.int64)
     room[: len(numbers)] = numbers
@@ -173,7 +171,9 @@ def number(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def why_unreadable(before: Atoms, version: Shown, promises: Sequence[PrivacyModel]) -> Refused | None:
+def why_unreadable(
+    before: Atoms, version: Shown, promises: Sequence[PrivacyModel]
+) -> Refused | None:
     """Return why a version cannot be compared with earlier ones, None if it can."""
     for promise in promises:
         if promise.reference_uri is not None:

@@ -25,8 +25,7 @@ _NARROW = 2**31  # a key below it is made of 32 bits, in half the time
 
 
 class Coded(NamedTuple):
-    """Codes of a sensitive attribute (integers, ascending in the value, one per row) and its
-    values.
+    """Codes of a sensitive attribute (integers, ascending in the value) and its values.
 
     `Counts` explains the other fields.
     """
@@ -193,7 +192,7 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
 
 
 def merge_values(counts: Counts, into: np.ndarray) -> Counts:
-    """Return the counts of generalized values: `into` is what each becomes (int64, one per value)."""
+    """Return the counts of generalized values: `into` is what each value becomes (int64)."""
     group, value, count = add_up([counts.group, into[counts.value]], counts.count)
     return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
 
@@ -222,7 +221,9 @@ def _merge_counts(counts: Counts, into: np.ndarray) -> Counts:
 
 def _merge_people(people: People, into: np.ndarray, like: Mapping[str, Counts]) -> People:
     values = {
-        name: _held_values([into[attribute.group], attribute.person, attribute.value], attribute.rows, like[name])
+        name: _held_values(
+            [into[attribute.group], attribute.person, attribute.value], attribute.rows, like[name]
+        )
         for name, attribute in people.held.items()
     }
     groups = int(into.max(initial=-1)) + 1

@@ -92,9 +92,7 @@ class Counts:
         return np.cumsum(steps)
 
     def tail(self, rank: int) -> np.ndarray:
-        """Return the rows of each group with its `rank`-th most frequent value or a rarer one
-        (int64).
-        """
+        """Return each group's rows of its `rank`-th most frequent value and rarer ones (int64)."""
         if rank <= 1:
             return self.sizes
         most = self.largest if rank == 2 else self._most_frequent(rank - 1)
@@ -115,8 +113,9 @@ class Counts:
         return np.bincount(self.value, self.count, self.values).astype(np.int64)
 
     def numbers_written(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the numbers of the values that these texts write (int64, ascending); skip other
-        texts.
+        """Return the numbers of the values that some texts write (int64, ascending).
+
+        Texts that write no value are skipped.
 
         Numbers are compared as numbers, everything else as text.
 

@@ -86,10 +86,11 @@ class Covering:
 
 
 def _reduce(rows: int, vectors: int) -> tuple[int, int]:
-    """Return the share of the vectors, at most 1, in lowest terms: pairs are hashed faster than
-    fractions.
+    """Return the share of the vectors, at most 1, in lowest terms.
 
-    >>> _reduced(6, 9), _reduced(9, 6)
+    A pair of integers is hashed faster than a fraction.
+
+    >>> _reduce(6, 9), _reduce(9, 6)
     ((2, 3), (1, 1))
     """
     shared = gcd(rows, vectors)
@@ -105,9 +106,7 @@ class Presence:
 
 
 def covering(groups: Groups, quasi_identifiers: Sequence[str] | None) -> Covering | None:
-    """Return the groups as they cover vectors; None if the values of a quasi-identifier are not
-    shown.
-    """
+    """Return the groups as they cover vectors; None if a quasi-identifier is not shown."""
     names = list(groups.covers) if quasi_identifiers is None else list(quasi_identifiers)
     if not names or not len(groups) or any(name not in groups.covers for name in names):
         return None

@@ -21,9 +21,7 @@ _WHOLE = 2**53  # sums of whole numbers below it are exact as floats, too
 
 
 def any_of(people: People, name: str | None) -> Groups:
-    """Return groups of people; if an attribute is named, count the people with each value in any
-    row.
-    """
+    """Return groups of people, with how many have each value of `name` in any row."""
     if name is None:
         return Groups(people.sizes, {})
     values = people.held[name]
@@ -80,8 +78,7 @@ def least_range(people: People, name: str) -> np.ndarray:
 
 
 def fewest_alike(people: People) -> np.ndarray:
-    """Return the fewest people who are like anybody of each group in all groups (int64, one per
-    group).
+    """Return the fewest people who are like anybody of each group in all groups (int64).
 
     People are alike if they have as many rows in the same groups: an attacker who can link
     somebody's rows, or the members of a household, finds so many. O(n log n) in pairs of a person
@@ -124,9 +121,7 @@ def number_alike(entries: np.ndarray, first: np.ndarray, different: int) -> np.n
 def _range_without(
     values: HeldValues, whose: np.ndarray, first: np.ndarray, units: np.ndarray
 ) -> np.ndarray:
-    """Return the range of each group's values without those of the person who has the entry
-    `whose`.
-    """
+    """Return the range of each group's values without one person, who has entry `whose`."""
     if not len(first):
         return first
     rows = np.diff(np.append(first, len(values.group)))

@@ -1,4 +1,4 @@
-"""Columns as ranks of their values, and groups of a table from its columns alone.
+"""Columns as ranks of their values, and groups of a table from its columns.
 
 Nulls are one value, NaN is one value, -0.0 is 0, and texts are compared as bytes.
 """
@@ -18,8 +18,9 @@ _NEAR = 4  # numbers that a table has room for, for each that is ranked
 
 
 def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return a column whose values are equal if they mean the same: no dictionary, no negative
-    zero.
+    """Return a column whose values are equal if they mean the same.
+
+    It has no dictionary and no negative zero.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -65,7 +66,7 @@ def rank(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
 def _rank_near(
     numbers: np.ndarray, low: int, high: int, type_: pa.DataType
 ) -> tuple[pa.Array, np.ndarray]:
-    """Return the same as `rank` for whole numbers within a small range, by a table of that range."""
+    """Rank whole numbers within a small range as `rank` does, by a table of the range."""
     occurs = np.zeros(high - low + 1, dtype=bool)
     offsets = numbers.astype(np.int64) - low
     occurs[offsets] = True
@@ -74,7 +75,7 @@ def _rank_near(
 
 
 def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return codes with null as the first category (int32, one per row), and the number of codes."""
+    """Return codes with null as the first category (int32), and the number of codes."""
     if len(codes) and int(codes.min()) < 0:
         return codes + 1, len(values) + 1
     return codes, len(values)
@@ -83,8 +84,9 @@ def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
 def sensitive_codes(
     values: pa.Array, codes: np.ndarray, name: str, ancestors: np.ndarray | None = None
 ) -> Coded:
-    """Return a column as a sensitive attribute to be counted; nulls become a value without order or
-    nodes.
+    """Return a column as a sensitive attribute to be counted; nulls become a value.
+
+    That value has no order and no nodes.
 
     Args:
         values: its distinct values, ascending.
@@ -113,7 +115,7 @@ def groups_of_rows(columns: Mapping[str, pa.Array], sensitive: Mapping[str, pa.A
     """Return the groups of rows with equal values.
 
     Args:
-        columns: at least one column, whose values tell groups apart.
+        columns: at least one column, whose values define groups.
         sensitive: the attributes whose values are counted in each group.
     """
     ranked = [rank(comparable(values)) for values in columns.values()]

@@ -42,8 +42,7 @@ def probabilities(target: Target) -> tuple[Fraction, ...]:
 
 
 def ratios(target: Target) -> Ratios:
-    """Return P(node) of each node as two whole numbers, ten times as fast as fractions for many
-    nodes.
+    """Return P(node) of each node as two whole numbers, which is faster than fractions.
 
     They are computed once for each target, as several promises are about them.
 
@@ -82,8 +81,7 @@ def leaves(target: Target) -> list[int]:
 
 
 def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
-    """Return the largest |Σ c(node)/P(node) - n| / n over the values t with P(t) > 0, nodes above
-    t.
+    """Return the largest |Σ c(node)/P(node) - n| / n over values t with P(t) > 0, nodes above t.
 
     Args:
         target: the hierarchy with its distribution.
@@ -181,8 +179,7 @@ def declared_counts(subdomains: Subdomains) -> Counts:
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
-    """Return how many fakes a multiset needs so that each copy of a node generalizes a value of its
-    own.
+    """Return how many fakes a multiset needs to generalize a value with each copy.
 
     By Hall's condition on nested sets: below each node there are at most as many copies as values.
 

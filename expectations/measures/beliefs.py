@@ -131,9 +131,7 @@ def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> 
 
 
 def _everywhere(joint: Joint, values: np.ndarray) -> Joint:
-    """Return the same people, with an entry for each of the values in each cell, even if nobody has
-    it.
-    """
+    """Return the same people, with an entry for every value in each cell."""
     number = _number_cells(joint)
     first = np.flatnonzero(np.diff(number, prepend=-1))
     count = np.zeros(len(first) * len(values), dtype=np.int64)
@@ -149,13 +147,15 @@ def _number_cells(joint: Joint) -> np.ndarray:
 
 
 def _rows_and_kinds(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that show each entry's value in its group, and a number for that group and
-    value.
-    """
+    """Return the rows that show each entry's value in its group, and a number for the pair."""
     most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
     shown_pairs, known_pairs = counts.group * most + counts.value, joint.group * most + joint.value
-    _refuse_groups(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
-    _refuse_groups(counts.group[~np.isin(shown_pairs, known_pairs)], "shows a value that nobody like it has")
+    _refuse_groups(
+        counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it"
+    )
+    _refuse_groups(
+        counts.group[~np.isin(shown_pairs, known_pairs)], "shows a value that nobody like it has"
+    )
     kinds, kind = np.unique(known_pairs, return_inverse=True)
     rows = np.zeros(len(kinds), dtype=np.int64)
     rows[np.searchsorted(kinds, shown_pairs)] = counts.count
@@ -168,7 +168,7 @@ def _refuse_groups(groups: np.ndarray, why: str) -> None:
 
 
 def _scale(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
-    """Return whole numbers times a factor, plus a number; Python integers if int64 would overflow."""
+    """Return whole numbers times a factor, plus a number; Python integers if int64 overflows."""
     if int(numbers.max(initial=1)) * factor + plus > INT64_MAX:
         numbers = numbers.astype(object)
     return numbers * factor + plus

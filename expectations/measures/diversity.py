@@ -30,8 +30,7 @@ def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:
 
 
 def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
-    """Return the supremum of each group's entropy when the counts of don't-care values may be
-    lowered.
+    """Return the supremum of each group's entropy if don't-care counts may be lowered.
 
     The counts of other values are fixed. From the smallest don't-care count on, each is also fixed
     while its logarithm is at most the log-entropic mean M = Σ c ln c / Σ c of what is fixed, and

@@ -6,14 +6,6 @@ Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and 
 
 If a group's values are spread as a target says, the distribution of all rows is the mixture of the
 targets, each weighted by the rows of its groups.
-
-Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
-2007). With N rows in all, n in a group, and N_s and n_s of them with value s, distances are sums
-of |N n_s - n N_s|, so that they are whole numbers over a common denominator of the group.
-
-Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
-2007). Where a group's values are spread as a target says, the distribution of all rows is the
-mixture of the targets, each as heavy as the rows of its groups.
 """
 
 from collections.abc import Iterator
@@ -115,13 +107,17 @@ def _blocks(counts: Counts, sizes: np.ndarray) -> Iterator[tuple[Counts, np.ndar
         first += len(block.starts)
 
 
-def _sum_over_ranks(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _sum_over_ranks(
+    counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
+) -> np.ndarray:
     """Return Σ over ranks of |N Σ n_s - n Σ N_s|, the inner sums over the values up to the rank."""
     dense = len(below) <= min(_FEW, _DENSE * len(rank) // len(sizes))
     return (_sum_by_rank if dense else _sum_by_run)(counts, sizes, rank, below)
 
 
-def _sum_by_rank(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _sum_by_rank(
+    counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
+) -> np.ndarray:
     """Return that sum rank by rank; fast if there are few ranks and groups have many of them."""
     matrix = np.zeros((len(below), len(sizes)), dtype=counts.count.dtype)
     group = np.repeat(np.arange(len(sizes)), counts.distinct)
@@ -133,7 +129,9 @@ def _sum_by_rank(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.
     return moved
 
 
-def _sum_by_run(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _sum_by_run(
+    counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
+) -> np.ndarray:
     """Return that sum by runs of ranks; fast if groups have few of the values.
 
     Between two values of a group the first inner sum is constant while the second rises. So each
@@ -219,7 +217,9 @@ def declared_hierarchical_distance(subdomains: Subdomains, sizes: np.ndarray) ->
         above = np.zeros((int(nodes.max()) + 1, len(differences)), dtype=object)
         np.add.at(above, nodes, differences.T)
         moved += np.abs(above).sum(axis=0)
-    return _distances_of_groups(subdomains, moved, 2 * (len(subdomains.ancestors) - 1) * int(whole.sum()))
+    return _distances_of_groups(
+        subdomains, moved, 2 * (len(subdomains.ancestors) - 1) * int(whole.sum())
+    )
 
 
 def declared_shares(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -237,7 +237,9 @@ def declared_shares(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np.ndarr
     return chances, (chances * rows.astype(object)[:, None]).sum(axis=0)
 
 
-def _differences_from_all(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _differences_from_all(
+    subdomains: Subdomains, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return each target's chances minus those of all rows, and the latter.
 
     Both are Python integers in a common unit: targets x values, and one per value.
@@ -247,14 +249,15 @@ def _differences_from_all(subdomains: Subdomains, sizes: np.ndarray) -> tuple[np
 
 
 def _chances(subdomains: Subdomains) -> np.ndarray:
-    """Return the probabilities of values in parts of a common unit (Python integers, targets x
-    values).
-    """
+    """Return values' probabilities in a common unit (Python integers, targets x values)."""
     targets = [(*ratios(target), leaves(target)) for target in subdomains.targets]
     if len({len(ends) for _, _, ends in targets}) != 1:
         raise PromiseError("the targets do not have the same values")
     unit = lcm(*(denominators[leaf] for _, denominators, ends in targets for leaf in ends))
-    shares = [[numerators[leaf] * (unit // denominators[leaf]) for leaf in ends] for numerators, denominators, ends in targets]
+    shares = [
+        [numerators[leaf] * (unit // denominators[leaf]) for leaf in ends]
+        for numerators, denominators, ends in targets
+    ]
     return np.array(shares, dtype=object)
 
 

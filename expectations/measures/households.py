@@ -4,11 +4,6 @@ Source: Templ, Statistical Disclosure Control for Microdata (2017), and sdcMicro
 members are found independently of each other. The largest risk of a member is computed as well, for
 members who are not independent. If members can be linked, all their quasi-identifiers together
 distinguish a household from others.
-
-Source: Templ, Statistical Disclosure Control for Microdata (2017), and sdcMicro, which take members
-as found independently of each other. The largest risk of a member stands beside it, for members
-who are not independent. Where members can be linked, all their quasi-identifiers together tell a
-household from others.
 """
 
 from dataclasses import dataclass
@@ -43,7 +38,7 @@ class HouseholdRisk:
     alone: int
 
     def document(self) -> dict[str, Any]:
-        """The risk for JSON: counts, and shares to six digits."""
+        """Return the risk for JSON: counts, and shares to six digits."""
         return {
             "households": self.households,
             "highest": float(f"{self.highest:.6g}"),
@@ -60,7 +55,7 @@ def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | 
 
     Args:
         household: the number of each row's household (int64, from 0, none without rows).
-        group: the number of each row's group of equal quasi-identifiers (int64, likewise).
+        group: the number of each row's group of equal quasi-identifiers (int64, from 0).
     """
     if not len(household):
         return None

@@ -1,14 +1,15 @@
 """The largest presence of any vector when all groups that cover it are joined.
 
-Where some groups admit values of a quasi-identifier that the others do not, none of them covers a
-vector that one of the others covers. Such sets are found in the graph that joins groups with the
-values that they admit, and then in each set anew by the next quasi-identifier. Groups that were
-made by cutting a table by values end up alone, whatever the order of the cuts.
+If some groups admit values of a quasi-identifier that the others do not, none of them covers a
+vector that one of the others covers. Such sets are the components of the graph that joins groups
+with the values that they admit; the next quasi-identifier then splits each set again. Groups that
+were made by cutting a table by values end up in sets of their own, in whatever order it was cut.
 
-Source: see `expectations.groups.covering`. Groups that cover no vector in common are told apart
-first. Among the others branch and bound goes over the quasi-identifiers, in floats rounded
-outwards; what they leave open is decided in fractions, and a search that grows too large is given
-up, so that nothing unproven is promised.
+Groups that cover no vector in common are separated first. Among the others branch and bound goes
+over the quasi-identifiers, in floats rounded outwards. What floats leave open is decided in
+fractions, and a search that grows too large is given up, so that nothing unproven is promised.
+
+Source: see `expectations.groups.covering`.
 """
 
 from collections.abc import Sequence
@@ -52,9 +53,7 @@ def clusters(coverage: Covering) -> np.ndarray:
 
 
 def _split(cluster: np.ndarray, cover: Cover) -> np.ndarray:
-    """Renumber the groups from 0; sets of groups that no shared values connect get different
-    numbers.
-    """
+    """Renumber the groups from 0, so that groups not connected by values get different numbers."""
     from scipy.sparse import coo_array  # imported where it is needed
     from scipy.sparse.csgraph import connected_components
 
@@ -103,7 +102,7 @@ class _Admitted(NamedTuple):
         return matrix
 
     def choices(self, groups: int) -> list[np.ndarray]:
-        """Return the groups that admit each value, leaving out values that are worse than another."""
+        """Return the groups that admit each value, without values that are worse than another."""
         values = int(np.count_nonzero(np.bincount(self.value)))
         if values <= _CHOICES and values * groups <= _CELLS:
             return [np.flatnonzero(row) for row in _drop_dominated(self.by_value(groups))]
@@ -140,9 +139,7 @@ class _Search:
     tied: dict[bytes, tuple[float, np.ndarray]] = field(default_factory=dict)
 
     def run(self, alone: Presence) -> Presence | None:
-        """Search all vectors, from the largest presence in one group; return None if there are too
-        many.
-        """
+        """Search all vectors, from the largest presence in one group; None if they are too many."""
         self._record(np.array(alone.groups), self.best)
         groups, weights = np.arange(len(self.coverage.sizes)), self.coverage.rounded_presences()
         parts = tuple(_Admitted(cover.group, cover.value) for cover in self.coverage.covers)
@@ -155,8 +152,7 @@ class _Search:
         return Presence(min(Fraction(1), self._total(best)), tuple(best.tolist()))
 
     def _clusters(self, weights: np.ndarray) -> list[np.ndarray]:
-        """Return sets of several groups that may cover a vector of more than the best sum, largest
-        first.
+        """Return sets of groups that may cover a vector of more than the best sum, largest first.
 
         Groups of different sets cover no vector in common.
         """
@@ -166,7 +162,9 @@ class _Search:
         order = np.argsort(number, kind="stable")
         members = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
         ranked = np.argsort(-totals, kind="stable").tolist()
-        return [members[place] for place in ranked if several[place] and self._may_win(totals[place])]
+        return [
+            members[place] for place in ranked if several[place] and self._may_win(totals[place])
+        ]
 
     @cached_property
     def _slack(self) -> float:

@@ -3,8 +3,8 @@
 Source: see `expectations.groups.covering`. Groups are bits, so that a vector's covering groups are
 the conjunction of one row of bits for each of its values.
 
-Groups that show only which values they admit still tell how frequent values are: a frequent one is
-admitted by more groups. The expectation maximises the likelihood of one distribution w of the
+Groups that show only which values they admit still reveal how frequent values are: a frequent one
+is admitted by more groups. The expectation maximises the likelihood of one distribution w of the
 attribute's values, where every admitted value occurs at least once. It serves estimates of counts,
 and an attacker as well. The construction is this project's own.
 """
@@ -42,7 +42,7 @@ def presence_of(
     Args:
         coverage: the groups.
         vectors: integers, one array per quasi-identifier with one entry per vector; a code below 0
-            stands for a value that no group admits.
+            is for a value that no group admits.
         chance: that a vector which a group covers is in it (float64, one per group); by default
             that of who takes every combination to be as likely, p_j.
     """
@@ -83,7 +83,9 @@ def people_covered(
     return totals[: len(coverage.sizes)].astype(np.int64)
 
 
-def covering_pairs(coverage: Covering, vectors: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def covering_pairs(
+    coverage: Covering, vectors: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return each vector with each group that covers it, by their numbers (int64), vectors first.
 
     Args:
@@ -149,7 +151,7 @@ def _shown_bits(
 
 
 def _bits(cover: Cover, octets: int) -> np.ndarray:
-    """Return the groups that admit each value, and last a value that none admits, as bits (uint8)."""
+    """Return the groups that admit each value, and last those of no value, as bits (uint8)."""
     bits = np.zeros((cover.values + 1, octets), dtype=np.uint8)
     bit = np.left_shift(1, cover.group & 7).astype(np.uint8)
     np.bitwise_or.at(bits, (cover.value, cover.group >> 3), bit)

@@ -2,7 +2,7 @@
 
 Source: El Emam, Guide to the De-Identification of Personal Health Information (2013), for
 prosecutor, journalist and marketer risk; Machanavajjhala et al., l-diversity (ICDE 2006), for the
-homogeneity attack. Everything is counts and shares: nothing here tells of a person.
+homogeneity attack. Everything is counts and shares; nothing here is about one person.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.shared.errors import InputError
-from sfumato.expectations.shared.exact import below
+from sfumato.expectations.shared.exact import are_below
 
 SMALL = (2, 3, 5, 10, 20)
 NEAR = Fraction(95, 100)
@@ -53,7 +53,7 @@ class Journalist:
 class Risk:
     """The risk of a table if it were published as it is.
 
-    `alone` counts the rows that no other row looks like, `smaller` the rows in groups of fewer
+    `alone` counts the rows that look like no other row, `smaller` the rows in groups of fewer
     rows than each size; `highest` and `average` are the prosecutor's risk, the latter also the
     marketer's share of rows linked correctly among people known to be in the table.
     """
@@ -142,7 +142,7 @@ def _journalist(sizes: np.ndarray, population: Population) -> Journalist:
 
 
 def _homogeneity(counts: Counts, sizes: np.ndarray, share: Fraction) -> Homogeneity:
-    reached = ~below(counts.largest, sizes, share)
+    reached = ~are_below(counts.largest, sizes, share)
     return Homogeneity(
         share,
         groups=int(reached.sum()),

@@ -20,7 +20,7 @@ from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
@@ -55,7 +55,7 @@ class AlphaBeta(PrivacyModel):
 
     @property
     def judged_jointly(self) -> bool:
-        """True where presence is that of all groups that cover a vector."""
+        """True if presence is that of all groups that cover a vector."""
         return self.presence == "combined"
 
     @property
@@ -74,51 +74,56 @@ class AlphaBeta(PrivacyModel):
         Raises:
             PromiseError: where the values that groups admit are not shown.
         """
-        shown = covering(groups, self.quasi_identifiers)
-        if shown is None:
+        coverage = covering(groups, self.quasi_identifiers)
+        if coverage is None:
             raise PromiseError("(α,β)-privacy needs the values that groups admit")
-        return {"alpha": shown.rounded_presences(), "beta": groups.counts_of(self.sensitive).largest / groups.sizes}
+        return {
+            "alpha": coverage.rounded_presences(),
+            "beta": groups.counts_of(self.sensitive).largest / groups.sizes,
+        }
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that exceed α or β by themselves (bool, one per group)."""
-        shown = covering(groups, self.quasi_identifiers)
-        if shown is None:
+        coverage = covering(groups, self.quasi_identifiers)
+        if coverage is None:
             return np.ones(len(groups), dtype=bool)
-        over = above(groups.counts_of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
-        return np.asarray(over | shown.are_above(Fraction(self.alpha)))
+        over = are_above(
+            groups.counts_of(self.sensitive).largest, groups.sizes, Fraction(self.beta)
+        )
+        return np.asarray(over | coverage.are_above(Fraction(self.alpha)))
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest presence and association over all groups, exactly.
+        """Return the largest presence and association over all groups, exactly.
 
         Groups fail that exceed β, that exceed α by themselves, or that together cover the vector of
         largest presence where that is more than α.
         """
-        shown = covering(groups, self.quasi_identifiers)
-        found = None if shown is None else self._present(shown)
+        coverage = covering(groups, self.quasi_identifiers)
+        presence = None if coverage is None else self._largest_presence(coverage)
         counts = groups.counts_of(self.sensitive)
         failing = self.failing(groups)
-        if found is None:
+        if presence is None:
             failing[:] = True
-        elif found.largest > Fraction(self.alpha):
-            failing[list(found.groups)] = True
-        alpha = None if found is None else found.largest
+        elif presence.largest > Fraction(self.alpha):
+            failing[list(presence.groups)] = True
+        alpha = None if presence is None else presence.largest
         beta = largest(counts.largest, groups.sizes)
         return {"alpha": alpha, "beta": beta}, int(failing.sum())
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
-        """The least presence and association that any grouping can have in its worst stratum.
+        """Return the least presence and association that any grouping can have at worst.
 
         No grouping's β is below its stratum's, by the mediant. The combined presence, averaged over
         the vectors of a stratum, is that of the stratum as one group. For the other reading, a
         group of g rows has a presence of at least g / Π min(g, m_i).
         """
-        shown = covering(coarsest, self.quasi_identifiers)
-        if shown is None:
+        coverage = covering(coarsest, self.quasi_identifiers)
+        if coverage is None:
             return self.check(coarsest)
-        least = shown.presence if self.presence == "combined" else shown.least_presence
+        least = coverage.presence if self.presence == "combined" else coverage.least_presence
         presences = [least(group) for group in range(len(coarsest))]
         most = coarsest.counts_of(self.sensitive).largest
-        over = above(most, coarsest.sizes, Fraction(self.beta))
+        over = are_above(most, coarsest.sizes, Fraction(self.beta))
         over |= np.array([presence > Fraction(self.alpha) for presence in presences])
         return Verdict(
             required=self.required(),
@@ -128,11 +133,11 @@ class AlphaBeta(PrivacyModel):
         )
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha), "beta": Fraction(self.beta)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         across = "all tables together" if self.presence == "combined" else "any one group"
         return (
             f"by {across}, no combination of quasi-identifiers is there with a probability of more "
@@ -140,5 +145,5 @@ class AlphaBeta(PrivacyModel):
             f"and no value of {self.sensitive} is more than a share {plain(self.beta)} of a group"
         )
 
-    def _present(self, shown: Covering) -> Presence | None:
-        return joint_presence(shown) if self.presence == "combined" else single(shown)
+    def _largest_presence(self, coverage: Covering) -> Presence | None:
+        return joint_presence(coverage) if self.presence == "combined" else single(coverage)

@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.shared.arrow import Value
-from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
@@ -68,18 +68,18 @@ class AlphaK(PrivacyModel):
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with fewer than k rows or too many of one value (bool, one per group)."""
         scores = self.measure(groups)
-        over = above(scores["most"], scores["size"], Fraction(self.alpha))
+        over = are_above(scores["most"], scores["size"], Fraction(self.alpha))
         return np.asarray((scores["k"] < self.k) | over)
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest share of a value and the smallest group, decided in integers."""
+        """Return the largest share of a value and the smallest group, decided in integers."""
         scores = self.measure(groups)
         k = int(scores["k"].min()) if len(groups) else None
         alpha = largest(scores["most"], scores["size"])
         return {"alpha": alpha, "k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha), "k": self.k}
 
     @property
@@ -88,7 +88,7 @@ class AlphaK(PrivacyModel):
         return replace(self, k=1)
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         which = "no value" if self.values is None else f"none of {', '.join(self.values)}"
         return (
             f"every combination of quasi-identifiers is shown by at least {self.k} rows, and "

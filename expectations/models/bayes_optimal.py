@@ -22,20 +22,23 @@ from sfumato.expectations.models.model import (
     Worst,
 )
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.exact import above, below
+from sfumato.expectations.shared.exact import are_above, are_below
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
 class _Surprise(NamedTuple):
-    """Belief in what was unlikely, disbelief in what was likely: `size`, float64, else 0."""
+    """Surprises of each entry: belief in the unlikely, disbelief in the likely.
+
+    `size` is float64, 0 without a surprise.
+    """
 
     unlikely: np.ndarray
     likely: np.ndarray
     size: np.ndarray
 
-    def exact(self, found: Beliefs, entry: int) -> Fraction:
-        """The size of one entry as a fraction."""
-        _, posterior = found.exact(entry)
+    def exact(self, estimates: Beliefs, entry: int) -> Fraction:
+        """Return the size of one entry as a fraction."""
+        _, posterior = estimates.exact(entry)
         unlikely = posterior if self.unlikely[entry] else Fraction(0)
         return max(unlikely, 1 - posterior) if self.likely[entry] else unlikely
 
@@ -89,47 +92,47 @@ class BayesOptimal(PrivacyModel):
         Raises:
             PromiseError: where there is no population, or it contradicts the groups.
         """
-        found = self._beliefs(groups)
+        estimates = self._beliefs(groups)
         worst = np.zeros(len(groups))
-        np.maximum.at(worst, found.group, self._surprise(found).size)
+        np.maximum.at(worst, estimates.group, self._surprise(estimates).size)
         return {"rho2": worst}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with a breach (bool, one per group)."""
-        return self._judged(groups)[0]
+        return self._judge(groups)[0]
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest surprise; what floats leave open is decided in fractions."""
-        failing, worst = self._judged(groups)
+        """Return the largest surprise; what floats leave open is decided in fractions."""
+        failing, worst = self._judge(groups)
         return {"rho2": worst}, int(failing.sum())
 
-    def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
-        """The groups with a breach, and the largest belief that a breach would have to exceed."""
+    def _judge(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
+        """Return the groups with a breach, and the largest belief that could be one."""
         try:
-            found = self._beliefs(groups)
+            estimates = self._beliefs(groups)
         except PromiseError:
             return np.ones(len(groups), dtype=bool), None
-        surprise, limit = self._surprise(found), float(self.rho2)
+        surprise, limit = self._surprise(estimates), float(self.rho2)
         judged = surprise.unlikely | surprise.likely
         near = abs(surprise.size - limit) <= NEAR
         largest = surprise.size >= surprise.size.max(initial=0.0) - NEAR
         unsure = np.flatnonzero(judged & (near | largest)).tolist()
-        exact = {entry: surprise.exact(found, entry) for entry in unsure}
+        exact = {entry: surprise.exact(estimates, entry) for entry in unsure}
         breached = surprise.size > limit
         breached[unsure] = [size > Fraction(self.rho2) for size in exact.values()]
         failing = np.zeros(len(groups), dtype=bool)
-        failing[found.group[breached]] = True
+        failing[estimates.group[breached]] = True
         return failing, max(exact.values(), default=Fraction(0))
 
     def feasible(self, coarsest: Groups) -> None:
-        """Only trying can tell: merging may break the promise and may mend it."""
+        """Return None: only trying can tell, as merging may break the promise or mend it."""
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"rho2": Fraction(self.rho2)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"whoever knows how {self.sensitive} is distributed in the population, and thinks a "
             f"person's value less likely than {plain(self.rho1)}, does not come to think it "
@@ -137,18 +140,18 @@ class BayesOptimal(PrivacyModel):
         )
 
     def _beliefs(self, groups: Groups) -> Beliefs:
-        drawn, name = groups.population, self.sensitive
-        if drawn is None or not len(groups):
+        population, name = groups.population, self.sensitive
+        if population is None or not len(groups):
             raise PromiseError("Bayes-optimal privacy needs groups and a population")
-        if name is None and len(drawn.joint) == 1:
-            name = next(iter(drawn.joint))
-        if name is None or name not in drawn.joint:
+        if name is None and len(population.joint) == 1:
+            name = next(iter(population.joint))
+        if name is None or name not in population.joint:
             raise PromiseError(f"the population lacks {name!r}")
-        return beliefs(groups.counts_of(name), drawn.joint[name], Fraction(self.smoothing))
+        return beliefs(groups.counts_of(name), population.joint[name], Fraction(self.smoothing))
 
-    def _surprise(self, found: Beliefs) -> _Surprise:
+    def _surprise(self, estimates: Beliefs) -> _Surprise:
         rho1 = Fraction(self.rho1)
-        unlikely = below(found.weight, found.total, rho1)
-        likely = above(found.weight, found.total, 1 - rho1)
-        size = np.maximum(unlikely * found.posterior, likely * (1 - found.posterior))
+        unlikely = are_below(estimates.weight, estimates.total, rho1)
+        likely = are_above(estimates.weight, estimates.total, 1 - rho1)
+        size = np.maximum(unlikely * estimates.posterior, likely * (1 - estimates.posterior))
         return _Surprise(unlikely, likely, size)

@@ -2,11 +2,11 @@
 
 Source: Cao, Karras, Publishing microdata with a robust privacy guarantee (PVLDB 5(11), 2012). All
 rows are the published ones, logarithms are natural. A value that is rarer in a group than in all
-rows does no harm. Where subdomains stand for values, a group's shares are those that are declared
+rows does no harm. If subdomains replace values, a group's shares are those that are declared
 for it, and those of all rows their mixture.
 
 A share p below 1 is rational, and -ln p is not (Lindemann), so that a gain never equals it: enough
-digits of the logarithm always tell which one is larger.
+digits of the logarithm always show which one is larger.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.emd import declared_shares
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-9  # a quotient and a logarithm of floats are off by far less
@@ -34,10 +34,10 @@ _STEPS = 10**9  # of a bound that is rounded downwards
 
 @plain_dataclass(frozen=True, eq=False)
 class _Shares:
-    """What each group shows of each value: whole numbers, an entry for each pair that occurs.
+    """Shares of values in groups: whole numbers, one entry for each pair of a group and a value.
 
-    The share in the group over that in all rows is `shown / expected`, the latter is
-    `common / whole`; `group` is the entry's (int64).
+    The share in the group over that in all rows is `shown / expected`, the latter is `common /
+    whole`; `group` is the entry's (int64).
     """
 
     group: np.ndarray
@@ -91,24 +91,24 @@ class BetaLikeness(PrivacyModel):
             seen = self._shares(groups)
         except PromiseError:
             return ~failing
-        over = above(seen.shown, seen.expected, 1 + Fraction(self.beta))
+        over = are_above(seen.shown, seen.expected, 1 + Fraction(self.beta))
         if self.variant == "enhanced":
             over |= _beyond_logarithm(seen)
         failing[seen.group[over]] = True
         return failing
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest gain of a group, in fractions."""
+        """Return the largest gain of a group, in fractions."""
         try:
             seen = self._shares(groups)
         except PromiseError:
             return {"beta": None}, len(groups)
-        found = largest(seen.shown, seen.expected)
-        gain = None if found is None else max(found - 1, Fraction(0))
+        ratio = largest(seen.shown, seen.expected)
+        gain = None if ratio is None else max(ratio - 1, Fraction(0))
         return {"beta": gain}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"beta": Fraction(self.beta)}
 
     def allows(self, share: Fraction, common: Fraction) -> bool:
@@ -118,23 +118,24 @@ class BetaLikeness(PrivacyModel):
         return gain <= Fraction(self.beta) and not (enhanced and _exceeds(gain, common))
 
     def for_part(self, part: Groups) -> "BetaLikeness | None":
-        """Ratios of shares multiply: of a group to its part, and of the part to all rows.
+        """Return the promise for a part: its ratio to all rows uses up some of the allowed gain.
 
-        A part does not know the shares in all rows, of which the logarithms are.
+        Ratios of shares multiply: of a group to its part, and of the part to all rows. A part does
+        not know the shares in all rows, whose logarithms limit the gain: then the result is None.
         """
         if self.variant == "enhanced":
             return None
         apart = self._largest_ratio(part)
-        left = (1 + Fraction(self.beta)) / apart - 1
-        rounded = Decimal(left.numerator * _STEPS // left.denominator) / _STEPS
+        remaining = (1 + Fraction(self.beta)) / apart - 1
+        rounded = Decimal(remaining.numerator * _STEPS // remaining.denominator) / _STEPS
         return replace(self, beta=rounded) if rounded > 0 else None
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return f"{self._gains()} among all published rows{self._at_most()}"
 
     def sentence_of_declared(self) -> str:
-        """The promise in words, about the declared distributions."""
+        """Return the promise in words, about the declared distributions."""
         return (
             f"in the distribution that is declared for a group no value of {self.sensitive} has a "
             f"share that gains more than {plain(self.beta)} times over its share in those of all "
@@ -151,29 +152,31 @@ class BetaLikeness(PrivacyModel):
         return "" if self.variant == "basic" else ", nor more than minus the logarithm of that"
 
     def _largest_ratio(self, part: Groups) -> Fraction:
-        """The largest ratio of a share in the first group to that in all rows."""
+        """Return the largest ratio of a share in the first group to that in all rows."""
         seen = self._shares(part)
         first = seen.group == 0
         return largest(seen.shown[first], seen.expected[first]) or Fraction(1)
 
     def _shares(self, groups: Groups) -> _Shares:
-        """What groups show of the attribute, or of the only one; what is declared, where it is."""
+        """Return what groups show or declare of the attribute, or of the only one."""
         name = self.sensitive
         if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
             name = next(iter(groups.subdomains))
         if name is not None and name in groups.subdomains:
-            shown = groups.subdomains[name]
-            chances, whole = declared_shares(shown, groups.sizes)
-            group, value = np.nonzero(chances[shown.target])
+            subdomains = groups.subdomains[name]
+            chances, whole = declared_shares(subdomains, groups.sizes)
+            group, value = np.nonzero(chances[subdomains.target])
             unit = int(chances[0].sum()) if len(chances) else 1
-            mine = chances[shown.target[group], value] * groups.rows
+            mine = chances[subdomains.target[group], value] * groups.rows
             return _Shares(group, mine, whole[value], whole[value], unit * groups.rows)
         counts = groups.counts_of(name)
         totals = counts.totals[counts.value]
         sizes = groups.sizes[counts.group]
         small = groups.rows < 2**31  # products of two numbers of rows fit
-        kept = (of if small else of.astype(object) for of in (counts.count, totals, sizes))
-        count, total, size = kept
+        columns = (
+            column if small else column.astype(object) for column in (counts.count, totals, sizes)
+        )
+        count, total, size = columns
         return _Shares(counts.group, count * groups.rows, total * size, total, groups.rows)
 
 
@@ -189,7 +192,7 @@ def _beyond_logarithm(seen: _Shares) -> np.ndarray:
 
 
 def _exceeds(gain: Fraction, common: Fraction) -> bool:
-    """True where a gain is above minus the logarithm of a share; equal only where both are 0.
+    """Return True if a gain is above minus the logarithm of a share; equal only if both are 0.
 
     >>> _exceeds(Fraction(7, 10), Fraction(1, 2)), _exceeds(Fraction(69, 100), Fraction(1, 2))
     (True, False)

@@ -2,11 +2,11 @@
 
 Source: Brickell, Shmatikov, The cost of privacy: destruction of data-mining utility in anonymized
 data publishing (KDD 2008). All rows are the published ones, logarithms are natural, and a value
-that occurs at all occurs in every group: else its logarithm there would be infinite.
+that occurs at all occurs in every group: otherwise its logarithm there would be infinite.
 
 A share in a group over the share in all rows is rational, and e to the power δ is transcendental
 for every rational δ > 0 (Lindemann), so that the two are never equal: enough digits of the power
-always tell which one is larger.
+always show which one is larger.
 """
 
 from collections.abc import Mapping
@@ -71,43 +71,46 @@ class DeltaDisclosure(PrivacyModel):
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that lack a value, or show one too often or too rarely (bool)."""
         counts = groups.counts_of(self.sensitive)
-        found, limit = _logarithms(counts, groups.sizes), float(self.delta)
-        over = found > limit
-        unsure = np.flatnonzero(abs(found - limit) <= _NEAR)
+        logarithms, limit = _logarithms(counts, groups.sizes), float(self.delta)
+        over = logarithms > limit
+        unsure = np.flatnonzero(abs(logarithms - limit) <= _NEAR)
         ratios = _ratios(counts, groups.sizes, unsure)
-        known = {ratio: _exceeds(ratio, self.delta) for ratio in set(ratios)}
-        over[unsure] = [known[ratio] for ratio in ratios]
+        exceeding = {ratio: _exceeds(ratio, self.delta) for ratio in set(ratios)}
+        over[unsure] = [exceeding[ratio] for ratio in ratios]
         failing: np.ndarray = _lacking(counts)
         failing[counts.group[over]] = True
         return failing
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest logarithm of a group, to six decimals; which ones fail is decided exactly."""
+        """Return the largest logarithm of a group, to six decimals; failures are exact."""
         return {"delta": self._largest(groups)}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"delta": Fraction(self.delta)}
 
     def allows(self, share: Fraction, common: Fraction) -> bool:
         """Decide whether a group may show a value with a share that all rows have so often.
 
-        Both are above 0, but that a group may lack the value, which it may not.
+        Both shares are above 0, except that a group may lack the value, which breaks the promise.
         """
         ratio = share / common
         return share > 0 and not _exceeds(max(ratio, 1 / ratio), self.delta)
 
     def for_part(self, part: Groups) -> "DeltaDisclosure | None":
-        """Logarithms add up: of a group by its part, and of the part by all rows."""
+        """Return the promise for a part.
+
+        Logarithms add up: of a group by its part, and of the part by all rows.
+        """
         counts = part.counts_of(self.sensitive)
         if _lacking(counts)[0]:
             return None
         apart = float(_logarithms(counts, part.sizes)[counts.group == 0].max())
-        left = Decimal(floor((float(self.delta) - apart) * _STEPS - 1)) / _STEPS
-        return replace(self, delta=left) if left > 0 else None
+        remaining = Decimal(floor((float(self.delta) - apart) * _STEPS - 1)) / _STEPS
+        return replace(self, delta=remaining) if remaining > 0 else None
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"every group shows every published value of {self.sensitive}, and none of them is "
             f"more frequent or rarer there than among all published rows by a factor of e to the "
@@ -118,13 +121,13 @@ class DeltaDisclosure(PrivacyModel):
         counts = groups.counts_of(self.sensitive)
         if not len(groups) or _lacking(counts).any():
             return inf if len(groups) else None
-        found = _logarithms(counts, groups.sizes)
-        highest = np.flatnonzero(found >= found.max() - _NEAR)
+        logarithms = _logarithms(counts, groups.sizes)
+        highest = np.flatnonzero(logarithms >= logarithms.max() - _NEAR)
         return _logarithm(max(_ratios(counts, groups.sizes, highest)))
 
 
 def _logarithms(counts: Counts, sizes: np.ndarray) -> np.ndarray:
-    """|ln p - ln q| of each entry of the counts (float64)."""
+    """Return |ln p - ln q| of each entry of the counts (float64)."""
     rows = np.log(float(sizes.sum())) if len(sizes) else 0.0
     of_group = np.repeat(_log(sizes), counts.distinct)
     of_value = _log(np.maximum(counts.totals, 1))[counts.value]
@@ -136,23 +139,23 @@ def _log(numbers: np.ndarray) -> np.ndarray:
 
 
 def _ratios(counts: Counts, sizes: np.ndarray, entries: np.ndarray) -> list[Fraction]:
-    """The larger of p / q and q / p, of some entries of the counts."""
+    """Return the larger of p / q and q / p, of some entries of the counts."""
     rows = int(sizes.sum())
-    shown = counts.count[entries].tolist()
+    shown_counts = counts.count[entries].tolist()
     totals = counts.totals[counts.value[entries]].tolist()
     of_group = sizes[counts.group[entries]].tolist()
-    found = zip(shown, totals, of_group, strict=True)
-    ratios = (Fraction(count * rows, total * size) for count, total, size in found)
+    entries_with_sizes = zip(shown_counts, totals, of_group, strict=True)
+    ratios = (Fraction(count * rows, total * size) for count, total, size in entries_with_sizes)
     return [max(ratio, 1 / ratio) for ratio in ratios]
 
 
 def _lacking(counts: Counts) -> np.ndarray:
-    """Which groups lack a value that is shown at all."""
+    """Mark the groups that lack a value that another group shows (bool)."""
     return np.asarray(counts.distinct < np.count_nonzero(counts.totals))
 
 
 def _exceeds(ratio: Fraction, exponent: Decimal) -> bool:
-    """True where the ratio is above e to a positive power; it cannot be equal.
+    """Return True if the ratio is above e to a positive power; it cannot be equal.
 
     >>> _exceeds(Fraction(2), Decimal("0.6931471805599453")), _exceeds(Fraction(2), Decimal("0.7"))
     (True, False)
@@ -168,7 +171,7 @@ def _exceeds(ratio: Fraction, exponent: Decimal) -> bool:
 
 
 def _logarithm(ratio: Fraction) -> Fraction:
-    """Its natural logarithm to six decimals, by decimal arithmetic: the same on every machine."""
+    """Return the natural logarithm to six decimals, the same on every machine."""
     with localcontext(Context(prec=_DIGITS)):
-        found = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-        return Fraction(found.quantize(Decimal("0.000001")))
+        logarithm = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        return Fraction(logarithm.quantize(Decimal("0.000001")))

@@ -20,7 +20,7 @@ from sfumato.expectations.models.model import (
     Worst,
 )
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.exact import above, below, largest, smallest
+from sfumato.expectations.shared.exact import are_above, are_below, largest, smallest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 
@@ -66,12 +66,12 @@ class DeltaPresence(PrivacyModel):
         Raises:
             PromiseError: where there is no population, or it has fewer people than a group.
         """
-        drawn = groups.population
-        if drawn is None:
+        population = groups.population
+        if population is None:
             raise PromiseError("δ-presence needs a population")
-        if short := int((drawn.sizes < groups.sizes).sum()):
+        if short := int((population.sizes < groups.sizes).sum()):
             raise PromiseError(f"the population has too few people for {short} of the groups")
-        return {"rows": groups.sizes, "people": drawn.sizes}
+        return {"rows": groups.sizes, "people": population.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with too small or too large a share of the people who look like them.
@@ -79,33 +79,33 @@ class DeltaPresence(PrivacyModel):
         Returns:
             bool, one per group; True for all where there is no population that fits them.
         """
-        drawn = groups.population
-        if drawn is None or (drawn.sizes < groups.sizes).any():
+        population = groups.population
+        if population is None or (population.sizes < groups.sizes).any():
             return np.ones(len(groups), dtype=bool)
         low, high = Fraction(self.min), Fraction(self.max)
-        rows, people = groups.sizes, drawn.sizes
-        return np.asarray(below(rows, people, low) | above(rows, people, high))
+        rows, people = groups.sizes, population.sizes
+        return np.asarray(are_below(rows, people, low) | are_above(rows, people, high))
 
     def worst(self, groups: Groups) -> Worst:
-        """The smallest and largest share of a class's people who are in the table, exactly.
+        """Return the smallest and largest share of a class's people who are in the table, exactly.
 
         A class of people who look like no group counts as one group that fails, if `min` is not 0.
         """
-        drawn = groups.population
-        if not len(groups) or drawn is None or (drawn.sizes < groups.sizes).any():
+        population = groups.population
+        if not len(groups) or population is None or (population.sizes < groups.sizes).any():
             return {"min": None, "max": None}, len(groups)
-        rows, people = groups.sizes, drawn.sizes
-        absent = drawn.elsewhere > 0
+        rows, people = groups.sizes, population.sizes
+        absent = population.elsewhere > 0
         least = Fraction(0) if absent else smallest(rows, people)
         failing = int(self.failing(groups).sum()) + int(absent and self.min > 0)
         return {"min": least, "max": largest(rows, people)}, failing
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"min": Fraction(self.min), "max": Fraction(self.max)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"of any people of the population who look alike, a share between {plain(self.min)} "
             f"and {plain(self.max)} is in the table"

@@ -73,7 +73,7 @@ class KAnonymity(PrivacyModel):
 
     @property
     def of_whole_people(self) -> bool:
-        """True where the members of a household are linkable."""
+        """True if the members of a household are linkable."""
         return self.members is not None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
@@ -85,7 +85,7 @@ class KAnonymity(PrivacyModel):
         return np.asarray(groups.live < self.k)
 
     def worst(self, groups: Groups) -> Worst:
-        """The live rows of the smallest group."""
+        """Return the live rows of the smallest group."""
         live = self.measure(groups)["k"]
         k = int(live.min()) if len(live) else None
         return {"k": k}, int(self.failing(groups).sum())
@@ -95,13 +95,13 @@ class KAnonymity(PrivacyModel):
         return np.asarray(self._hidden_among(people) < self.k)
 
     def worst_over_people(self, people: People) -> Worst:
-        """The fewest people of a group, or who are alike in all groups."""
-        found = self._hidden_among(people)
-        k = int(found.min()) if len(found) else None
-        return {"k": k}, int((found < self.k).sum())
+        """Return the fewest people of a group, or who are alike in all groups."""
+        hidden_among = self._hidden_among(people)
+        k = int(hidden_among.min()) if len(hidden_among) else None
+        return {"k": k}, int((hidden_among < self.k).sum())
 
     def meaning_over_people(self, name: str) -> str:
-        """What a parameter of its verdicts means over people who have several rows."""
+        """Return the meaning of a verdict's parameter over people who have several rows."""
         if self.of_whole_people:
             return "people who look the same in all their rows, at least"
         return super().meaning_over_people(name)
@@ -110,11 +110,11 @@ class KAnonymity(PrivacyModel):
         return fewest_alike(people) if self.of_whole_people else people.sizes
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"k": self.k}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         rows = f"every combination of quasi-identifiers is shown by at least {self.k} rows"
         if not self.of_whole_people:
             return rows
@@ -168,35 +168,35 @@ class KMap(PrivacyModel):
         Raises:
             PromiseError: where rows have no weights.
         """
-        sums, one, _ = self._sums(groups)
-        if sums.dtype == np.int64 and int(sums.max(initial=0)) < _EXACT and one < _EXACT:
-            return {"k": np.asarray(sums / one)}
-        return {"k": np.array([float(Fraction(int(units), one)) for units in sums])}
+        sums, unit, _ = self._sums(groups)
+        if sums.dtype == np.int64 and int(sums.max(initial=0)) < _EXACT and unit < _EXACT:
+            return {"k": np.asarray(sums / unit)}
+        return {"k": np.array([float(Fraction(int(units), unit)) for units in sums])}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups whose weights sum to less than k (bool, one per group), exactly."""
         try:
-            sums, one, wrong = self._sums(groups)
+            sums, unit, wrong = self._sums(groups)
         except PromiseError:
             return np.ones(len(groups), dtype=bool)
-        return np.asarray((sums < self.k * one) | wrong, dtype=bool)
+        return np.asarray((sums < self.k * unit) | wrong, dtype=bool)
 
     def worst(self, groups: Groups) -> Worst:
-        """The smallest sum of the weights of a group, as an integer or a fraction."""
+        """Return the smallest sum of the weights of a group, as an integer or a fraction."""
         try:
-            sums, one, wrong = self._sums(groups)
+            sums, unit, wrong = self._sums(groups)
         except PromiseError:
             return {"k": None}, len(groups)
         if wrong.any() or not len(sums):
             return {"k": None}, int(self.failing(groups).sum())
-        return {"k": Fraction(int(sums.min()), one)}, int(self.failing(groups).sum())
+        return {"k": Fraction(int(sums.min()), unit)}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"k": self.k}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"every combination of quasi-identifiers is shown by rows whose weights "
             f"({self.sensitive}) sum to at least {self.k}: so many people of the population are "
@@ -205,7 +205,7 @@ class KMap(PrivacyModel):
         )
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """Why weights can never be summed, None where they can."""
+        """Return why weights can never be summed, None if they can."""
         if column is None:
             return "k-map needs a column with role weight"
         if column.type not in ("integer", "decimal"):
@@ -213,7 +213,7 @@ class KMap(PrivacyModel):
         return None
 
     def _sums(self, groups: Groups) -> tuple[np.ndarray, int, np.ndarray]:
-        """The sum of each group's weights in units, the units of 1, and groups with wrong weights.
+        """Return each group's weights in units, the units of 1, and the groups with wrong weights.
 
         The sums are int64, or Python integers where those may overflow.
 
@@ -225,13 +225,13 @@ class KMap(PrivacyModel):
             raise PromiseError(f"the weights {self.sensitive!r} are not numbers")
         if not np.array_equal(groups.live, groups.sizes):
             raise PromiseError("weights of people who have left estimate no population")
-        one, units = 10**counts.numbers.digits, counts.numbers.units
+        unit, units = 10**counts.numbers.digits, counts.numbers.units
         largest = max(map(abs, units.tolist()), default=0)
-        small = largest * max(groups.rows, 1) <= INT64_MAX and self.k * one <= INT64_MAX
+        small = largest * max(groups.rows, 1) <= INT64_MAX and self.k * unit <= INT64_MAX
         times = counts.count if small else counts.count.astype(object)
         weights = (units if small else units.astype(object))[counts.value]
         sums = np.zeros(len(groups), dtype=np.int64 if small else object)
         np.add.at(sums, counts.group, times * weights)
         wrong = np.zeros(len(groups), dtype=bool)
         wrong[counts.group[np.asarray(weights <= 0, dtype=bool)]] = True
-        return sums, one, wrong
+        return sums, unit, wrong

@@ -71,7 +71,7 @@ class KEAnonymity(PrivacyModel):
         return {"k": counts.distinct, "e": highest - lowest}
 
     def distinct(self, groups: Groups) -> int | None:
-        """The fewest distinct sensitive values of any group, ordered or not."""
+        """Return the fewest distinct sensitive values of any group, ordered or not."""
         return int(groups.counts_of(self.sensitive).distinct.min()) if len(groups) else None
 
     def failing(self, groups: Groups) -> np.ndarray:
@@ -84,7 +84,7 @@ class KEAnonymity(PrivacyModel):
         return np.asarray(short, dtype=bool)
 
     def worst(self, groups: Groups) -> Worst:
-        """The fewest distinct values and the smallest range of a group."""
+        """Return the fewest distinct values and the smallest range of a group."""
         counts = groups.counts_of(self.sensitive)
         if counts.numbers is None or not len(groups):
             return {"k": None, "e": None}, len(groups)
@@ -101,7 +101,7 @@ class KEAnonymity(PrivacyModel):
         return np.asarray((self._hidden_among(people) < self.k) | short, dtype=bool)
 
     def worst_over_people(self, people: People) -> Worst:
-        """The fewest people or values, and the smallest range when one person's rows are gone."""
+        """Return the fewest people or values, and the smallest range without any one person."""
         numbers = people.held[str(self.sensitive)].like.numbers
         if numbers is None or not people.groups:
             return {"k": None, "e": None}, people.groups
@@ -110,16 +110,16 @@ class KEAnonymity(PrivacyModel):
         return {"k": int(self._hidden_among(people).min()), "e": e}, failing
 
     def _hidden_among(self, people: People) -> np.ndarray:
-        """The people of each group, or its different values where these are fewer (int64)."""
+        """Return the people of each group, or its different values if fewer (int64)."""
         values = people.held[str(self.sensitive)].like.distinct
         return np.asarray(np.minimum(people.sizes, values))
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"k": self.k, "e": Fraction(self.e)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"whoever finds a person's group still faces at least {self.k} different values of "
             f"{self.sensitive}, at least {plain(self.e)} apart from lowest to highest"
@@ -131,11 +131,11 @@ class KEAnonymity(PrivacyModel):
         return False
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """The reason why the column has no range, None where it has one."""
+        """Return the reason why the column has no range, None if it has one."""
         return why_unordered(self.name, column)
 
     @property
-    def faced(self) -> tuple[int, Fraction]:
+    def faced_values(self) -> tuple[int, Fraction]:
         """The k values, at least e apart from lowest to highest."""
         return self.k, Fraction(self.e)
 

@@ -26,7 +26,7 @@ from sfumato.expectations.measures.diversity import (
 )
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.shared.arrow import Value, ordinal
-from sfumato.expectations.shared.exact import below, largest, smallest
+from sfumato.expectations.shared.exact import are_below, largest, smallest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _LENIENT = 1e-9  # in entropy: logarithms are not exact
@@ -53,27 +53,29 @@ class LDiversity(PrivacyModel):
 
     @property
     def by_ranks(self) -> bool:
-        """True where no values are told from others, nor anything else is known."""
-        told = ("known", "dont_care", "negative")
-        return all(getattr(self, name, None) is None for name in told)
+        """True if the promise distinguishes no values and the adversary knows nothing else."""
+        distinctions = ("known", "dont_care", "negative")
+        return all(getattr(self, name, None) is None for name in distinctions)
 
     def counts_in(self, groups: Groups) -> Counts:
-        """The counts of the attribute's values; of declared distributions, their weights.
+        """Return the counts of the attribute's values; for declared distributions, their weights.
 
         Raises:
             PromiseError: where neither is shown.
         """
-        shown = groups.subdomains.get(self.sensitive or "")
-        return groups.counts_of(self.sensitive) if shown is None else declared_counts(shown)
+        subdomains = groups.subdomains.get(self.sensitive or "")
+        return (
+            groups.counts_of(self.sensitive) if subdomains is None else declared_counts(subdomains)
+        )
 
     def whose(self) -> str:
-        """Whom the promise is about, in words."""
-        known = f", and knows {' and '.join(self.known)}," if self.known else ""
-        return f"whoever finds a person's group{known}"
+        """Return whom the promise is about, in words."""
+        knowledge = f", and knows {' and '.join(self.known)}," if self.known else ""
+        return f"whoever finds a person's group{knowledge}"
 
 
-def besides(dont_care: tuple[str, ...] | None) -> str:
-    """The values that may be disclosed, in words."""
+def other_than(dont_care: tuple[str, ...] | None) -> str:
+    """Return the values that may be disclosed, in words."""
     return f" (other than {', '.join(dont_care)}, which may be known)" if dont_care else ""
 
 
@@ -107,31 +109,31 @@ class DistinctLDiversity(LDiversity):
         return np.asarray(self.measure(groups)["l"] < self.l)
 
     def worst(self, groups: Groups) -> Worst:
-        """The fewest different values that a group shows."""
+        """Return the fewest different values that a group shows."""
         distinct = self.measure(groups)["l"]
         least = int(distinct.min()) if len(distinct) else None
         return {"l": least}, int(self.failing(groups).sum())
 
     def failing_over_people(self, people: People) -> np.ndarray:
         """Mark the groups in which somebody faces too few values (bool, one per group)."""
-        return np.asarray(self._faced(people) < self.l)
+        return np.asarray(self._faced_values(people) < self.l)
 
     def worst_over_people(self, people: People) -> Worst:
-        """The fewest values, 1 where somebody surely has one."""
-        faced = self._faced(people)
+        """Return the fewest values, 1 where somebody surely has one."""
+        faced = self._faced_values(people)
         return {"l": int(faced.min()) if len(faced) else None}, int((faced < self.l).sum())
 
-    def _faced(self, people: People) -> np.ndarray:
-        """How many values people of a group may have, 1 where somebody surely has one (int64)."""
+    def _faced_values(self, people: People) -> np.ndarray:
+        """Return how many values people of a group may have, 1 if one is certain (int64)."""
         name = str(self.sensitive)
         return np.where(surely_known(people, name), 1, people.held[name].like.distinct)
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"l": self.l}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return f"{self.whose()} still faces at least {self.l} different values of {self.sensitive}"
 
 
@@ -164,23 +166,23 @@ class EntropyLDiversity(LDiversity):
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups whose entropy is below ln l - 1e-9 (bool, one per group)."""
-        return self._below(self._entropy(groups))
+        return self._fall_short(self._entropy(groups))
 
     def worst(self, groups: Groups) -> Worst:
-        """The smallest exponential of a group's entropy; a group fails below ln l - 1e-9."""
-        found = self._entropy(groups)
-        least = _rounded(float(np.exp(found.min()))) if len(found) else None
-        return {"l": least}, int(self._below(found).sum())
+        """Return the smallest exponential of a group's entropy; a group fails below ln l - 1e-9."""
+        entropies = self._entropy(groups)
+        least = _round_score(float(np.exp(entropies.min()))) if len(entropies) else None
+        return {"l": least}, int(self._fall_short(entropies).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"l": Fraction(self.l)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"{self.whose()} is as uncertain about {self.sensitive} as among {plain(self.l)} "
-            f"equally likely values{besides(self.dont_care)}"
+            f"equally likely values{other_than(self.dont_care)}"
         )
 
     @property
@@ -188,8 +190,8 @@ class EntropyLDiversity(LDiversity):
         """The entropy below which a group fails (nats)."""
         return float(np.log(float(self.l)) - _LENIENT)
 
-    def _below(self, found: np.ndarray) -> np.ndarray:
-        return np.asarray(~(found >= self.least_entropy))
+    def _fall_short(self, entropies: np.ndarray) -> np.ndarray:
+        return np.asarray(~(entropies >= self.least_entropy))
 
     def _entropy(self, groups: Groups) -> np.ndarray:
         counts = self.counts_in(groups)
@@ -198,8 +200,8 @@ class EntropyLDiversity(LDiversity):
         return adjusted_entropy(counts, counts.entries_of(self.dont_care))
 
 
-def _rounded(number: float) -> Number:
-    """A number to six decimals, so that the same groups give the same on every machine."""
+def _round_score(number: float) -> Number:
+    """Return a number to six decimals, so that the same groups give the same on every machine."""
     return number if np.isinf(number) else Fraction(str(round(number, 6)))
 
 
@@ -261,7 +263,7 @@ class RecursiveLDiversity(LDiversity):
         return self._broken(self.measure(groups), groups.sizes)
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest c and the smallest l and percentage that the groups show.
+        """Return the largest c and the smallest l and percentage that the groups show.
 
         `c` is the smallest for which most ≤ c * rest in all groups.
         """
@@ -278,12 +280,12 @@ class RecursiveLDiversity(LDiversity):
         return observed, int(self._broken(scores, groups.sizes).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         least = {"percent": Fraction(self.negative.percent)} if self.negative else {}
         return {"c": Fraction(self.c), "l": self.l, **least}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         least = ""
         if self.negative is not None:
             values = ", ".join(self.negative.values)
@@ -293,20 +295,20 @@ class RecursiveLDiversity(LDiversity):
             )
         return (
             f"in every group the most frequent value of {self.sensitive}"
-            f"{besides(self.dont_care)} is rarer than {plain(self.c)} times all values from the "
+            f"{other_than(self.dont_care)} is rarer than {plain(self.c)} times all values from the "
             f"{ordinal(self.l)} most frequent on, together{least}"
         )
 
     def _broken(self, scores: Mapping[str, np.ndarray], sizes: np.ndarray) -> np.ndarray:
         most, rest = scores["most"], scores["rest"]
-        broken = ~(below(most, rest, Fraction(self.c)) | (most == 0))
+        broken = ~(are_below(most, rest, Fraction(self.c)) | (most == 0))
         if self.negative is not None:
-            broken |= below(scores["least"], sizes, Fraction(self.negative.percent) / 100)
+            broken |= are_below(scores["least"], sizes, Fraction(self.negative.percent) / 100)
         return np.asarray(broken)
 
 
 def eligible(groups: Groups, sensitive: str | None) -> int | None:
-    """The largest l for which the rows can be grouped so that no value exceeds 1/l of a group.
+    """Return the largest l with which rows can be grouped so that no value exceeds 1/l of a group.
 
     The eligibility condition: no value is more than 1/l of all rows.
     """

@@ -1,4 +1,4 @@
-"""What every privacy model is: an object that is its own configuration, measures, and decides."""
+"""Privacy models: objects that hold their own parameters, measure groups, and decide."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ Worst = tuple[Mapping[str, Number], int]
 
 @plain_dataclass(frozen=True)
 class Verdict:
-    """What a promise asks for, what the groups show, and how many groups fall short.
+    """The promised numbers, the observed numbers, and how many groups fall short.
 
     `required` and `observed` have the same keys, the model's parameters; an observed None could not
     be measured and never passes.
@@ -44,12 +44,12 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """True where every group was measured and none falls short."""
+        """True if every group was measured and none falls short."""
         return self.failing == 0 and all(value is not None for value in self.observed.values())
 
 
 class PromisedColumn(Protocol):
-    """What a promise may need of the column that it protects: its type, and a hierarchy."""
+    """The properties of a protected column that a promise may need: its type, and a hierarchy."""
 
     @property
     def type(self) -> str:
@@ -75,7 +75,7 @@ ReferencePlace = Annotated[
 
 
 def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
-    """Why a promise of that name, which needs ordered values, cannot be measured on a column."""
+    """Return why a promise that needs ordered values cannot be measured, None if it can."""
     kind = column.type if column else ""
     return None if kind in ORDERED else f"{name} needs ordered values, not type {kind}"
 
@@ -156,27 +156,27 @@ class PrivacyModel(ABC):
 
     @classmethod
     def counts_values(cls) -> bool:
-        """True where the values of a column have to be counted in each group."""
+        """Return True if the values of a column have to be counted in each group."""
         return cls.protects or cls.weighs
 
     @property
     def adversary_columns(self) -> tuple[str, ...]:
-        """The columns whose values an adversary may know: they tell groups apart."""
+        """The columns whose values an adversary may know: they define groups."""
         return (*(self.quasi_identifiers or ()), *self.known_columns)
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """The sensitive columns among those, which an adversary knows besides."""
+        """The sensitive columns among those, which an adversary knows as well."""
         return ()
 
     @property
     def of_whole_people(self) -> bool:
-        """True where people are told apart by all their rows together, and not group by group."""
+        """True if people are distinguished by all their rows together, not group by group."""
         return False
 
     @property
     def fault_over_people(self) -> str | None:
-        """Why it means nothing over people who have several rows, None where it does."""
+        """The reason why it means nothing over people with several rows; None without one."""
         if not self.readings:
             return f"is not defined over people or households: {self.why_not_over_people}"
         if self.known_columns:
@@ -188,92 +188,92 @@ class PrivacyModel(ABC):
 
     @property
     def judged_jointly(self) -> bool:
-        """True where groups are judged together, not each by itself."""
+        """True if groups are judged together, not each by itself."""
         return False
 
     @property
     def by_ranks(self) -> bool:
-        """True where it depends on how often values occur in a group, whichever these are."""
+        """True if it depends only on how often values occur in a group, not on which values."""
         return False
 
     @property
     def of_one_version(self) -> bool:
-        """True where nothing is known of what several versions tell of it together."""
+        """True if nothing is known of what several versions reveal about it together."""
         return self.needs_population
 
     @property
     def over_versions(self) -> "PrivacyModel | None":
-        """The promise about anybody's value that versions must keep together, too.
+        """The promise about anybody's value that versions must also keep together.
 
-        None where it speaks of each version by itself.
+        None if the promise is about each version by itself.
         """
         return self if self.protects else None
 
     @property
     def most_present(self) -> Fraction | None:
-        """How present anybody may be in the table, where that is promised of shown values."""
+        """The largest presence of anybody, if the promise bounds it for shown values."""
         return None
 
     @property
     def reference_uri(self) -> str | None:
-        """Where the population is that the promise speaks of, None where it speaks of none.
+        """The place of the population that the promise is about, None if it is about none.
 
-        In a release it is a keyed digest, which tells nobody else where.
+        In a release it is a keyed digest, which hides the place from everyone else.
         """
         return getattr(self, "reference", None)
 
     def referring_to(self, reference: str) -> "PrivacyModel":
-        """The promise about the population that is called `reference`; itself without one."""
+        """Return the promise about the population called `reference`; itself without one."""
         place: dict[str, Any] = {"reference": reference} if self.needs_population else {}
         return replace(self, **place)
 
     @abstractmethod
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """The model's scores, one array with an entry per group for each parameter."""
+        """Return the model's scores, one array with an entry per group for each parameter."""
 
     @abstractmethod
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups break the promise by themselves (bool, one per group), exactly.
+        """Mark the groups that break the promise by themselves (bool, one per group), exactly.
 
-        All of them, where they cannot be measured. What `check` counts; a promise across groups,
-        such as presence over joins, may be broken although no group fails by itself.
+        Mark all groups if they cannot be measured. `check` counts these groups; a promise across
+        groups, such as presence over joins, may be broken although no group fails by itself.
         """
 
     @abstractmethod
     def worst(self, groups: Groups) -> Worst:
-        """The worst score over all groups by parameter, and how many groups fall short, exactly.
+        """Return the worst score of all groups by parameter, and how many fall short, exactly.
 
-        A score is None, and all groups fall short, where it cannot be measured.
+        A score is None, and all groups fall short, if it cannot be measured.
         """
 
     def check(self, groups: Groups) -> Verdict:
         """Judge whether all groups keep the promise, decided in integers.
 
-        Over people, where the groups tell whose their rows are.
+        Judge over people if the groups have the people of their rows.
         """
         people = groups.people
         observed, failing = self.worst(groups) if people is None else self.worst_over_people(people)
         return Verdict(self.required(), observed, len(groups), failing)
 
     def failing_over_people(self, people: People) -> np.ndarray:
-        """Which groups break the promise in a reading of people (bool, one per group), exactly."""
+        """Mark the groups that break the promise in a reading of people (bool), exactly."""
         failing = np.zeros(people.groups, dtype=bool)
         for groups in self._read(people):
             failing |= self.failing(groups)
         return failing
 
     def meaning_over_people(self, name: str) -> str:
-        """What a parameter of its verdicts means over people who have several rows."""
+        """Return the meaning of a verdict's parameter over people who have several rows."""
         return self.meanings_over_people.get(name, self.meanings[name])
 
     def worst_over_people(self, people: People) -> Worst:
-        """The worst score over all groups and readings of people, and how many fall short."""
-        found = [self.check(groups) for groups in self._read(people)]
-        worst = self.together(found).observed
+        """Return the worst score of all groups and readings, and how many groups fall short."""
+        verdicts = [self.check(groups) for groups in self._read(people)]
+        worst = self.together(verdicts).observed
         return worst, int(self.failing_over_people(people).sum())
 
     def _read(self, people: People) -> Sequence[Groups]:
-        """The groups of people that have to keep the promise."""
+        """Return the groups of people that have to keep the promise."""
         name = self.sensitive if self.counts_values() else None
         made = {
             "any-of": lambda: any_of(people, name),
@@ -282,7 +282,7 @@ class PrivacyModel(ABC):
         return [made[reading]() for reading in self.readings]
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
-        """Judge whether any grouping can keep the promise; None where only trying can tell.
+        """Judge whether any grouping can keep the promise; None if only trying can tell.
 
         Args:
             coarsest: the groups of which all others are parts, one for each stratum. Where merging
@@ -291,7 +291,7 @@ class PrivacyModel(ABC):
         return self.check(coarsest) if self.monotone else None
 
     def for_part(self, part: Groups) -> "PrivacyModel | None":  # noqa: ARG002 - for models
-        """The promise that, kept in one part of a table by itself, keeps this one in the whole.
+        """Return the promise that, kept in one part of a table, keeps this one in the whole.
 
         Args:
             part: two groups: all rows of the part, and all others.
@@ -302,20 +302,20 @@ class PrivacyModel(ABC):
         return None if self.compares_with_all else self
 
     def together(self, verdicts: Sequence[Verdict]) -> Verdict:
-        """The verdict on all groups from those on the groups of each part (at least one)."""
+        """Return the verdict on all groups from those on the groups of each part (at least one)."""
         worst: dict[str, Number] = {}
         for name in self.required():
-            found = [verdict.observed.get(name) for verdict in verdicts]
-            known = [number for number in found if number is not None]
+            numbers = [verdict.observed.get(name) for verdict in verdicts]
+            measured = [number for number in numbers if number is not None]
             best = max if name in self.at_most else min
-            worst[name] = best(known) if len(known) == len(found) else None
+            worst[name] = best(measured) if len(measured) == len(numbers) else None
         groups, failing = (
-            sum(of) for of in zip(*((v.groups, v.failing) for v in verdicts), strict=True)
+            sum(counts) for counts in zip(*((v.groups, v.failing) for v in verdicts), strict=True)
         )
         return Verdict(self.required(), worst, groups, failing)
 
     def parameters(self) -> dict[str, Any]:
-        """The promise as it is written in a spec: its model, parameters and scope."""
+        """Return the promise as it is written in a spec: its model, parameters and scope."""
         document = adapter_of(type(self)).dump_python(
             self, mode="json", by_alias=True, exclude_none=True
         )
@@ -323,26 +323,26 @@ class PrivacyModel(ABC):
 
     @abstractmethod
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """Return the promised numbers, by the parameters of its verdicts."""
 
     @abstractmethod
     def sentence(self) -> str:
-        """The promise in words, for people who read a release."""
+        """Return the promise in words, for people who read a release."""
 
     def sentence_of_declared(self) -> str:
-        """The promise in words, where groups show declared distributions in the place of values."""
+        """Return the promise in words, for groups that show declared distributions."""
         return self.sentence()
 
     @property
     def counts_nulls(self) -> bool:
-        """True where a missing value counts as one more value of the sensitive attribute."""
+        """True if a missing value counts as one more value of the sensitive attribute."""
         return True
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:  # noqa: ARG002 - for models
-        """Why the promise can never be measured on its sensitive column, None where it can."""
+        """Return why the promise can never be measured on its sensitive column, None if it can."""
         return None
 
     @property
-    def faced(self) -> tuple[int, Fraction] | None:
-        """How many values an attacker still faces and their range, where both are promised."""
+    def faced_values(self) -> tuple[int, Fraction] | None:
+        """The number of values an attacker still faces and their range, if both are promised."""
         return None

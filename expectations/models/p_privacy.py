@@ -132,12 +132,12 @@ class PPrivacy(PrivacyModel):
 
     @property
     def of_groups(self) -> bool:
-        """True where each group has a target of its own, which its values decide."""
+        """True if each group has a target of its own, which its values decide."""
         return isinstance(self.target, Nearest)
 
     @property
     def of_one_version(self) -> bool:
-        """True where other versions' groups have targets of their own, too."""
+        """True if other versions' groups have targets of their own, too."""
         return self.of_groups
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
@@ -146,12 +146,12 @@ class PPrivacy(PrivacyModel):
         Raises:
             PromiseError: where no subdomains of a group are shown, or a target is no distribution.
         """
-        shown = _by_group(self._subdomains(groups))
+        subdomains = _sort_by_group(self._subdomains(groups))
         scores = np.full(len(groups), np.inf, dtype=object)
-        for number, target in enumerate(shown.targets):
-            members = np.flatnonzero(shown.target[: len(groups)] == number)
-            found = imbalances(target, _multisets(shown, members))
-            for group, score in zip(members.tolist(), found, strict=True):
+        for number, target in enumerate(subdomains.targets):
+            members = np.flatnonzero(subdomains.target[: len(groups)] == number)
+            group_scores = imbalances(target, _multisets(subdomains, members))
+            for group, score in zip(members.tolist(), group_scores, strict=True):
                 scores[group] = np.inf if score is None else score
         return {"tolerance": scores}
 
@@ -161,26 +161,26 @@ class PPrivacy(PrivacyModel):
             scores = self.measure(groups)["tolerance"].tolist()
         except PromiseError:
             return np.ones(len(groups), dtype=bool)
-        return self._over(scores)
+        return self._exceed_tolerance(scores)
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest imbalance of a group, in fractions."""
+        """Return the largest imbalance of a group, in fractions."""
         try:
             scores = self.measure(groups)["tolerance"].tolist()
         except PromiseError:
             return {"tolerance": None}, len(groups)
-        return {"tolerance": max(scores, default=None)}, int(self._over(scores).sum())
+        return {"tolerance": max(scores, default=None)}, int(self._exceed_tolerance(scores).sum())
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
-        """None before subdomains are chosen; the root alone, as often as needed, is balanced."""
+        """Return the verdict, None before subdomains are chosen: the root is always balanced."""
         return self.check(coarsest) if coarsest.subdomains else None
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"tolerance": Fraction(self.tolerance)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         within = f", up to a share {plain(self.tolerance)}" if self.tolerance else ""
         return (
             f"from what is shown of a group, each value of {self.sensitive} is as likely as the "
@@ -193,13 +193,13 @@ class PPrivacy(PrivacyModel):
         return False
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """The reason why the column has no such target, None where it has one."""
+        """Return the reason why the column has no such target, None where it has one."""
         kind = column.type if column else ""
         if isinstance(self.target, Normal) and kind not in NUMBERS:
             return f"target: type {kind} has no normal distribution"
         return None
 
-    def _over(self, scores: list[Fraction]) -> np.ndarray:
+    def _exceed_tolerance(self, scores: list[Fraction]) -> np.ndarray:
         return np.array([score > Fraction(self.tolerance) for score in scores], dtype=bool)
 
     def _subdomains(self, groups: Groups) -> Subdomains:
@@ -211,16 +211,19 @@ class PPrivacy(PrivacyModel):
         return groups.subdomains[name]
 
 
-def _by_group(shown: Subdomains) -> Subdomains:
-    order = stable_order(shown.group)
+def _sort_by_group(subdomains: Subdomains) -> Subdomains:
+    order = stable_order(subdomains.group)
     return replace(
-        shown, group=shown.group[order], node=shown.node[order], count=shown.count[order]
+        subdomains,
+        group=subdomains.group[order],
+        node=subdomains.node[order],
+        count=subdomains.count[order],
     )
 
 
-def _multisets(shown: Subdomains, groups: np.ndarray) -> Iterator[Multiset]:
-    """The nodes that each group shows, and how often; `shown` is in the order of groups."""
-    starts = np.searchsorted(shown.group, groups)
-    ends = np.searchsorted(shown.group, groups, side="right")
+def _multisets(subdomains: Subdomains, groups: np.ndarray) -> Iterator[Multiset]:
+    """Yield the nodes that each group shows, and how often; `subdomains` is sorted by group."""
+    starts = np.searchsorted(subdomains.group, groups)
+    ends = np.searchsorted(subdomains.group, groups, side="right")
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        yield shown.node[start:end].tolist(), shown.count[start:end].tolist()
+        yield subdomains.node[start:end].tolist(), subdomains.count[start:end].tolist()

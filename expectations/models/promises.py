@@ -40,7 +40,7 @@ PROMISE: TypeAdapter[PrivacyModel] = TypeAdapter(Promise)
 
 
 def models() -> tuple[type[PrivacyModel], ...]:
-    """The class of every registered model and variant."""
+    """Return the class of every registered model and variant."""
     return classes(PROMISES)
 
 
@@ -50,10 +50,10 @@ def with_columns(
     sensitive: Sequence[str],
     weights: Sequence[str] = (),
 ) -> PrivacyModel:
-    """A promise that says which columns it is about.
+    """Return a promise with the columns that it is about.
 
     Args:
-        promise: what it names stays.
+        promise: the promise; columns that it names stay.
         quasi_identifiers: all of them, where it names none.
         sensitive: the sensitive columns, the only one where it names none.
         weights: the columns of weights, the only one where it is about weights and names none.

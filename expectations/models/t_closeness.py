@@ -35,7 +35,7 @@ from sfumato.expectations.models.model import (
     why_unordered,
 )
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.exact import above, largest
+from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -79,32 +79,32 @@ class TCloseness(PrivacyModel):
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups farther than t from the values of all rows (bool, one per group)."""
-        distances = self._measured(groups)
+        distances = self._measure_distances(groups)
         if distances is None:
             return np.ones(len(groups), dtype=bool)
         return self._farther(distances)
 
     def worst(self, groups: Groups) -> Worst:
-        """The largest distance of a group, decided in integers."""
-        distances = self._measured(groups)
+        """Return the largest distance of a group, decided in integers."""
+        distances = self._measure_distances(groups)
         if distances is None:
             return {"t": None}, len(groups)
         farthest = largest(distances.numerators, distances.denominators)
         return {"t": farthest}, int(self._farther(distances).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The promised numbers by the parameters of a verdict."""
+        """Return the promised numbers by the parameters of a verdict."""
         return {"t": Fraction(self.t)}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """Return the promise in words."""
         return (
             f"the values of {self.sensitive} in every group are distributed like those of all "
             f"published rows, up to {plain(self.t)} (earth mover's distance, {self.distance})"
         )
 
     def sentence_of_declared(self) -> str:
-        """The promise in words, about the declared distributions."""
+        """Return the promise in words, about the declared distributions."""
         return (
             f"the distribution of {self.sensitive} that is declared for a group is like that of "
             f"all published rows together, up to {plain(self.t)} (earth mover's distance, "
@@ -112,54 +112,61 @@ class TCloseness(PrivacyModel):
         )
 
     def for_part(self, part: Groups) -> "TCloseness | None":
-        """A group is no farther from all rows than from its part's plus the part's from all.
+        """Return the promise for a part.
+
+        A group's distance from all rows is at most its distance from the part plus the part's
+        distance.
 
         A step of rank among a part's values may be a longer way among all values: see `_stretch`.
         """
-        if self._declared(part) is not None:
+        if self._declared_subdomains(part) is not None:
             return None
         apart = self._distances(part)
-        left = Fraction(self.t) - Fraction(int(apart.numerators[0]), int(apart.denominators[0]))
-        if left < 0:
+        remaining = Fraction(self.t) - Fraction(
+            int(apart.numerators[0]), int(apart.denominators[0])
+        )
+        if remaining < 0:
             return None
-        stretch = _stretch(part.counts_of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
-        closer = min(left / stretch, Fraction(1)) if stretch else Fraction(1)
+        stretch = (
+            _stretch(part.counts_of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
+        )
+        closer = min(remaining / stretch, Fraction(1)) if stretch else Fraction(1)
         return replace(self, t=Decimal(closer.numerator * _STEPS // closer.denominator) / _STEPS)
 
     @property
     def counts_nulls(self) -> bool:
-        """True of the equal distance alone: a missing value is as far from any as from another."""
+        """True only of the equal distance, by which null is as far from any value as others."""
         return self.distance == "equal"
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """The reason why the column has no such distance, None where it has one."""
+        """Return the reason why the column has no such distance, None where it has one."""
         if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
             return f"distance: {self.sensitive!r} has no hierarchy"
         return why_unordered(self.name, column) if self.distance == "ordered" else None
 
     def _farther(self, distances: Distances) -> np.ndarray:
-        return above(distances.numerators, distances.denominators, Fraction(self.t))
+        return are_above(distances.numerators, distances.denominators, Fraction(self.t))
 
-    def _measured(self, groups: Groups) -> Distances | None:
-        """The distances, None where there are no groups, or no such distance."""
+    def _measure_distances(self, groups: Groups) -> Distances | None:
+        """Return the distances, None if there are no groups, or no such distance."""
         if not len(groups):
             return None
-        if self._declared(groups) is None:
-            whether = measurable(groups.counts_of(self.sensitive), self.distance)
-            return self._distances(groups) if whether else None
+        if self._declared_subdomains(groups) is None:
+            can_measure = measurable(groups.counts_of(self.sensitive), self.distance)
+            return self._distances(groups) if can_measure else None
         try:
             return self._distances(groups)
         except PromiseError:
             return None
 
     def _distances(self, groups: Groups) -> Distances:
-        declared = self._declared(groups)
+        declared = self._declared_subdomains(groups)
         if declared is not None:
             return DECLARED[self.distance](declared, groups.sizes)
         return DISTANCES[self.distance](groups.counts_of(self.sensitive), groups.sizes)
 
-    def _declared(self, groups: Groups) -> Subdomains | None:
-        """The subdomains shown for the attribute, or the only one; None where values are shown."""
+    def _declared_subdomains(self, groups: Groups) -> Subdomains | None:
+        """Return the subdomains of the attribute, or of the only one; None if values are shown."""
         name = self.sensitive
         if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
             name = next(iter(groups.subdomains))
@@ -167,9 +174,9 @@ class TCloseness(PrivacyModel):
 
 
 def _stretch(part: Counts) -> Fraction:
-    """The most that a way between values of the first group is longer by ranks among all values.
+    """Return how much longer a way in the first group may be by ranks among all values.
 
-    1 where that group has every value.
+    It is 1 if that group has every value.
     """
     ranks = part.value[part.group == 0]
     if len(ranks) < 2:
@@ -191,7 +198,7 @@ DECLARED: Mapping[Distance, Callable[[Subdomains, np.ndarray], Distances]] = {
 
 
 def measurable(counts: Counts, distance: Distance) -> bool:
-    """True where the attribute has such a distance: an order, or a hierarchy."""
+    """Return True if the attribute has such a distance: an order, or a hierarchy."""
     if distance == "ordered":
         return counts.numbers is not None
     return distance == "equal" or counts.ancestors is not None

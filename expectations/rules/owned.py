@@ -1,8 +1,8 @@
-"""The owner's own rules: expectations of Great Expectations' that a spec may ask of a table.
+"""The owner's own rules: expectations of Great Expectations that a spec may ask of a table.
 
-Here is which ones, and with which parameters, without Great Expectations itself. Keep out whatever
-tells a value: an expectation is listed where its result is a count, and its parameters are as they
-are in Great Expectations, their defaults included.
+This module lists them with their parameters, without importing Great Expectations. Keep out
+everything that reveals a value: an expectation is listed only if its result is a count. Parameters
+and defaults are those of Great Expectations.
 """
 
 import re
@@ -44,9 +44,11 @@ class OwnedParameters(BaseModel):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are judged; none where it is the table."""
+        """The columns that are judged; none if the rule is about the table."""
         named = [value for key, value in self if key.startswith("column")]
-        return tuple(name for one in named for name in ([one] if isinstance(one, str) else one))
+        return tuple(
+            name for entry in named for name in ([entry] if isinstance(entry, str) else entry)
+        )
 
 
 class _OfColumn(OwnedParameters):
@@ -157,29 +159,31 @@ class OwnedRule(BaseModel):
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
-        if len(self._named) != 1:
+        if len(self._arguments_by_name) != 1:
             raise ValueError("each entry is one expectation with its parameters")
         return self
 
     @property
     def type(self) -> str:
-        """Its name."""
-        return next(iter(self._named))
+        """The name of the expectation."""
+        return next(iter(self._arguments_by_name))
 
     @property
-    def asked(self) -> OwnedParameters:
-        """What it is asked with."""
-        (asked,) = self._named.values()
-        return asked
+    def arguments(self) -> OwnedParameters:
+        """The parameters of the expectation."""
+        (arguments,) = self._arguments_by_name.values()
+        return arguments
 
     @property
     def expectation(self) -> Expectation:
-        """It as an expectation, which names no parameter that is as it is by itself."""
-        given = self.asked.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-        return Expectation(self.type, given)
+        """The rule as an expectation, without parameters that have their defaults."""
+        parameters = self.arguments.model_dump(
+            mode="json", exclude_defaults=True, exclude_none=True
+        )
+        return Expectation(self.type, parameters)
 
     @cached_property
-    def _named(self) -> dict[str, OwnedParameters]:
+    def _arguments_by_name(self) -> dict[str, OwnedParameters]:
         return {name: value for name, value in self if value is not None}
 
 

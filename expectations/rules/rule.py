@@ -1,4 +1,4 @@
-"""What all rules of tables have in common, and columns that single people out by themselves."""
+"""Base classes of all rules of tables, and rules against columns that identify single people."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ _ENOUGH = 1000  # values that decide of most columns
 
 
 class Ruling(NamedTuple):
-    """Whether a table keeps a rule, and the count that decided, None where nothing is counted."""
+    """The decision of a rule, and the count that decided it, None if nothing is counted."""
 
     holds: bool
     observed: int | None
 
 
 class Rule(Protocol):
-    """Something that must hold of a table; it tells how much is wrong, never which value."""
+    """A condition that a table must meet; it says how much is wrong, never which value."""
 
     type: ClassVar[str]
 
     def parameters(self) -> dict[str, Any]:
-        """The rule's parameters, ready for JSON."""
+        """Return the rule's parameters, ready for JSON."""
 
     def judge(self, table: pa.Table) -> Ruling:
         """Decide whether the table keeps the rule, counting once."""
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the table keeps the rule."""
+        """Return True if the table keeps the rule."""
 
 
 class CountingRule(ABC):
     """A rule that a count decides."""
 
     @abstractmethod
-    def observed(self, table: pa.Table) -> int | None:
-        """The count."""
+    def count(self, table: pa.Table) -> int | None:
+        """Return the count that decides."""
 
     def allows(self, count: int | None) -> bool:
         """Decide by the count; by default nothing may be wrong."""
@@ -45,11 +45,11 @@ class CountingRule(ABC):
 
     def judge(self, table: pa.Table) -> Ruling:
         """Decide whether the table keeps the rule, counting once."""
-        count = self.observed(table)
+        count = self.count(table)
         return Ruling(self.allows(count), count)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the table keeps the rule."""
+        """Return True if the table keeps the rule."""
         return self.judge(table).holds
 
 
@@ -61,25 +61,25 @@ class ForbiddenColumns(CountingRule):
     columns: tuple[str, ...]
 
     def parameters(self) -> dict[str, Any]:
-        """The forbidden names; they belong to the source and are not for publication."""
+        """Return the forbidden names; they belong to the source and are not for publication."""
         return {"columns": sorted(self.columns)}
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of columns with a forbidden name."""
+    def count(self, table: pa.Table) -> int:
+        """Return the number of columns with a forbidden name."""
         forbidden = {name.casefold() for name in self.columns}
         return sum(name.casefold() in forbidden for name in table.column_names)
 
 
 @dataclass(frozen=True)
 class NoRowNumber(CountingRule):
-    """No column numbers the rows: a number that each person has alone is an identifier.
+    """Rule that no column numbers the rows: a number that only one person has is an identifier.
 
-    A column numbers the rows where its values are whole numbers (as text, too), n different ones
-    for n rows, without a gap, in whatever order: published rows are sorted by their values, so
-    the order of the file says nothing. Tables of up to `more_than` rows pass, because a few
-    values may well be consecutive by chance; n sensitive values of real people, all different and
-    none left out, are not. Quantities with gaps or repetitions pass. `besides` names columns that
-    number something else by design, such as groups or the bounds of subdomains.
+    A column numbers the rows if its values are whole numbers (also as text), n different ones for n
+    rows, without a gap, in any order: published rows are sorted by their values, so the order of
+    the file says nothing. Tables of up to `more_than` rows pass, because a few values may well be
+    consecutive by chance; n sensitive values of real people, all different and none left out, are
+    not. Quantities with gaps or repetitions pass. `besides` names columns that number something
+    else by design, such as groups or the bounds of subdomains.
     """
 
     type: ClassVar[str] = "expect_no_row_number"
@@ -87,11 +87,11 @@ class NoRowNumber(CountingRule):
     more_than: int = 20
 
     def parameters(self) -> dict[str, Any]:
-        """The columns that are left out, and the number of rows up to which all tables pass."""
+        """Return the columns left out, and the number of rows up to which all tables pass."""
         return {"besides": list(self.besides), "more_than": self.more_than}
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of columns that number the rows."""
+    def count(self, table: pa.Table) -> int:
+        """Return the number of columns that number the rows."""
         if table.num_rows <= self.more_than:
             return 0
         return sum(
@@ -102,7 +102,7 @@ class NoRowNumber(CountingRule):
 
 
 def _enumerates(values: pa.ChunkedArray) -> bool:
-    """True where n values are n whole numbers without a gap."""
+    """Return True if n values are n whole numbers without a gap."""
     first = values.slice(0, _ENOUGH)  # tells most columns without reading the others
     if pc.count_distinct(first, mode="all").as_py() < len(first):
         return False
@@ -115,7 +115,7 @@ def _enumerates(values: pa.ChunkedArray) -> bool:
 
 
 def _integers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The values as whole numbers, None where one is missing or is not a whole number."""
+    """Return the values as whole numbers, None if one is missing or is not a whole number."""
     if values.null_count or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
         return None
     if pa.types.is_integer(values.type):

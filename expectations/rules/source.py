@@ -30,14 +30,14 @@ class ValueRule(CountingRule):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The rule's parameters, ready for JSON."""
+        """Return the rule's parameters, ready for JSON."""
 
     @abstractmethod
     def words(self) -> str:
-        """A phrase for what is wrong with a value that breaks the rule."""
+        """Return a phrase for what is wrong with a value that breaks the rule."""
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of rows that break the rule.
+    def count(self, table: pa.Table) -> int:
+        """Return the number of rows that break the rule.
 
         Raises:
             PromiseError: where there is no such column.
@@ -45,7 +45,7 @@ class ValueRule(CountingRule):
         return int(self._offending(table).sum())
 
     def first(self, table: pa.Table) -> int | None:
-        """The position of the first row that breaks the rule, from 0; None where there is none."""
+        """Return the position of the first row that breaks the rule (from 0), None without one."""
         offending = self._offending(table)
         return int(offending.argmax()) if offending.any() else None
 
@@ -68,18 +68,18 @@ class AcceptedValues(ValueRule):
     values: tuple[str, ...]
 
     def parameters(self) -> dict[str, Any]:
-        """The column and the accepted values as texts."""
+        """Return the column and the accepted values as texts."""
         return {"column": self.column, "values": list(self.values)}
 
     def words(self) -> str:
-        """The rule; the accepted values stand in the spec."""
+        """Return the rule; the accepted values are in the spec."""
         return "not one of the accepted values"
 
     def _wrong(self, values: pa.Array) -> np.ndarray:
         if not is_ordered(values.type):
             texts = pc.cast(values, pa.string())
-            known = pc.is_in(texts, value_set=pa.array(self.values, pa.string()))
-            return np.asarray(~known.to_numpy(zero_copy_only=False))
+            is_accepted = pc.is_in(texts, value_set=pa.array(self.values, pa.string()))
+            return np.asarray(~is_accepted.to_numpy(zero_copy_only=False))
         numbers = exact(values, self.column)
         kind = _kind(values.type)
         accepted = {Fraction(as_number(text, kind)) * 10**numbers.digits for text in self.values}
@@ -95,12 +95,12 @@ class ValuesInRange(ValueRule):
     maximum: str | None
 
     def parameters(self) -> dict[str, Any]:
-        """The column and the limits as texts."""
+        """Return the column and the limits as texts."""
         limits = {"minimum": self.minimum, "maximum": self.maximum}
         return {"column": self.column} | {k: v for k, v in limits.items() if v is not None}
 
     def words(self) -> str:
-        """The rule with its limits, which are the spec's."""
+        """Return the rule with its limits, which are the spec's."""
         low = "" if self.minimum is None else f" from {self.minimum}"
         high = "" if self.maximum is None else f" to {self.maximum}"
         return f"not in the range{low}{high}"
@@ -123,11 +123,11 @@ class PositiveValues(ValueRule):
     column: str
 
     def parameters(self) -> dict[str, Any]:
-        """The column."""
+        """Return the column."""
         return {"column": self.column}
 
     def words(self) -> str:
-        """The rule."""
+        """Return the rule."""
         return "not a weight: weights are positive"
 
     def _wrong(self, values: pa.Array) -> np.ndarray:
@@ -135,7 +135,7 @@ class PositiveValues(ValueRule):
 
 
 def source_rules(schema: pa.Schema, values: Iterable[ValueRule]) -> tuple[Rule, ...]:
-    """All rules of a source: its columns, their types, that it has rows, and its values."""
+    """Return all rules of a source: its columns, their types, that it has rows, and its values."""
     return (
         OrderedColumns(tuple(schema.names)),
         ColumnTypes(tuple((field.name, field.type) for field in schema)),
@@ -145,7 +145,7 @@ def source_rules(schema: pa.Schema, values: Iterable[ValueRule]) -> tuple[Rule, 
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values, and each row's position in them (int64), -1 for null."""
+    """Return the distinct values, and each row's position in them (int64), -1 for null."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     if not len(column):

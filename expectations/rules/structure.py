@@ -1,4 +1,4 @@
-"""Rules that a published table keeps besides its promises, computed from the table alone.
+"""Rules that a published table keeps as well as its promises, computed from the table alone.
 
 A rule's `type` is the name of the Great Expectations expectation that asserts it, and its
 `parameters` are that expectation's: the findings are the same with Great Expectations and without.
@@ -29,15 +29,15 @@ class OrderedColumns:
     columns: tuple[str, ...]
 
     def parameters(self) -> dict[str, Any]:
-        """The names."""
+        """Return the names."""
         return {"column_list": list(self.columns)}
 
     def judge(self, table: pa.Table) -> Ruling:
-        """Decide; there is nothing to count."""
+        """Decide without a count."""
         return Ruling(self.holds(table), None)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the table has exactly these names, in this order."""
+        """Return True if the table has exactly these names, in this order."""
         return tuple(table.column_names) == self.columns
 
 
@@ -49,15 +49,15 @@ class RowCount(CountingRule):
     rows: int
 
     def parameters(self) -> dict[str, Any]:
-        """The number of rows."""
+        """Return the number of rows."""
         return {"value": self.rows}
 
-    def observed(self, table: pa.Table) -> int:
-        """The table's rows."""
+    def count(self, table: pa.Table) -> int:
+        """Return the table's rows."""
         return int(table.num_rows)
 
     def allows(self, count: int | None) -> bool:
-        """True where the number of rows is right."""
+        """Return True if the number of rows is right."""
         return count == self.rows
 
 
@@ -70,17 +70,17 @@ class TotalCount(CountingRule):
     rows: int
 
     def parameters(self) -> dict[str, Any]:
-        """The column's name and the sum."""
+        """Return the column's name and the sum."""
         return {"column": self.column, "value": self.rows}
 
-    def observed(self, table: pa.Table) -> int | None:
-        """The sum, None where a count is not positive."""
+    def count(self, table: pa.Table) -> int | None:
+        """Return the sum, None where a count is not positive."""
         if table.num_rows and pc.min(table[self.column]).as_py() < 1:
             return None
         return int(pc.sum(table[self.column]).as_py() or 0)
 
     def allows(self, count: int | None) -> bool:
-        """True where the sum is right."""
+        """Return True if the sum is right."""
         return count == self.rows
 
 
@@ -91,15 +91,15 @@ class NotEmpty(CountingRule):
     type: ClassVar[str] = "expect_table_row_count_to_be_between"
 
     def parameters(self) -> dict[str, Any]:
-        """At least one."""
+        """Return the smallest number of rows, 1."""
         return {"min_value": 1}
 
-    def observed(self, table: pa.Table) -> int:
-        """The table's rows."""
+    def count(self, table: pa.Table) -> int:
+        """Return the table's rows."""
         return int(table.num_rows)
 
     def allows(self, count: int | None) -> bool:
-        """True where there is at least one row."""
+        """Return True if there is at least one row."""
         return count is not None and count >= 1
 
 
@@ -111,11 +111,11 @@ class NotNull(CountingRule):
     column: str
 
     def parameters(self) -> dict[str, Any]:
-        """The column's name."""
+        """Return the column's name."""
         return {"column": self.column}
 
-    def observed(self, table: pa.Table) -> int:
-        """The column's nulls.
+    def count(self, table: pa.Table) -> int:
+        """Return the column's nulls.
 
         Raises:
             PromiseError: where there is no such column.
@@ -133,11 +133,11 @@ class ColumnTypes(CountingRule):
     types: tuple[tuple[str, pa.DataType], ...]
 
     def parameters(self) -> dict[str, Any]:
-        """The names of the types by column."""
+        """Return the names of the types by column."""
         return {"types": {name: str(type_) for name, type_ in self.types}}
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of columns that have another type, were not declared, or are missing."""
+    def count(self, table: pa.Table) -> int:
+        """Return the number of columns of another type, not declared, or missing."""
         published = {(field.name, _plain(field.type)) for field in table.schema}
         return len({name for name, _ in published ^ set(self.types)})
 
@@ -151,11 +151,11 @@ class ReadableLabels(CountingRule):
     unreadable: Callable[[pa.Table], int]
 
     def parameters(self) -> dict[str, Any]:
-        """The column's name."""
+        """Return the column's name."""
         return {"column": self.column}
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of different labels that mean nothing."""
+    def count(self, table: pa.Table) -> int:
+        """Return the number of different labels that mean nothing."""
         return self.unreadable(table)
 
 
@@ -169,31 +169,31 @@ class ValuesAsCoded(CountingRule):
     uncoded: Callable[[pa.Table], int]
 
     def parameters(self) -> dict[str, Any]:
-        """The column's name, and the codings that can be seen."""
+        """Return the column's name, and the codings that can be seen."""
         return {"column": self.column, "codings": list(self.codings)}
 
-    def observed(self, table: pa.Table) -> int:
-        """The number of different values that no such coding gives."""
+    def count(self, table: pa.Table) -> int:
+        """Return the number of different values that no such coding gives."""
         return self.uncoded(table)
 
 
 @dataclass(frozen=True)
 class CanonicalOrder:
-    """The rows stand in the order that is a function of their content; `canonical` decides."""
+    """The rows are in the order that is a function of their content; `canonical` decides."""
 
     type: ClassVar[str] = "expect_canonical_order"
     canonical: Callable[[pa.Table], bool]
 
     def parameters(self) -> dict[str, Any]:
-        """None are needed: there is one canonical order."""
+        """Return no parameters: there is one canonical order."""
         return {}
 
     def judge(self, table: pa.Table) -> Ruling:
-        """Decide; there is nothing to count."""
+        """Decide without a count."""
         return Ruling(self.holds(table), None)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the rows stand in canonical order."""
+        """Return True if the rows are in canonical order."""
         return bool(self.canonical(table))
 
 
@@ -204,10 +204,10 @@ def rules_of_published(
     forbidden: Iterable[str] = (),
     besides: Iterable[str] = ("group_id",),
 ) -> tuple[Rule, ...]:
-    """All rules of a table published with this schema (nulls where nullable).
+    """Return all rules of a table published with this schema (nulls where nullable).
 
-    Only whoever publishes knows the forbidden names: without them there is no such rule. Without
-    `rows`, any number of rows will do.
+    Only the publisher knows the forbidden names: without them there is no such rule. Without
+    `rows`, any number of rows passes.
     """
     withheld = tuple(forbidden)
     return (

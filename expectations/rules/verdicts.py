@@ -52,7 +52,8 @@ class Evaluated:
 class Finding:
     """One expectation of one table: whether it passed, and what was counted (aggregates only).
 
-    `owned` are those that the owner's spec asks for, beside what a release promises.
+    `owned` findings are those that the owner's spec asks for, in addition to the promises of a
+    release.
     """
 
     table: str
@@ -64,19 +65,21 @@ class Finding:
 
     def __str__(self) -> str:
         if self.owned:
-            return f"{self._subject}{self._columns} {self._outcome}{self._seen}"
-        asked = json.dumps(self.parameters, sort_keys=True)
-        return f"{self._subject} {self._outcome}: required {asked}{self._seen}"
+            return f"{self._subject}{self._columns} {self._outcome}{self._observation}"
+        parameters = json.dumps(self.parameters, sort_keys=True)
+        return f"{self._subject} {self._outcome}: required {parameters}{self._observation}"
 
     @property
-    def _seen(self) -> str:
+    def _observation(self) -> str:
         return "" if self.observed is None else f", observed {json.dumps(self.observed)}"
 
     @property
     def _columns(self) -> str:
         """The columns that an owner's rule names: its other parameters may be values."""
         names = [v for k, v in self.parameters.items() if k.startswith("column")]
-        listed = [name for one in names for name in ([one] if isinstance(one, str) else one)]
+        listed = [
+            name for entry in names for name in ([entry] if isinstance(entry, str) else entry)
+        ]
         return f" of {', '.join(map(repr, listed))}" if listed else ""
 
     @property
@@ -88,26 +91,26 @@ class Finding:
 
     @property
     def _outcome(self) -> str:
-        kept = "holds" if self.passed else "is broken"
+        outcome = "holds" if self.passed else "is broken"
         if not isinstance(self.observed, Mapping) or "failing" not in self.observed:
-            return kept
-        return f"{kept} in {self.observed['failing']} of {self.observed['groups']} groups"
+            return outcome
+        return f"{outcome} in {self.observed['failing']} of {self.observed['groups']} groups"
 
 
 def expectation_type(model: type[PrivacyModel]) -> str:
-    """The name of a model's expectation, `expect_k_anonymity`."""
+    """Return the name of a model's expectation, `expect_k_anonymity`."""
     return f"expect_{model.name.replace('-', '_')}"
 
 
 def expectation_of(rule: Rule | PrivacyModel) -> Expectation:
-    """A rule or a promise as an expectation."""
+    """Return a rule or a promise as an expectation."""
     if isinstance(rule, PrivacyModel):
         return Expectation(expectation_type(type(rule)), rule.parameters())
     return Expectation(rule.type, rule.parameters())
 
 
 def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
-    """The verdict on a promise, exactly as it was before it became a finding.
+    """Return the verdict on a promise, exactly as it was before it became a finding.
 
     Raises:
         PromiseError: where the finding is not one of this promise, with counts of groups.
@@ -123,7 +126,7 @@ def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
 
 
 def observation(verdict: Verdict) -> dict[str, int | str | None]:
-    """A verdict as an observation: the observed parameters, and the number of failing groups."""
+    """Return a verdict's observed parameters, and its numbers of groups and failing groups."""
     seen = {name: plain(value) for name, value in verdict.observed.items()}
     return seen | {"groups": verdict.groups, "failing": verdict.failing}
 
@@ -135,7 +138,7 @@ def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
 
 
 def judged_on(groups: Groups) -> str:
-    """What stands in the place of a table's name where a promise is judged on these groups."""
+    """Return the word in place of a table's name for promises that are judged on these groups."""
     return GROUPS if groups.people is None else PEOPLE
 
 
@@ -144,51 +147,53 @@ def examine(
     structure: Mapping[str, Sequence[Rule]],
     promises: Sequence[Promised],
 ) -> tuple[Finding, ...]:
-    """The findings that `judge` makes, without Great Expectations.
+    """Return the findings that `judge` makes, without Great Expectations.
 
     Raises:
         PromiseError: where a table has no rules, rules have no table, or nothing is promised.
     """
     refuse_unexpected(tables, structure, promises)
-    found = [
+    findings = [
         judge_rule(name, rule, table) for name, table in tables.items() for rule in structure[name]
     ]
     for model, groups in promises:
-        wanted, verdict, of = expectation_of(model), model.check(groups), judged_on(groups)
-        found.append(
-            Finding(of, wanted.type, wanted.parameters, verdict.holds, observation(verdict))
+        expectation, verdict, place = expectation_of(model), model.check(groups), judged_on(groups)
+        findings.append(
+            Finding(
+                place, expectation.type, expectation.parameters, verdict.holds, observation(verdict)
+            )
         )
-    return tuple(found)
+    return tuple(findings)
 
 
 def admit(
-    table: str, wanted: Sequence[Expectation], outcomes: Sequence[Evaluated]
+    table: str, expectations: Sequence[Expectation], outcomes: Sequence[Evaluated]
 ) -> tuple[Finding, ...]:
-    """The outcomes as findings in the order of what was wanted, where all of it was evaluated.
+    """Return the outcomes as findings, in the order of the expectations, if all were evaluated.
 
     Raises:
-        PromiseError: where nothing was wanted, or something was dropped, added, raised, passed
+        PromiseError: where nothing was expected, or something was dropped, added, raised, passed
             neither nor failed, or passed without having been measured.
     """
-    if not wanted:
+    if not expectations:
         raise PromiseError(f"{table}: nothing is expected of it")
     for outcome in outcomes:
-        if outcome.raised or not isinstance(outcome.passed, bool) or _unmeasured(outcome):
+        if outcome.raised or not isinstance(outcome.passed, bool) or _is_unmeasured(outcome):
             raise PromiseError(f"{table}: {outcome.expected.type} could not be evaluated")
     by_key = {outcome.expected.key: outcome for outcome in outcomes}
-    differing = Counter(e.key for e in wanted)
+    differing = Counter(e.key for e in expectations)
     differing.subtract(outcome.expected.key for outcome in outcomes)
     if wrong := sorted({key.partition(" ")[0] for key, times in differing.items() if times}):
         raise PromiseError(f"{table}: not evaluated exactly as expected: {', '.join(wrong)}")
-    found = [(e, by_key[e.key]) for e in wanted]
+    pairs = [(e, by_key[e.key]) for e in expectations]
     return tuple(
         Finding(table, e.type, e.parameters, outcome.passed is True, outcome.observed)
-        for e, outcome in found
+        for e, outcome in pairs
     )
 
 
-def _unmeasured(outcome: Evaluated) -> bool:
-    """True where a promise is said to hold although it was not measured."""
+def _is_unmeasured(outcome: Evaluated) -> bool:
+    """Return True if a promise is said to hold although it was not measured."""
     if not outcome.passed or "model" not in outcome.expected.parameters:
         return False
     seen = outcome.observed
@@ -223,8 +228,8 @@ def require(findings: Iterable[Finding]) -> None:
     Raises:
         PromiseError: with each broken expectation, what it requires and what was observed.
     """
-    found = list(findings)
-    if not found:
+    judged = list(findings)
+    if not judged:
         raise PromiseError("nothing was judged")
-    if broken := [str(finding) for finding in found if finding.passed is not True]:
+    if broken := [str(finding) for finding in judged if finding.passed is not True]:
         raise PromiseError("; ".join(broken))

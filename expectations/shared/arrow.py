@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
 
 
 def as_numpy(array: pa.Array) -> np.ndarray:
-    """The whole numbers of an array without nulls, in its own integer type; a read-only view."""
+    """Return the whole numbers of an array without nulls as a read-only view of their type."""
     kind = "u" if pa.types.is_unsigned_integer(array.type) else "i"
     dtype = np.dtype(f"{kind}{array.type.bit_width // 8}")
     if not len(array):
@@ -26,7 +26,7 @@ def as_numpy(array: pa.Array) -> np.ndarray:
 
 
 def as_integers(column: pa.ChunkedArray) -> np.ndarray:
-    """A column of whole numbers without nulls (int64), whatever type they have.
+    """Return a column of whole numbers without nulls (int64), whatever type they have.
 
     >>> as_integers(pa.chunked_array([[1], [2]])).tolist()
     [1, 2]
@@ -35,7 +35,7 @@ def as_integers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def as_truths(values: pa.Array) -> np.ndarray:
-    """Truth values without nulls (bool, one per value).
+    """Return truth values without nulls (bool, one per value).
 
     >>> as_truths(pa.array([True, False])).tolist()
     [True, False]
@@ -44,7 +44,7 @@ def as_truths(values: pa.Array) -> np.ndarray:
 
 
 def as_places(chosen: np.ndarray) -> pa.Array:
-    """The places at which an array (bool) is true, for Arrow to take.
+    """Return the places at which an array (bool) is true, for Arrow to take.
 
     >>> as_places(np.array([True, False, True])).to_pylist()
     [0, 2]
@@ -53,7 +53,7 @@ def as_places(chosen: np.ndarray) -> pa.Array:
 
 
 def as_codes(indices: pa.Array) -> np.ndarray:
-    """Positions in a dictionary as codes (int32, one per position), nulls as -1.
+    """Return positions in a dictionary as codes (int32, one per position), nulls as -1.
 
     >>> as_codes(pa.array([1, None, 0])).tolist()
     [1, -1, 0]
@@ -65,18 +65,18 @@ def as_codes(indices: pa.Array) -> np.ndarray:
 
 
 def as_indices(codes: np.ndarray) -> pa.Array:
-    """Codes (int32) as an Arrow array, negative ones as nulls.
+    """Return codes (int32) as an Arrow array, negative ones as nulls.
 
     >>> as_indices(np.array([1, -1, 0], dtype=np.int32)).to_pylist()
     [1, None, 0]
     """
-    known = np.packbits(codes >= 0, bitorder="little")
-    buffers = [pa.py_buffer(known), pa.py_buffer(np.ascontiguousarray(codes))]
+    valid = np.packbits(codes >= 0, bitorder="little")
+    buffers = [pa.py_buffer(valid), pa.py_buffer(np.ascontiguousarray(codes))]
     return pa.Array.from_buffers(pa.int32(), len(codes), buffers)
 
 
 def as_array(numbers: np.ndarray, type_: pa.DataType) -> pa.Array:
-    """Numbers as an Arrow array of a type that is as wide as theirs.
+    """Return numbers as an Arrow array of a type that is as wide as theirs.
 
     >>> as_array(np.array([1, 2]), pa.int64()).to_pylist()
     [1, 2]
@@ -86,7 +86,7 @@ def as_array(numbers: np.ndarray, type_: pa.DataType) -> pa.Array:
 
 
 def as_text(value: Any) -> Any:
-    """A scalar of YAML as the text that a CSV file has for it; anything else as it is.
+    """Return a scalar of YAML as the text that a CSV file has for it; anything else as it is.
 
     >>> [as_text(value) for value in (True, 3, "3", date(2020, 1, 31))]
     ['true', '3', '3', '2020-01-31']
@@ -108,7 +108,7 @@ Value = Annotated[
 
 
 def as_number(text: str, kind: str) -> Decimal:
-    """The number that a text means in a column of a kind: days for dates, seconds for timestamps.
+    """Return the number of a text in a column of a kind: days for dates, seconds for timestamps.
 
     Raises:
         ValueError: where it means none.
@@ -128,7 +128,7 @@ def as_number(text: str, kind: str) -> Decimal:
 
 
 def ordinal(rank: int) -> str:
-    """The ordinal number of a rank in figures.
+    """Return the ordinal number of a rank in figures.
 
     >>> [ordinal(rank) for rank in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']

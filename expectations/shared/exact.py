@@ -37,17 +37,17 @@ class Exact:
     digits: int
 
     def fraction(self, units: int) -> Fraction:
-        """The number that this many units make."""
+        """Return the number that this many units make."""
         return Fraction(int(units), 10**self.digits)
 
     def at_least(self, bound: Decimal) -> int:
-        """The smallest number of units that is not below `bound`."""
+        """Return the smallest number of units that is not below `bound`."""
         scaled: Fraction = Fraction(bound) * 10**self.digits
         return math.ceil(scaled)
 
 
 def is_ordered(type_: pa.DataType) -> bool:
-    """True where differences of such values mean something: numbers, dates and timestamps."""
+    """Return True if differences of such values mean something: numbers, dates and timestamps."""
     return bool(
         pa.types.is_integer(type_)
         or pa.types.is_decimal(type_)
@@ -58,32 +58,32 @@ def is_ordered(type_: pa.DataType) -> bool:
 
 
 def is_number(type_: pa.DataType) -> bool:
-    """True where sums of such values mean something."""
+    """Return True if sums of such values mean something."""
     return is_ordered(type_) and not (pa.types.is_date(type_) or pa.types.is_timestamp(type_))
 
 
 def exact(values: pa.Array, name: str) -> Exact:
-    """The values (no nulls) of column `name` as exact integers, one per value.
+    """Return the values (no nulls) of column `name` as exact integers, one per value.
 
     Raises:
         InputError: where the values have no order, where one is not finite, or where one needs more
             than 38 digits at the column's scale.
     """
     units, digits = _units(values, name)
-    return Exact(_narrowed(units, name), digits)
+    return Exact(_narrow(units, name), digits)
 
 
 def exact_numbers(values: Sequence[int | Decimal | float], name: str) -> Exact:
-    """Numbers of one type as exact integers, one per number.
+    """Return numbers of one type as exact integers, one per number.
 
     Raises:
         InputError: as `exact` does.
     """
     if all(isinstance(value, int) for value in values):
         units = np.array(values, dtype=np.int64 if not values else None)
-        return Exact(_narrowed(units, name), 0)
-    units, digits = _scaled([Decimal(str(value)) for value in values], name)
-    return Exact(_narrowed(units, name), digits)
+        return Exact(_narrow(units, name), 0)
+    units, digits = _scale([Decimal(str(value)) for value in values], name)
+    return Exact(_narrow(units, name), digits)
 
 
 def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
@@ -95,11 +95,11 @@ def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
     if pa.types.is_timestamp(type_):
         return as_numpy(pc.cast(values, pa.int64())), _SECOND_DIGITS[type_.unit]
     if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
-        return _scaled([Decimal(str(v)) for v in values.to_pylist()], name)
+        return _scale([Decimal(str(v)) for v in values.to_pylist()], name)
     raise InputError(f"column {name!r}: values of type {type_} have no order and no distance")
 
 
-def _scaled(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
+def _scale(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
     if not all(d.is_finite() for d in decimals):
         raise InputError(f"column {name!r}: not every value is a finite number")
     digits = max((-int(d.normalize(_UNROUNDED).as_tuple().exponent) for d in decimals), default=0)
@@ -109,8 +109,8 @@ def _scaled(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
     return np.array([int(Fraction(d) * 10**digits) for d in decimals], dtype=object), digits
 
 
-def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
-    """The units as int64 where differences cannot overflow, else as Python integers."""
+def _narrow(units: np.ndarray, name: str) -> np.ndarray:
+    """Return the units as int64 if differences cannot overflow, otherwise as Python integers."""
     if units.dtype == np.int64 and not len(units):
         return units
     low, high = (int(units.min()), int(units.max())) if len(units) else (0, 0)
@@ -120,28 +120,28 @@ def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
     return units.astype(np.int64 if 2 * largest <= INT64_MAX else object)
 
 
-def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
+def are_above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
     """Mark where numerator / denominator > bound (bool, one per ratio); n / 0 is infinite.
 
     Numerators and denominators are parallel whole numbers; denominators are not negative.
 
-    >>> above(np.array([1, 2, 1]), np.array([3, 3, 0]), Fraction(1, 3)).tolist()
+    >>> are_above(np.array([1, 2, 1]), np.array([3, 3, 0]), Fraction(1, 3)).tolist()
     [False, True, True]
     """
-    left, right = _scale_both(numerators, denominators, bound)
-    over: np.ndarray = left > right
+    values, bounds = _scale_both(numerators, denominators, bound)
+    over: np.ndarray = values > bounds
     return over
 
 
-def below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
-    """Mark where numerator / denominator < bound, for arguments as in `above`."""
-    left, right = _scale_both(numerators, denominators, bound)
-    under: np.ndarray = left < right
+def are_below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
+    """Mark where numerator / denominator < bound, for arguments as in `are_above`."""
+    values, bounds = _scale_both(numerators, denominators, bound)
+    under: np.ndarray = values < bounds
     return under
 
 
 def largest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
-    """The largest numerator / denominator, None where there is none.
+    """Return the largest numerator / denominator, None without ratios.
 
     Numerators and denominators are parallel whole numbers; denominators are positive.
     """
@@ -149,7 +149,7 @@ def largest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None
 
 
 def smallest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
-    """The smallest numerator / denominator, with arguments as for `largest`."""
+    """Return the smallest numerator / denominator, with arguments as for `largest`."""
     return _extreme(numerators, denominators, sign=-1)
 
 

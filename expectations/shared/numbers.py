@@ -15,7 +15,7 @@ SINCE = "x-since-format"
 
 
 def plain(number: Decimal | Number) -> int | str | None:
-    """An exact number for JSON: an integer that it holds exactly, or else text.
+    """Return an exact number for JSON: an integer that it holds exactly, otherwise text.
 
     The text is an integer, a decimal, or a fraction.
     """
@@ -45,13 +45,13 @@ def _decimal_text(number: Fraction) -> str:
 
 
 def exact(number: int | str | None) -> Number:
-    """The number that `plain` wrote."""
+    """Return the number that `plain` wrote."""
     if number is None or isinstance(number, int):
         return number
     return inf if number == "infinite" else Fraction(number)
 
 
-def _bounded(number: Decimal) -> Decimal:
+def _refuse_long(number: Decimal) -> Decimal:
     """Refuse numbers whose fractions would fill the memory: 1e999999999 is an integer, too."""
     if number and max(abs(number.adjusted()), len(number.as_tuple().digits)) > _PLACES:
         raise ValueError(f"a number may have at most {_PLACES} places before and after the point")
@@ -59,5 +59,5 @@ def _bounded(number: Decimal) -> Decimal:
 
 
 ExactNumber = Annotated[
-    Decimal, AfterValidator(_bounded), PlainSerializer(plain, return_type=int | str)
+    Decimal, AfterValidator(_refuse_long), PlainSerializer(plain, return_type=int | str)
 ]

@@ -33,7 +33,7 @@ class Registered:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        choices = [self._described(kind, handler) for kind in self.registry.values()]
+        choices = [self._schema_of(kind, handler) for kind in self.registry.values()]
         return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
 
     def _read(self, value: Any) -> Any:
@@ -60,13 +60,13 @@ class Registered:
         if not isinstance(named, str) or named not in self.registry:
             return False
         kind = self.registry[named]
-        nested = _nested(kind)
+        nested = _nested_registry(kind)
         return nested._is_entry(value) if nested else isinstance(value, kind)
 
     @staticmethod
-    def _described(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def _schema_of(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = adapter_of(kind).core_schema
-        nested = _nested(kind)
+        nested = _nested_registry(kind)
         return nested.__get_pydantic_json_schema__(schema, handler) if nested else handler(schema)
 
     @staticmethod
@@ -84,22 +84,22 @@ class Registered:
 
 @cache
 def adapter_of(kind: Any) -> TypeAdapter[Any]:
-    """The reader and writer of a kind, built once and where it is needed: builds are deferred."""
+    """Return the reader and writer of a kind, built once at its first use: builds are deferred."""
     adapter = TypeAdapter[Any](kind)
     adapter.rebuild()
     return adapter
 
 
 def classes(registry: Mapping[str, Any]) -> tuple[type, ...]:
-    """Every class of a registry, those of nested registries included."""
-    found: list[type] = []
+    """Return every class of a registry, including those of nested registries."""
+    kinds: list[type] = []
     for kind in registry.values():
-        nested = _nested(kind)
-        found += [kind] if nested is None else classes(nested.registry)
-    return tuple(found)
+        nested = _nested_registry(kind)
+        kinds += [kind] if nested is None else classes(nested.registry)
+    return tuple(kinds)
 
 
-def _nested(kind: Any) -> Registered | None:
+def _nested_registry(kind: Any) -> Registered | None:
     return next((part for part in get_args(kind) if isinstance(part, Registered)), None)
 
 
@@ -109,12 +109,12 @@ Entry = TypeVar("Entry")
 class Entries(MutableMapping[str, Entry]):
     """Entries by their names, each imported at its first use.
 
-    The places are literal strings in the source: the tests of the house read them there, draw
-    arrows of imports through them, too, and import every one.
+    The places are literal strings in the source: the tests of the house read them there, also draw
+    arrows of imports through them, and import every one.
     """
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
-        """Say where entries are, without importing any.
+        """Note where entries are, without importing any.
 
         Args:
             package: which the places begin with.
@@ -127,7 +127,7 @@ class Entries(MutableMapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self._entries:
-            self._entries[name] = _imported(f"{self._package}.{self._places[name]}")
+            self._entries[name] = _import(f"{self._package}.{self._places[name]}")
         return self._entries[name]
 
     def __setitem__(self, name: str, entry: Entry) -> None:
@@ -148,7 +148,7 @@ class Entries(MutableMapping[str, Entry]):
         return len(self._places)
 
 
-def _imported(place: str) -> Any:
+def _import(place: str) -> Any:
     module, _, attribute = place.partition(":")
-    found = import_module(module)
-    return getattr(found, attribute) if attribute else found
+    imported = import_module(module)
+    return getattr(imported, attribute) if attribute else imported

@@ -1,6 +1,6 @@
-"""The faults of a document in our words: the path of a key, the rule, and what may have been meant.
+"""The faults of a document in our words: the path of a key, the rule, and a suggestion.
 
-Pydantic finds the faults, and its own words reach nobody: `_RULES` has ours for each kind.
+Pydantic finds the faults, but its own words are shown to nobody: `_RULES` has ours for each kind.
 """
 
 import re
@@ -69,34 +69,36 @@ def readable(error: ValidationError, document: Any, schema: Mapping[str, Any] | 
         document: in which it was found.
         schema: JSON Schema of such documents, where a hint at keys is wanted.
     """
-    found = _of_one_branch(_innermost(error.errors(include_url=False)), document)
-    told = list(dict.fromkeys(_told(found, document, schema or {})))
-    more = f" (and {len(told) - _MOST} more)" if len(told) > _MOST else ""
-    return " ".join("; ".join(told[:_MOST]).split()) + more
+    faults = _likeliest_faults(_innermost(error.errors(include_url=False)), document)
+    messages = list(dict.fromkeys(_messages(faults, document, schema or {})))
+    more = f" (and {len(messages) - _MOST} more)" if len(messages) > _MOST else ""
+    return " ".join("; ".join(messages[:_MOST]).split()) + more
 
 
 def _innermost(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
-    """Without the faults of a whole that follow from those of its parts."""
+    """Return the faults, without those of a whole that follow from faults of its parts."""
     inside = {e["loc"][:end] for e in errors for end in range(len(e["loc"]))}
     return [e for e in errors if e["loc"] not in inside]
 
 
-def _of_one_branch(errors: Sequence[ErrorDetails], document: Any) -> list[ErrorDetails]:
-    """Of each part that may be of several kinds, the faults by the kind that it is most like."""
+def _likeliest_faults(errors: Sequence[ErrorDetails], document: Any) -> list[ErrorDetails]:
+    """Return, for each part that may be of several kinds, the faults by the most similar kind."""
     branches: dict[Path, dict[int | str, list[ErrorDetails]]] = {}
-    for one in errors:
-        labels = [at for at, named in enumerate(_named(one, document)) if not named]
-        at = labels[-1] if labels else len(one["loc"])
-        label = one["loc"][at] if labels else ""
-        branches.setdefault(one["loc"][:at], {}).setdefault(label, []).append(one)
-    return [one for place, kinds in branches.items() for one in _likeliest(len(place), kinds)]
+    for error in errors:
+        labels = [
+            position for position, named in enumerate(_key_marks(error, document)) if not named
+        ]
+        end = labels[-1] if labels else len(error["loc"])
+        label = error["loc"][end] if labels else ""
+        branches.setdefault(error["loc"][:end], {}).setdefault(label, []).append(error)
+    return [error for place, kinds in branches.items() for error in _likeliest(len(place), kinds)]
 
 
 def _likeliest(depth: int, kinds: Mapping[int | str, list[ErrorDetails]]) -> list[ErrorDetails]:
     def distance(errors: list[ErrorDetails]) -> tuple[bool, int]:
         whole = [e for e in errors if len(e["loc"]) <= depth + 1 and e["type"] not in _KEYS]
-        of_another_kind = any(one["type"] != "value_error" for one in whole)
-        return of_another_kind, sum(one["type"] in _KEYS for one in errors)
+        of_another_kind = any(error["type"] != "value_error" for error in whole)
+        return of_another_kind, sum(error["type"] in _KEYS for error in errors)
 
     least = min(map(distance, kinds.values()))
     likeliest = [errors for errors in kinds.values() if distance(errors) == least]
@@ -106,11 +108,14 @@ def _likeliest(depth: int, kinds: Mapping[int | str, list[ErrorDetails]]) -> lis
     return unknown or likeliest[0]
 
 
-def _named(error: ErrorDetails, document: Any) -> list[bool]:
-    """Of each part of an error's place, whether it is a key: others name one of several kinds."""
+def _key_marks(error: ErrorDetails, document: Any) -> list[bool]:
+    """Return, by part of an error's place, whether it is a key.
+
+    Other parts name one of several kinds.
+    """
     place, here, named = error["loc"], document, []
-    for at, part in enumerate(place):
-        child, then = _child(here, part), place[at + 1 : at + 2]
+    for index, part in enumerate(place):
+        child, then = _child(here, part), place[index + 1 : index + 2]
         last = not then and (error["type"] in _KEYS or part == "[key]")
         leads = not then or isinstance(child, dict) or not _is_beside(then[0], here, error)
         named.append(last or (_has(here, part) and leads))
@@ -119,7 +124,7 @@ def _named(error: ErrorDetails, document: Any) -> list[bool]:
 
 
 def _is_beside(then: int | str, here: Any, error: ErrorDetails) -> bool:
-    """True where the next part of a place can only be a key of the same mapping as this one."""
+    """Return True if the next part of a place can only be a key of the same mapping as this one."""
     return isinstance(then, str) and (_has(here, then) or error["type"] in _KEYS)
 
 
@@ -135,26 +140,29 @@ def _child(here: Any, part: int | str) -> Any:
     return None
 
 
-def _told(
+def _messages(
     errors: Sequence[ErrorDetails], document: Any, schema: Mapping[str, Any]
 ) -> Iterator[str]:
-    places = [_keys(one, document) for one in errors]
-    meant = [
-        _meant(one, place, document, schema) for one, place in zip(errors, places, strict=True)
+    places = [_keys(error, document) for error in errors]
+    hints = [
+        _suggestion(error, place, document, schema)
+        for error, place in zip(errors, places, strict=True)
     ]
-    renamed = {(*at[:-1], to) for one, at, to in zip(errors, places, meant, strict=True) if at}
-    for one, place, hint in zip(errors, places, meant, strict=True):
-        if one["type"] == "missing" and place in renamed:
+    renamed = {
+        (*keys[:-1], to) for error, keys, to in zip(errors, places, hints, strict=True) if keys
+    }
+    for error, place, hint in zip(errors, places, hints, strict=True):
+        if error["type"] == "missing" and place in renamed:
             continue
         path = ".".join(str(p) if str(p).isprintable() else repr(p) for p in place)
-        yield f"{path}: {_rule(one)}".removeprefix(": ") + (
+        yield f"{path}: {_rule(error)}".removeprefix(": ") + (
             f"; did you mean {hint}?" if hint else ""
         )
 
 
 def _keys(error: ErrorDetails, document: Any) -> Path:
-    """The keys on the way to a fault, and the one that is wrong."""
-    named = zip(error["loc"], _named(error, document), strict=True)
+    """Return the keys on the way to a fault, and the one that is wrong."""
+    named = zip(error["loc"], _key_marks(error, document), strict=True)
     keys = tuple(part for part, is_key in named if is_key and part != "[key]")
     tag = error.get("ctx", {}).get("discriminator", "")
     return (*keys, tag.strip("'")) if tag and not _is_of_a_kind_without_a_name(error) else keys
@@ -169,46 +177,48 @@ def _rule(error: ErrorDetails) -> str:
 
 
 def _is_of_a_kind_without_a_name(error: ErrorDetails) -> bool:
-    """True where the kinds of a part are told apart otherwise than by a key of theirs."""
+    """Return True if the kinds of a part are not distinguished by a key of theirs."""
     return str(error.get("ctx", {}).get("discriminator", "")).endswith("()")
 
 
-def _meant(
+def _suggestion(
     error: ErrorDetails, place: Path, document: Any, schema: Mapping[str, Any]
 ) -> str | None:
-    """What may have been meant in the place of an unknown key or value."""
+    """Return the known key or value that is nearest to an unknown one, None if none is near."""
     context = error.get("ctx", {})
     written: Any = context.get("tag", error["input"])
-    known = re.findall("'([^']*)'", str(context.get("expected_tags", context.get("expected", ""))))
+    choices = re.findall(
+        "'([^']*)'", str(context.get("expected_tags", context.get("expected", "")))
+    )
     if _RULES.get(error["type"]) == _UNKNOWN:
-        written, known = place[-1], sorted(_known_keys(schema, place[:-1], document))
+        written, choices = place[-1], sorted(_known_keys(schema, place[:-1], document))
     elif _is_of_a_kind_without_a_name(error) and isinstance(error["input"], dict):
         written = next(iter(error["input"]), None)
-        known = sorted(_known_keys(schema, place, document))
-    close = get_close_matches(written, known, 1) if isinstance(written, str) else []
+        choices = sorted(_known_keys(schema, place, document))
+    close = get_close_matches(written, choices, 1) if isinstance(written, str) else []
     return close[0] if close and close[0] != written else None
 
 
 def _known_keys(schema: Mapping[str, Any], place: Path, document: Any) -> set[str]:
-    """The keys that a schema has at a place of a document."""
+    """Return the keys that a schema has at a place of a document."""
     here = [*_kinds(schema, schema, document)]
     for part in place:
         document = _child(document, part)
-        below = [one for kind in here for one in _below(kind, part)]
-        here = [kind for one in below for kind in _kinds(schema, one, document)]
+        below = [schema_part for kind in here for schema_part in _parts_below(kind, part)]
+        here = [kind for schema_part in below for kind in _kinds(schema, schema_part, document)]
     return {name for kind in here for name in kind.get("properties", {})}
 
 
-def _below(kind: Mapping[str, Any], part: int | str) -> list[Any]:
+def _parts_below(kind: Mapping[str, Any], part: int | str) -> list[Any]:
     inside = [kind.get("items")] if isinstance(part, int) else []
     inside += [kind.get("properties", {}).get(part), kind.get("additionalProperties")]
-    return [one for one in inside if isinstance(one, dict)]
+    return [found_part for found_part in inside if isinstance(found_part, dict)]
 
 
 def _kinds(
     schema: Mapping[str, Any], part: Mapping[str, Any], document: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """What a part of a schema admits, but kinds that the document says it is none of."""
+    """Yield the kinds that a part of a schema admits and the document does not contradict."""
     if "$ref" in part:
         yield from _kinds(schema, schema["$defs"][part["$ref"].rpartition("/")[2]], document)
     for kind in (*part.get("anyOf", ()), *part.get("oneOf", ())):
@@ -220,5 +230,5 @@ def _kinds(
 
 
 def _is_other(rule: Any, name: str, document: Any) -> bool:
-    """True where a key has one value alone in a kind, and another in the document."""
+    """Return True if a key has only one value in a kind, and another in the document."""
     return "const" in rule and _has(document, name) and document[name] != rule["const"]

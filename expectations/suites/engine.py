@@ -71,7 +71,7 @@ _LAST = ("groups", "failing")
 
 @contextmanager
 def discreet(doing: str) -> Iterator[None]:
-    """Let out no messages but our own: others may quote values."""
+    """Let out only our own messages: others may quote values."""
     try:
         yield
     except SfumatoError:
@@ -86,7 +86,7 @@ def discreet(doing: str) -> Iterator[None]:
 
 
 def frame_of(execution_engine: Any, domain: Any) -> pd.DataFrame:
-    """The frame that is being validated."""
+    """Return the frame that is being validated."""
     df: pd.DataFrame = execution_engine.get_compute_domain(domain, domain_type="table")[0]
     return df
 
@@ -95,9 +95,9 @@ class Described(BatchExpectation):
     """An expectation that says in words what it asks for, and what was seen."""
 
     @classmethod
-    def sentence(cls, asked: Mapping[str, Any]) -> str:
-        """The request, in words."""
-        return f"{inspect.getdoc(cls)} {json.dumps(asked) if asked else ''}"
+    def sentence(cls, parameters: Mapping[str, Any]) -> str:
+        """Return what is asked for, in words."""
+        return f"{inspect.getdoc(cls)} {json.dumps(parameters) if parameters else ''}"
 
     @classmethod
     @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)

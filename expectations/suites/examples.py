@@ -1,6 +1,6 @@
-"""Examples of promises for who uses their expectations: a small table, a promise that holds of it.
+"""Examples of promises for users of their expectations: a small table, and what it keeps.
 
-The same promise does not hold where one more column tells the rows apart.
+The same promise does not hold if one more column distinguishes the rows.
 """
 
 import inspect
@@ -31,49 +31,49 @@ _SCOPE: Final[Mapping[str, str]] = {
 
 
 def example_tests(model: type[PrivacyModel]) -> list[dict[str, Any]]:
-    """A model's examples as Great Expectations' gallery has them; none where it gives none."""
+    """Return a model's examples in the form of Great Expectations' gallery, if it has any."""
     tests = [
         {
             "title": f"{case.lower()}_case",
             "exact_match_out": False,
             "include_in_gallery": True,
-            "in": asked,
+            "in": parameters,
             "out": {"success": case == "Passing"},
         }
-        for case, asked in _cases(model)
+        for case, parameters in _cases(model)
     ]
     return [{"data": dict(DATA), "tests": tests}] if tests else []
 
 
 def explanation(model: type[PrivacyModel], name: str) -> str:
-    """The docstring of a model's expectation, which is called `name`."""
+    """Return the docstring of a model's expectation, which is called `name`."""
     parts = [f"Expect {model.title}. {inspect.getdoc(model)}", _arguments(model)]
-    cases = [_shown(case, asked, model, name) for case, asked in _cases(model)]
+    cases = [_example_text(case, parameters, model, name) for case, parameters in _cases(model)]
     return "\n\n".join([*parts, *([_table(), *cases] if cases else [])])
 
 
 def key_of(model: type[PrivacyModel], field: str) -> str:
-    """What an expectation calls a field of its model."""
+    """Return the name that an expectation has for a field of its model."""
     return model.column_key if field == "sensitive" else field
 
 
 def _cases(model: type[PrivacyModel]) -> Iterator[tuple[str, dict[str, Any]]]:
     about = {model.column_key: _SENSITIVE} if model.counts_values() else {}
-    for case, by in _CASES if model.example else ():
-        yield case, {"quasi_identifiers": by, **about, **model.example}
+    for case, columns in _CASES if model.example else ():
+        yield case, {"quasi_identifiers": columns, **about, **model.example}
 
 
 def _arguments(model: type[PrivacyModel]) -> str:
     hints = get_type_hints(model, include_extras=True)
     named = {key_of(model, f.name): hints[f.name] for f in fields(model)}
-    told = {name: _SCOPE.get(name) or _description(hint) for name, hint in named.items()}
-    lines = [f"    {name}: {text}." for name, text in told.items() if text]
+    texts = {name: _SCOPE.get(name) or _description(hint) for name, hint in named.items()}
+    lines = [f"    {name}: {text}." for name, text in texts.items() if text]
     return "\n".join(["Args:", *lines])
 
 
 def _description(hint: Any) -> str | None:
-    found = (one for one in getattr(hint, "__metadata__", ()) if isinstance(one, FieldInfo))
-    return next((one.description for one in found if one.description), None)
+    infos = (info for info in getattr(hint, "__metadata__", ()) if isinstance(info, FieldInfo))
+    return next((info.description for info in infos if info.description), None)
 
 
 def _table() -> str:
@@ -82,12 +82,14 @@ def _table() -> str:
     return "\n".join(["Example data:", *lines])
 
 
-def _shown(case: str, asked: Mapping[str, Any], model: type[PrivacyModel], name: str) -> str:
-    arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in asked.items())
+def _example_text(
+    case: str, parameters: Mapping[str, Any], model: type[PrivacyModel], name: str
+) -> str:
+    arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in parameters.items())
     tags = {f.name: f.default for f in fields(model) if f.name in ("model", "variant")}
     columns = {key: pa.array(values) for key, values in DATA.items()}
     about = {_SENSITIVE: columns[_SENSITIVE]} if model.counts_values() else {}
-    groups = groups_of_rows({key: columns[key] for key in asked["quasi_identifiers"]}, about)
-    verdict = PROMISE.validate_python({**tags, **asked}).check(groups)
+    groups = groups_of_rows({key: columns[key] for key in parameters["quasi_identifiers"]}, about)
+    verdict = PROMISE.validate_python({**tags, **parameters}).check(groups)
     seen = {"success": verdict.holds, "result": {"observed_value": observation(verdict)}}
     return f"{case} case:\n    {name}({arguments})\n    {seen}"

@@ -1,6 +1,6 @@
-"""The gate that lets nothing unjudged pass: releases, sources, versions and bars on attacks.
+"""The gate that lets nothing unjudged pass: releases, sources, versions and limits on attacks.
 
-What holds is decided by the models and rules; whatever was not evaluated is refused.
+The models and rules decide what holds; whatever was not evaluated is refused.
 """
 
 import json
@@ -50,14 +50,14 @@ _STRICT = {
 
 
 def expectation_of_atoms(passed: Passed, promises: Sequence[PrivacyModel]) -> Expectation:
-    """The expectation that what is told of people keeps what is promised of their values."""
-    asked = [promise.parameters() for promise in _over_versions(promises)]
-    return Expectation("expect_atoms_to_keep", {"promises": asked, "route": passed.route})
+    """Return the expectation that versions together keep what is promised of people's values."""
+    parameters = [promise.parameters() for promise in _over_versions(promises)]
+    return Expectation("expect_atoms_to_keep", {"promises": parameters, "route": passed.route})
 
 
 def _over_versions(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
-    asked = (promise.over_versions for promise in promises)
-    return [promise for promise in asked if promise is not None]
+    candidates = (promise.over_versions for promise in promises)
+    return [promise for promise in candidates if promise is not None]
 
 
 class ExpectAtomsToKeep(Described):
@@ -72,19 +72,19 @@ class ExpectAtomsToKeep(Described):
         with discreet(GROUPS):
             groups = metrics[GroupsOfTable.metric_name]
             kwargs = self.configuration.kwargs
-            asked = [PROMISE.validate_python(promise) for promise in kwargs["promises"]]
-            verdicts = [promise.check(groups) for promise in asked]
-            likely = [promise for promise in asked if not promise.by_candidates]
-            told = kwargs["route"] in ("A", "S") or not likely
+            promises = [PROMISE.validate_python(promise) for promise in kwargs["promises"]]
+            verdicts = [promise.check(groups) for promise in promises]
+            likely = [promise for promise in promises if not promise.by_candidates]
+            likelihoods_known = kwargs["route"] in ("A", "S") or not likely
             failing = max((verdict.failing for verdict in verdicts), default=0)
             seen = {"groups": len(groups), "failing": failing}
-            kept = told and all(verdict.holds for verdict in verdicts)
-            return {"success": kept, "result": {"observed_value": seen}}
+            passed = likelihoods_known and all(verdict.holds for verdict in verdicts)
+            return {"success": passed, "result": {"observed_value": seen}}
 
     @classmethod
-    def sentence(cls, asked: Mapping[str, Any]) -> str:
-        """The promises, in words."""
-        promises = [words(PROMISE.validate_python(promise)) for promise in asked["promises"]]
+    def sentence(cls, parameters: Mapping[str, Any]) -> str:
+        """Return the promises, in words."""
+        promises = [words(PROMISE.validate_python(promise)) for promise in parameters["promises"]]
         return f"All versions together keep {', '.join(promises)}"
 
 
@@ -93,7 +93,7 @@ logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors
 
 @dataclass(frozen=True)
 class _Batch:
-    """A frame to validate: by which suite, for which table, and what is expected of it."""
+    """A frame to validate, with the suite, the name of its table, and what is expected of it."""
 
     suite: str
     table: str
@@ -128,9 +128,9 @@ def judge(
     suite = f"{line}.release"
     by_owner = rules_by_table(owned, tables, tables_of_rows(structure))
     batches = chain(
-        _of_tables(suite, tables, structure),
-        _of_promises(suite, promises),
-        _of_owner(f"{line}.owner", tables, by_owner),
+        _batches_of_tables(suite, tables, structure),
+        _batches_of_promises(suite, promises),
+        _batches_of_owner(f"{line}.owner", tables, by_owner),
     )
     return _run(batches, documents)
 
@@ -155,16 +155,16 @@ def judge_source(
         PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
     tables, structure = {"source": table}, {"source": rules}
-    declared = _of_tables(f"{line}.source", tables, structure)
+    declared = _batches_of_tables(f"{line}.source", tables, structure)
     whole = (replace(batch, suite=f"{line}.source") for batch in declared)
     by_owner = rules_by_table(owned, tables, list(tables))
-    return _run(chain(whole, _of_owner(f"{line}.owner", tables, by_owner)), documents)
+    return _run(chain(whole, _batches_of_owner(f"{line}.owner", tables, by_owner)), documents)
 
 
 def judge_atoms(
     line: str, passed: Passed, promises: Sequence[PrivacyModel], documents: Path | None = None
 ) -> tuple[Finding, ...]:
-    """Judge what the versions of `line` tell together, as counts that the gate made of it.
+    """Judge what the versions of `line` reveal together, as counts that the gate made.
 
     Args:
         line: name of the release line; the suite is `<line>.composition`.
@@ -175,8 +175,8 @@ def judge_atoms(
     Raises:
         PromiseError: where it was not evaluated. A failed expectation is a finding, too.
     """
-    wanted = (expectation_of_atoms(passed, promises),)
-    batch = _Batch(f"{line}.composition", GROUPS, to_frame(passed.judged), wanted)
+    expectations = (expectation_of_atoms(passed, promises),)
+    batch = _Batch(f"{line}.composition", GROUPS, to_frame(passed.judged), expectations)
     return _run([batch], documents)
 
 
@@ -184,7 +184,7 @@ def judge_frame(
     suite: str,
     table: str,
     frame: pd.DataFrame,
-    wanted: Sequence[Expectation],
+    expectations: Sequence[Expectation],
     documents: Path | None = None,
 ) -> tuple[Finding, ...]:
     """Judge one frame by expectations of Great Expectations' own.
@@ -193,63 +193,67 @@ def judge_frame(
         suite: its name.
         table: what the frame is called in findings.
         frame: what is judged.
-        wanted: what is expected of it.
+        expectations: what is expected of it.
         documents: a private directory for Great Expectations' own results and Data Docs.
 
     Raises:
         PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
-    return _run([_Batch(suite, table, frame, tuple(wanted))], documents)
+    return _run([_Batch(suite, table, frame, tuple(expectations))], documents)
 
 
 def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Finding, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         context = open_context(documents)
-        found = [one for batch in batches for one in _findings(context, batch, documents)]
+        findings = [
+            finding for batch in batches for finding in _findings(context, batch, documents)
+        ]
         if documents is not None:
             with discreet("Data Docs"):
                 context.build_data_docs()
                 close_to_others(documents)
-    return tuple(found)
+    return tuple(findings)
 
 
-def _of_tables(
+def _batches_of_tables(
     suite: str, tables: Mapping[str, pa.Table], structure: Mapping[str, Sequence[Rule]]
 ) -> Iterator[_Batch]:
     for name, table in tables.items():
         with discreet(name):
             frame = frame_with(table, structure[name])
-        wanted = tuple(expectation_of(rule) for rule in structure[name])
-        yield _Batch(f"{suite}.{name}", name, frame, wanted)
+        expectations = tuple(expectation_of(rule) for rule in structure[name])
+        yield _Batch(f"{suite}.{name}", name, frame, expectations)
 
 
-def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
-    """One batch for each run of promises on the same groups."""
+def _batches_of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
+    """Yield one batch for each run of promises on the same groups."""
     for number, (_, run) in enumerate(groupby(promises, key=lambda pair: id(pair[1])), start=1):
         models, groups = zip(*run, strict=True)
         for kind in map(type, models):
             promise_expectation(kind)  # makes it known to Great Expectations
-        wanted = tuple(expectation_of(model) for model in models)
-        of = judged_on(groups[0])
-        name = suite if number == 1 else f"{suite}.{of}-{number}"
-        yield _Batch(name, of, to_frame(groups[0]), wanted)
+        expectations = tuple(expectation_of(model) for model in models)
+        place = judged_on(groups[0])
+        name = suite if number == 1 else f"{suite}.{place}-{number}"
+        yield _Batch(name, place, to_frame(groups[0]), expectations)
 
 
-def _of_owner(
+def _batches_of_owner(
     suite: str, tables: Mapping[str, pa.Table], rules: Mapping[str, Sequence[OwnedRule]]
 ) -> Iterator[_Batch]:
     for name, owned in rules.items():
         with discreet(name):
             frame = frame_of_values(tables[name], owned)
-        wanted = tuple(rule.expectation for rule in owned)
-        yield _Batch(f"{suite}.{name}", name, frame, wanted, owned=True)
+        expectations = tuple(rule.expectation for rule in owned)
+        yield _Batch(f"{suite}.{name}", name, frame, expectations, owned=True)
 
 
 def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Finding, ...]:
     name = batch.suite
     with discreet(batch.table):
-        suite = gx.ExpectationSuite(name, [_expectation(wanted) for wanted in batch.expected])
+        suite = gx.ExpectationSuite(
+            name, [_expectation(expectation) for expectation in batch.expected]
+        )
         asset = context.data_sources.add_pandas(name).add_dataframe_asset(batch.table)
         data = asset.add_batch_definition_whole_dataframe("whole")
         checkpoint = add_checkpoint(context, data, suite, _STRICT)
@@ -258,47 +262,49 @@ def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Find
         if documents is not None:
             text = json.dumps(result.to_json_dict(), indent=2)
             (documents / f"{name}.json").write_text(text, encoding="utf-8")
-        outcomes = [_outcome(one) for one in result.results]
-    found = admit(batch.table, batch.expected, outcomes)
-    return tuple(replace(one, owned=batch.owned) for one in found)
+        outcomes = [_outcome(evaluated) for evaluated in result.results]
+    findings = admit(batch.table, batch.expected, outcomes)
+    return tuple(replace(finding, owned=batch.owned) for finding in findings)
 
 
-def _expectation(wanted: Expectation) -> Any:
-    kwargs = {name.replace("-", "_"): value for name, value in wanted.parameters.items()}
-    return get_expectation_impl(wanted.type)(**kwargs)
+def _expectation(expectation: Expectation) -> Any:
+    kwargs = {name.replace("-", "_"): value for name, value in expectation.parameters.items()}
+    return get_expectation_impl(expectation.type)(**kwargs)
 
 
-def _outcome(one: Any) -> Evaluated:
-    """The part of a result that is known to be a count or a score, nothing else."""
-    asked = one.expectation_config
-    kwargs = {name: value for name, value in asked.kwargs.items() if name != "batch_id"}
-    raised = bool(one.exception_info) and one.exception_info.get("raised_exception", True)
-    told = one.result or {}
-    seen = told.get("unexpected_count", told.get("observed_value"))
+def _outcome(evaluated: Any) -> Evaluated:
+    """Return the part of a result that is known to be a count or a score, nothing else."""
+    configuration = evaluated.expectation_config
+    kwargs = {name: value for name, value in configuration.kwargs.items() if name != "batch_id"}
+    raised = bool(evaluated.exception_info) and evaluated.exception_info.get(
+        "raised_exception", True
+    )
+    details = evaluated.result or {}
+    seen = details.get("unexpected_count", details.get("observed_value"))
     return Evaluated(
-        Expectation(asked.type, kwargs),
+        Expectation(configuration.type, kwargs),
         raised=raised is not False,
-        passed=one.success,
+        passed=evaluated.success,
         observed=seen if isinstance(seen, int | dict) else None,
     )
 
 
 class LimitedShare(Protocol):
-    """A share that may be no larger than another; None where it is not known."""
+    """A share that may be no larger than another; None if it is not known."""
 
     @property
     def words(self) -> str:
-        """What it is."""
+        """The share's name, in words."""
         ...
 
     @property
     def most(self) -> float:
-        """The largest that it may be."""
+        """The largest share that is allowed."""
         ...
 
     @property
     def observed(self) -> float | None:
-        """What it is."""
+        """The share that was observed."""
         ...
 
 
@@ -317,15 +323,16 @@ def judge_attacks(
     """
     if not limits:
         return ()
-    columns = {one.words: pd.Series([one.observed], dtype="float64") for one in limits}
-    wanted = [
+    columns = {limit.words: pd.Series([limit.observed], dtype="float64") for limit in limits}
+    expectations = [
         expectation
-        for one in limits
+        for limit in limits
         for expectation in (
-            Expectation("expect_column_values_to_not_be_null", {"column": one.words}),
+            Expectation("expect_column_values_to_not_be_null", {"column": limit.words}),
             Expectation(
-                "expect_column_values_to_be_between", {"column": one.words, "max_value": one.most}
+                "expect_column_values_to_be_between",
+                {"column": limit.words, "max_value": limit.most},
             ),
         )
     ]
-    return judge_frame(f"{line}.attacks", "attacks", pd.DataFrame(columns), wanted, documents)
+    return judge_frame(f"{line}.attacks", "attacks", pd.DataFrame(columns), expectations, documents)

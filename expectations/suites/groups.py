@@ -1,6 +1,6 @@
-"""The groups of whatever is validated: frames of groups, or groups counted by a database.
+"""The groups of a validated table: frames of groups, or groups counted by a database.
 
-Keep out whatever judges groups.
+Keep out code that judges groups.
 """
 
 from collections.abc import Sequence
@@ -44,19 +44,19 @@ class _Carried:
 
 
 def to_frame(groups: Groups) -> pd.DataFrame:
-    """A frame with the rows of each group (int64), which carries the groups as they are."""
+    """Return a frame with the rows of each group (int64), which carries the groups as they are."""
     df = pd.DataFrame({_ROWS: groups.sizes})
     df.attrs[_GROUPS] = _Carried(groups)
     return df
 
 
 def carries_groups(df: pd.DataFrame) -> bool:
-    """True for a frame that `to_frame` made."""
+    """Return True for a frame that `to_frame` made."""
     return _GROUPS in df.attrs or _ROWS in df.columns
 
 
 def from_frame(df: pd.DataFrame) -> Groups:
-    """The groups that a frame carries.
+    """Return the groups that a frame carries.
 
     Raises:
         PromiseError: where it carries none, or has lost some of their rows, or an attribute's
@@ -79,8 +79,8 @@ def _require_every_group(groups: Groups) -> None:
     for name, cover in groups.covers.items():
         if not np.array_equal(distinct(cover.group), every):
             raise PromiseError(f"the values of {name!r} are not those of every group")
-    for name, shown in groups.subdomains.items():
-        if not np.array_equal(distinct(shown.group), every):
+    for name, subdomains in groups.subdomains.items():
+        if not np.array_equal(distinct(subdomains.group), every):
             raise PromiseError(f"the subdomains of {name!r} are not those of every group")
 
 
@@ -102,9 +102,9 @@ class GroupsOfTable(TableMetricProvider):
             df = frame_of(execution_engine, metric_domain_kwargs)
             if carries_groups(df):
                 return from_frame(df)
-            by, sensitive = _columns(metric_value_kwargs, list(df.columns))
+            keys, sensitive = _columns(metric_value_kwargs, list(df.columns))
             return groups_of_rows(
-                {name: _array(df, name) for name in by},
+                {name: _array(df, name) for name in keys},
                 {name: _array(df, name) for name in sensitive},
             )
 
@@ -118,17 +118,19 @@ class GroupsOfTable(TableMetricProvider):
         **_: Any,
     ) -> Groups:
         with discreet(GROUPS):
-            types = {str(one["name"]): one.get("type") for one in metrics.get(_TYPES) or ()}
+            types = {
+                str(column["name"]): column.get("type") for column in metrics.get(_TYPES) or ()
+            }
             rows, *_ = execution_engine.get_compute_domain(
                 metric_domain_kwargs, domain_type="table"
             )
             with execution_engine.get_connection() as connection:
-                known = list(types) or column_names(connection, rows)
-                by, sensitive = _columns(metric_value_kwargs, known)
+                names = list(types) or column_names(connection, rows)
+                keys, sensitive = _columns(metric_value_kwargs, names)
                 return count_groups(
                     connection,
                     rows,
-                    [_column(name, types.get(name)) for name in by],
+                    [_column(name, types.get(name)) for name in keys],
                     [_column(name, types.get(name)) for name in sensitive],
                 )
 
@@ -136,31 +138,34 @@ class GroupsOfTable(TableMetricProvider):
     def _get_evaluation_dependencies(
         cls, metric: Any, *_: Any, execution_engine: Any = None, **__: Any
     ) -> dict[str, Any]:
-        """The declared types where moments are texts; elsewhere one may be unknown."""
+        """Return the declared types for SQLite, which keeps moments as texts.
+
+        In other databases a type may be unknown.
+        """
         if not isinstance(execution_engine, SqlAlchemyExecutionEngine):
             return {}
         if execution_engine.dialect_name != "sqlite":
             return {}
-        of = metric.metric_domain_kwargs
-        return {_TYPES: MetricConfiguration(_TYPES, of, {"include_nested": True})}
+        domain = metric.metric_domain_kwargs
+        return {_TYPES: MetricConfiguration(_TYPES, domain, {"include_nested": True})}
 
 
-def _columns(asked: Any, known: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The columns that groups are asked of, all of which are there once."""
-    if asked.get("whose"):
+def _columns(parameters: Any, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the columns that form groups and those to count, each in the table exactly once."""
+    if parameters.get("whose"):
         raise PromiseError("members: no table says of which household a row is: leave it out")
-    by, sensitive = list(asked.get("by") or ()), list(asked.get("sensitive") or ())
-    if not by:
+    keys, sensitive = list(parameters.get("by") or ()), list(parameters.get("sensitive") or ())
+    if not keys:
         raise PromiseError("quasi_identifiers: name the columns that tell groups apart")
-    for name in [*by, *sensitive]:
-        if known.count(name) != 1:
-            there = "twice" if name in known else "not"
+    for name in [*keys, *sensitive]:
+        if names.count(name) != 1:
+            there = "twice" if name in names else "not"
             raise PromiseError(f"column {name!r} is {there} in the table")
-    return by, sensitive
+    return keys, sensitive
 
 
 def _column(name: str, type_: Any) -> sa.ColumnElement[Any]:
-    """A column, of no type but where values are moments: SQLite keeps these as texts."""
+    """Return a column without a type, unless it has moments: SQLite keeps these as texts."""
     return sa.column(name, type_ if isinstance(type_, sa.Date | sa.DateTime) else None)
 
 

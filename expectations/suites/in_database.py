@@ -1,8 +1,8 @@
-"""Groups counted by a database: its `GROUP BY`, of which counts alone come back.
+"""Groups counted by a database with `GROUP BY`; only counts come back.
 
-Values of the columns that tell groups apart stay in the database: groups come back numbered. Two
-values are one group where they are one value to `expectations.groups.ranks`, too: each dialect
-that is known here says how its texts are compared as bytes.
+Values of the columns that distinguish groups stay in the database: groups come back numbered. Two
+values form one group exactly if they are one value to `expectations.groups.ranks`, too: each
+dialect listed here defines how its texts are compared as bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Key(NamedTuple):
     encoding: str | None = None
 
     def value(self, key: Any) -> Any:
-        """The value of the column, where this is its key."""
+        """Return the value of the column that has this key."""
         return key if self.encoding is None or key is None else key.decode(self.encoding)
 
 
@@ -39,14 +39,17 @@ Keys = Callable[[sa.Connection, Any, Sequence[Expression]], list[Key]]
 
 
 def count_groups(
-    connection: sa.Connection, rows: Any, by: Sequence[Expression], sensitive: Sequence[Expression]
+    connection: sa.Connection,
+    rows: Any,
+    columns: Sequence[Expression],
+    sensitive: Sequence[Expression],
 ) -> Groups:
     """Let a database count the groups of some rows.
 
     Args:
         connection: to the database.
         rows: a table, or a query.
-        by: the columns whose values tell groups apart.
+        columns: the columns whose values define groups.
         sensitive: the attribute whose values are counted in each group; none, or one.
 
     Raises:
@@ -55,39 +58,42 @@ def count_groups(
     keys_of = DIALECTS.get(connection.dialect.name)
     if keys_of is None:
         raise PromiseError(f"groups can be counted exactly by {', '.join(DIALECTS)} alone")
-    of = rows if isinstance(rows, sa.FromClause) else rows.subquery()
-    keys = keys_of(connection, of, [*by, *sensitive])
-    counting = _counting([key.expression for key in keys], of, len(by))
-    found = connection.execute(counting).fetchall()
+    table = rows if isinstance(rows, sa.FromClause) else rows.subquery()
+    keys = keys_of(connection, table, [*columns, *sensitive])
+    counting = _count_query([key.expression for key in keys], table, len(columns))
+    cells = connection.execute(counting).fetchall()
     if not sensitive:
-        return Groups(np.array([n for (n,) in found], dtype=np.int64), {})
-    numbers = np.array([(group - 1, n) for group, _, n in found], dtype=np.int64).reshape(-1, 2)
-    values = pa.array([keys[-1].value(key) for _, key, _ in found])
+        return Groups(np.array([n for (n,) in cells], dtype=np.int64), {})
+    numbers = np.array([(group - 1, n) for group, _, n in cells], dtype=np.int64).reshape(-1, 2)
+    values = pa.array([keys[-1].value(key) for _, key, _ in cells])
     return groups_of_counts(numbers[:, 0], numbers[:, 1], {sensitive[0].key or "": values})
 
 
 def column_names(connection: sa.Connection, rows: Any) -> list[str]:
-    """The names of the columns of a table or a query, of whatever types they are."""
-    of = rows if isinstance(rows, sa.FromClause) else rows.subquery()
-    asked: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(of).limit(0)
-    with connection.execute(asked) as nothing:
+    """Return the names of the columns of a table or a query, whatever types they have."""
+    table = rows if isinstance(rows, sa.FromClause) else rows.subquery()
+    query: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table).limit(0)
+    with connection.execute(query) as nothing:
         return list(nothing.keys())
 
 
-def _counting(keys: Sequence[Expression], of: Any, by: int) -> sa.Select[Any]:
-    """Count rows by all keys; the first of them number the groups, and are not shown."""
+def _count_query(keys: Sequence[Expression], table: Any, leading: int) -> sa.Select[Any]:
+    """Return a query that counts rows by all keys.
+
+    The first `leading` keys number the groups and are not shown.
+    """
     labelled = [key.label(f"key_{place}") for place, key in enumerate(keys)]
-    rows = sa.select(*labelled).select_from(of).subquery("sfumato_rows")
+    rows = sa.select(*labelled).select_from(table).subquery("sfumato_rows")
     number = sa.func.count().label("n")
     cells = sa.select(*rows.c, number).group_by(*rows.c).subquery("sfumato_counts")
-    if by == len(keys):
+    if leading == len(keys):
         return sa.select(cells.c.n)
-    group = sa.func.dense_rank().over(order_by=list(cells.c)[:by])
-    return sa.select(group, cells.c[f"key_{by}"], cells.c.n)
+    group = sa.func.dense_rank().over(order_by=list(cells.c)[:leading])
+    return sa.select(group, cells.c[f"key_{leading}"], cells.c.n)
 
 
 def _in_sqlite(_: sa.Connection, __: Any, columns: Sequence[Expression]) -> list[Key]:
-    """Values have types there, and not columns: the collation is for those that are texts."""
+    """Return columns collated as bytes: in SQLite values have types, columns do not."""
     return [Key(sa.collate(column, "BINARY")) for column in columns]
 
 
@@ -95,9 +101,9 @@ def _in_sqlite(_: sa.Connection, __: Any, columns: Sequence[Expression]) -> list
 _POSTGRES_AS_THEY_ARE = (16, 17, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184, 1700, 2950)
 
 
-def _in_postgres(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Key]:
-    """Whatever is not known to be compared exactly is compared as text: names, enums, citext."""
-    codes = _type_codes(connection, of, columns)
+def _in_postgres(connection: sa.Connection, table: Any, columns: Sequence[Expression]) -> list[Key]:
+    """Return columns that compare exactly, others as texts: names, enums, citext."""
+    codes = _type_codes(connection, table, columns)
     return [
         Key(
             column if code in _POSTGRES_AS_THEY_ARE else sa.collate(sa.cast(column, sa.Text()), "C")
@@ -117,19 +123,22 @@ _ENCODINGS: Mapping[str, str] = {
 }
 
 
-def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Key]:
-    """Texts as bytes, whose trailing blanks count.
+def _in_mariadb(connection: sa.Connection, table: Any, columns: Sequence[Expression]) -> list[Key]:
+    """Return texts as bytes, whose trailing blanks count.
 
     Raises:
         PromiseError: where texts are longer than what is compared of them.
     """
-    asked: list[Expression] = [sa.literal_column("@@max_sort_length")]
+    expressions: list[Expression] = [sa.literal_column("@@max_sort_length")]
     for column in columns:
-        asked += [sa.func.max(sa.func.charset(column)), sa.func.max(sa.func.octet_length(column))]
-    limit, *told = connection.execute(sa.select(*asked).select_from(of)).one()
-    codes = _type_codes(connection, of, columns)
+        expressions += [
+            sa.func.max(sa.func.charset(column)),
+            sa.func.max(sa.func.octet_length(column)),
+        ]
+    limit, *facts = connection.execute(sa.select(*expressions).select_from(table)).one()
+    codes = _type_codes(connection, table, columns)
     keys = []
-    for column, code, charset, longest in zip(columns, codes, told[::2], told[1::2], strict=True):
+    for column, code, charset, longest in zip(columns, codes, facts[::2], facts[1::2], strict=True):
         if code in _MARIADB_AS_THEY_ARE:
             keys.append(Key(column))
         elif longest is not None and longest > limit:
@@ -139,9 +148,9 @@ def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression
     return keys
 
 
-def _type_codes(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Any]:
-    """The database's own number of the type of each column."""
-    with connection.execute(sa.select(*columns).select_from(of).limit(0)) as nothing:
+def _type_codes(connection: sa.Connection, table: Any, columns: Sequence[Expression]) -> list[Any]:
+    """Return the database's own number of the type of each column."""
+    with connection.execute(sa.select(*columns).select_from(table).limit(0)) as nothing:
         return [described[1] for described in nothing.cursor.description]
 
 

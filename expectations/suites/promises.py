@@ -28,7 +28,7 @@ GALLERY = "sfumato.expectations.gallery"  # where the classes are imported from
 
 
 def assertable() -> tuple[type[PrivacyModel], ...]:
-    """The models that rows of a table keep or break, in groups of equal quasi-identifiers."""
+    """Return the models that a table's rows keep or break in groups of equal quasi-identifiers."""
     return tuple(m for m in models() if "labels" in m.ways and not m.needs_population)
 
 
@@ -46,23 +46,23 @@ class PromiseVerdict(TableMetricProvider):
     @classmethod
     def _get_evaluation_dependencies(cls, metric: Any, *_: Any, **__: Any) -> dict[str, Any]:
         promise = _promise(metric.metric_value_kwargs)
-        asked = {
+        parameters = {
             "by": list(promise.adversary_columns),
             "sensitive": [promise.sensitive] if promise.sensitive else [],
             "whose": promise.of_whole_people,
         }
         name = GroupsOfTable.metric_name
-        return {name: MetricConfiguration(name, metric.metric_domain_kwargs, asked)}
+        return {name: MetricConfiguration(name, metric.metric_domain_kwargs, parameters)}
 
 
-def _verdict(asked: Mapping[str, Any], metrics: Mapping[str, Any]) -> Verdict:
-    with discreet(asked["model"]):
-        return _promise(asked).check(metrics[GroupsOfTable.metric_name])
+def _verdict(parameters: Mapping[str, Any], metrics: Mapping[str, Any]) -> Verdict:
+    with discreet(parameters["model"]):
+        return _promise(parameters).check(metrics[GroupsOfTable.metric_name])
 
 
-def _promise(asked: Mapping[str, Any]) -> PrivacyModel:
-    with discreet(str(asked["model"])):
-        return PROMISE.validate_python({k: v for k, v in asked.items() if v is not None})
+def _promise(parameters: Mapping[str, Any]) -> PrivacyModel:
+    with discreet(str(parameters["model"])):
+        return PROMISE.validate_python({k: v for k, v in parameters.items() if v is not None})
 
 
 class ExpectPromise(Described):
@@ -79,13 +79,13 @@ class ExpectPromise(Described):
 
     @pydantic.root_validator(skip_on_failure=True)
     def _is_such_a_promise(cls, values: dict[str, Any]) -> dict[str, Any]:
-        asked = {k: values[k] for k in cls.success_keys if values.get(k) is not None}
-        if any(isinstance(value, dict) and "$PARAMETER" in value for value in asked.values()):
+        parameters = {k: values[k] for k in cls.success_keys if values.get(k) is not None}
+        if any(isinstance(value, dict) and "$PARAMETER" in value for value in parameters.values()):
             return values  # is given when it is run
         try:
-            promise = PROMISE.validate_python(asked)
+            promise = PROMISE.validate_python(parameters)
         except ValidationError as error:
-            raise ValueError(readable(error, asked, {})) from None
+            raise ValueError(readable(error, parameters, {})) from None
         if type(promise) is not cls.promised:
             raise ValueError(f"model: is that of another promise than {cls.promised.name}")
         return values
@@ -95,21 +95,21 @@ class ExpectPromise(Described):
         return {"success": verdict.holds, "result": {"observed_value": observation(verdict)}}
 
     @classmethod
-    def sentence(cls, asked: Mapping[str, Any]) -> str:
-        """The model's own sentence, and the columns that groups are told apart by."""
+    def sentence(cls, parameters: Mapping[str, Any]) -> str:
+        """Return the model's own sentence, and the quasi-identifiers that form groups."""
         try:
-            promise = PROMISE.validate_python(dict(asked))
+            promise = PROMISE.validate_python(dict(parameters))
         except ValidationError:  # a parameter is given when it is run
-            return super().sentence(asked)
+            return super().sentence(parameters)
         over = promise.quasi_identifiers
         return promise.sentence() + (f" (quasi-identifiers: {', '.join(over)})" if over else "")
 
 
 @cache
 def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
-    """The expectation that a model keeps, with its parameters, its metric and its sentence.
+    """Return the expectation that a model keeps, with its parameters, its metric and its sentence.
 
-    All parameters of the model tell its metric from others.
+    All parameters of the model distinguish its metric from others.
     """
     parameters = tuple(sorted(key_of(model, field.name) for field in fields(model)))
     type_ = expectation_type(model)
@@ -141,7 +141,7 @@ def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
 
 
 def _tags(model: type[PrivacyModel]) -> dict[str, str]:
-    """The parameters that say which model it is: nobody has to give them."""
+    """Return the parameters that identify the model: users need not give them."""
     only = [
         f for f in fields(model) if get_origin(f.type) is Literal and len(get_args(f.type)) == 1
     ]

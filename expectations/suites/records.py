@@ -1,7 +1,7 @@
 """Great Expectations' own records of our gate: suites, checkpoints, results and Data Docs.
 
-They are kept in a private directory where one is given, and otherwise in memory. What is kept is
-never read again: a suite that Great Expectations reads loses what it does not know.
+They are kept in a private directory if one is given, and otherwise in memory. They are never read
+again: a suite that Great Expectations reads loses what Great Expectations does not know.
 """
 
 import shutil
@@ -28,13 +28,16 @@ _DOCS = "data-docs"
 
 
 class _Compiled(BytecodeCache):
-    """Templates that this process has compiled: Great Expectations begins anew for each page."""
+    """Templates that this process has compiled.
+
+    Great Expectations itself compiles them again for each page.
+    """
 
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Give the code that was kept, if any."""
+        """Load the code that was kept, if any."""
         if (code := self._code.get(bucket.key)) is not None:
             bucket.bytecode_from_string(code)
 
@@ -49,21 +52,21 @@ _COMPILED = _Compiled()
 class PageView(DefaultJinjaPageView):
     """Great Expectations' page of a suite or of results, whose templates are compiled once."""
 
-    def __init__(self, *of: Any, **at: Any) -> None:
-        super().__init__(*of, **at)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.env.bytecode_cache = _COMPILED
 
 
 class IndexPageView(DefaultJinjaIndexPageView):
     """Great Expectations' index of pages, whose templates are compiled once."""
 
-    def __init__(self, *of: Any, **at: Any) -> None:
-        super().__init__(*of, **at)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.env.bytecode_cache = _COMPILED
 
 
 def open_context(documents: Path | None) -> Any:
-    """A project of the gate's own, new, whose records are kept in a private directory or nowhere.
+    """Return a new project of the gate, with records in a private directory or in memory.
 
     Its records of an earlier run in the same directory are removed.
     """
@@ -71,7 +74,7 @@ def open_context(documents: Path | None) -> Any:
         if documents is None:
             config = DataContextConfig(store_backend_defaults=InMemoryStoreBackendDefaults())
         else:
-            config = _kept_in(documents)
+            config = _private_config(documents)
         context: Any = gx.get_context(mode="ephemeral", project_config=config)
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
         context.variables.save = _keep_nothing
@@ -79,11 +82,11 @@ def open_context(documents: Path | None) -> Any:
 
 
 def _keep_nothing() -> None:
-    """In place of what writes a project's settings as YAML, into memory, after every step."""
+    """Replace the function that writes a project's settings as YAML after every step."""
 
 
 def add_checkpoint(context: Any, data: Any, suite: Any, result_format: Mapping[str, Any]) -> Any:
-    """The checkpoint that validates some data by a suite, and is called like it."""
+    """Return the checkpoint that validates some data by a suite and has its name."""
     name = suite.name
     validation = context.validation_definitions.add(
         gx.ValidationDefinition(name=name, data=data, suite=context.suites.add(suite))
@@ -95,14 +98,14 @@ def add_checkpoint(context: Any, data: Any, suite: Any, result_format: Mapping[s
 
 
 def close_to_others(documents: Path) -> None:
-    """Make whatever was written private, whatever directory it is moved to."""
+    """Make all written files private, whatever directory they are moved to."""
     documents.chmod(0o700)
     for path in documents.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def _kept_in(documents: Path) -> Any:
+def _private_config(documents: Path) -> Any:
     documents.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.rmtree(documents / _STORE, ignore_errors=True)
     place = documents.resolve()

@@ -26,7 +26,7 @@ _VALUES = "sfumato-values"  # and the values that the codes of its columns stand
 
 
 def frame_with(table: pa.Table, rules: Sequence[Rule]) -> pd.DataFrame:
-    """A table as a frame that keeps types, and null apart; dictionary-encoded columns as codes."""
+    """Return a table as a frame that keeps types and nulls; dictionaries become codes."""
     columns, values = {}, {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         columns[name] = column
@@ -43,7 +43,7 @@ def frame_with(table: pa.Table, rules: Sequence[Rule]) -> pd.DataFrame:
 
 
 def _table_of(df: pd.DataFrame) -> pa.Table:
-    """The table that `frame_with` made a frame of."""
+    """Return the table from which `frame_with` made a frame."""
     table = pa.Table.from_pandas(df, preserve_index=False).replace_schema_metadata(None)
     for name, values in df.attrs[_VALUES].items():
         place = table.column_names.index(name)
@@ -76,9 +76,9 @@ class ExpectRule(Described):
 
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
         kwargs = self.configuration.kwargs
-        asked = {k: v for k, v in kwargs.items() if k in self.success_keys}
+        parameters = {k: v for k, v in kwargs.items() if k in self.success_keys}
         passed, seen = metrics[RulesOfTable.metric_name][
-            Expectation(self.expectation_type, asked).key
+            Expectation(self.expectation_type, parameters).key
         ]
         return {"success": passed, "result": {"observed_value": seen}}
 
@@ -159,7 +159,7 @@ class ExpectValuesInRange(ExpectRule):
 def rules_by_table(
     rules: Sequence[OwnedRule], tables: Mapping[str, pa.Table], rows_in: Sequence[str]
 ) -> dict[str, list[OwnedRule]]:
-    """The rules that each table is judged by: those whose columns it has.
+    """Return the rules that each table is judged by: those whose columns it has.
 
     Args:
         rules: the owner's.
@@ -170,32 +170,32 @@ def rules_by_table(
     Raises:
         PromiseError: where no table can be judged by a rule.
     """
-    found: dict[str, list[OwnedRule]] = {name: [] for name in tables}
+    by_table: dict[str, list[OwnedRule]] = {name: [] for name in tables}
     for rule in rules:
-        columns = set(rule.asked.columns)
+        columns = set(rule.arguments.columns)
         judged = [n for n, table in tables.items() if columns <= set(table.column_names)]
         judged = judged if columns else list(rows_in[:1])
         if not judged:
             what = ", ".join(sorted(map(repr, columns))) or "a row for each person"
             raise PromiseError(f"{rule.type}: no published table has {what}")
         for name in judged:
-            if rule not in found[name]:
-                found[name].append(rule)
-    return {name: of for name, of in found.items() if of}
+            if rule not in by_table[name]:
+                by_table[name].append(rule)
+    return {name: chosen for name, chosen in by_table.items() if chosen}
 
 
 def tables_of_rows(structure: Mapping[str, Sequence[Rule]]) -> list[str]:
-    """The published tables that are known to have a row for each person, in their order."""
+    """Return the published tables that are known to have a row for each person, in their order."""
     return [n for n, rules in structure.items() if any(isinstance(r, RowCount) for r in rules)]
 
 
 def frame_of_values(table: pa.Table, rules: Sequence[OwnedRule]) -> pd.DataFrame:
-    """A table as Great Expectations' own expectations see it: the columns they name as values.
+    """Return a table as Great Expectations' own expectations see it: named columns as values.
 
-    The others are there by their names alone. Decimals are the nearest floats, as the numbers
+    Other columns have only their names, and nulls. Decimals are the nearest floats, as the numbers
     of a spec are; integers are compared with these exactly, one by one.
     """
-    named = {name for rule in rules for name in rule.asked.columns}
+    named = {name for rule in rules for name in rule.arguments.columns}
     columns = dict(_columns(table, named))
     return pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
 

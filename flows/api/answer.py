@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sfumato.tasks.query.inquiries.answer import Answer
 
-_SHOWN = 60  # rows
+_MOST_ROWS = 60  # rows
 _LARGE = 1 << 63
 
 
@@ -38,29 +38,29 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
             people whose label may hide one. `sfumato.Rest.REST` stands in the place of the value.
     """
 
-    def __init__(self, found: "Answer") -> None:
+    def __init__(self, answer: "Answer") -> None:
         """Take what a release answered."""
-        self._found = found
-        self.columns: tuple[str, ...] = found.columns
-        self.guaranteed: bool = found.guaranteed
-        self.verified: bool = found.verified
-        self.not_represented: dict[str, int] = dict(found.not_represented)
-        self.certain: tuple[bool, ...] = found.certain
-        self.by_estimate: bool = found.by_estimate
-        self.notes: tuple[str, ...] = found.notes
-        self.rest: tuple[bool, ...] = found.rest
+        self._answer = answer
+        self.columns: tuple[str, ...] = answer.columns
+        self.guaranteed: bool = answer.guaranteed
+        self.verified: bool = answer.verified
+        self.not_represented: dict[str, int] = dict(answer.not_represented)
+        self.certain: tuple[bool, ...] = answer.certain
+        self.by_estimate: bool = answer.by_estimate
+        self.notes: tuple[str, ...] = answer.notes
+        self.rest: tuple[bool, ...] = answer.rest
 
     def __len__(self) -> int:
-        return len(self._found.rows)
+        return len(self._answer.rows)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._found.rows[place]
+        return self._answer.rows[place]
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it; bounds that are no integers are floats rounded outward."""
         from sfumato.tasks.query.inquiries.answer import document
 
-        return document(self._found)
+        return document(self._answer)
 
     def to_arrow(self) -> "pa.Table":
         """The answer as an Arrow table.
@@ -100,33 +100,33 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         import pyarrow as pa
 
         for name in self.columns:
-            column = [row[name] for row in self._found.rows]
-            bounds = [one for one in column if isinstance(one, Bounds)]
-            rest = [one is REST for one in column]
+            column = [row[name] for row in self._answer.rows]
+            bounds = [value for value in column if isinstance(value, Bounds)]
+            rest = [value is REST for value in column]
             if bounds:
                 yield from _columns_of(name, bounds)
             else:
-                yield name, pa.array([None if one is REST else one for one in column])
+                yield name, pa.array([None if value is REST else value for value in column])
             if any(rest):
                 yield f"{name}_rest", pa.array(rest)
         if not all(self.certain):
             yield "certain", pa.array(self.certain)
-        if any(self.rest) and not any(REST in row.values() for row in self._found.rows):
+        if any(self.rest) and not any(REST in row.values() for row in self._answer.rows):
             yield "rest", pa.array(self.rest)
 
-    def _caption(self, shown: int) -> str:
+    def _caption(self, row_count: int) -> str:
         from sfumato.flows.cli.answers import assurance, remarks
 
-        said = [f"{len(self) - shown:,} more rows"] if len(self) > shown else []
-        said += [*remarks(self._found), assurance(self._found)]
-        left = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
-        return "; ".join([*said, f"rows not represented: {left}"] if left else said)
+        parts = [f"{len(self) - row_count:,} more rows"] if len(self) > row_count else []
+        parts += [*remarks(self._answer), assurance(self._answer)]
+        left_out = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
+        return "; ".join([*parts, f"rows not represented: {left_out}"] if left_out else parts)
 
     def __repr__(self) -> str:
         from sfumato.flows.cli.answers import cell
         from sfumato.flows.cli.show import one_line
 
-        rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_SHOWN]]
+        rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_MOST_ROWS]]
         cells = [[one_line(name) for name in self.columns], *rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
@@ -134,14 +134,16 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         return "\n".join([*lines, self._caption(len(rows)), *notes])
 
     def _repr_html_(self) -> str:
-        shown = self[:_SHOWN]
-        scales = {name: IntervalScale(row[name] for row in shown) for name in self.columns}
-        rows = [[_drawn(scales[name], row[name]) for name in self.columns] for row in shown]
+        first_rows = self[:_MOST_ROWS]
+        scales = {name: IntervalScale(row[name] for row in first_rows) for name in self.columns}
+        rows = [
+            [_cell_html(scales[name], row[name]) for name in self.columns] for row in first_rows
+        ]
         notes = [f"note: {note}" for note in self.notes]
         return drawn_table(self.columns, rows, self._caption(len(rows)), notes=notes)
 
 
-def _drawn(scale: IntervalScale, value: Any) -> str:
+def _cell_html(scale: IntervalScale, value: Any) -> str:
     from sfumato.flows.cli.answers import cell
 
     text = cell(value)
@@ -150,31 +152,34 @@ def _drawn(scale: IntervalScale, value: Any) -> str:
 
 
 def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.Array"]]:
-    """The columns that bounds of an aggregate take."""
+    """Yield the columns that hold the bounds of one aggregate, each with its name."""
     import pyarrow as pa
 
     from sfumato.tasks.query.inquiries.answer import DOUBTS
 
-    lower = _rounded([one.lower for one in bounds], json_below)
-    estimate = _rounded([one.estimate for one in bounds], json_nearest)
+    lower = _number_array([interval.lower for interval in bounds], json_below)
+    estimate = _number_array([interval.estimate for interval in bounds], json_nearest)
     yield f"{name}_lower", lower
-    yield f"{name}_upper", _rounded([one.upper for one in bounds], json_above)
+    yield f"{name}_upper", _number_array([interval.upper for interval in bounds], json_above)
     yield f"{name}_estimate", estimate.cast(lower.type) if estimate.type == pa.null() else estimate
-    if any(one.likely for one in bounds):
-        ends = [one.likely.interval if one.likely else None for one in bounds]
-        yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], json_below)
-        yield f"{name}_likely_upper", _rounded([end and end[1] for end in ends], json_above)
+    if any(interval.likely for interval in bounds):
+        ends = [interval.likely.interval if interval.likely else None for interval in bounds]
+        yield f"{name}_likely_lower", _number_array([end and end[0] for end in ends], json_below)
+        yield f"{name}_likely_upper", _number_array([end and end[1] for end in ends], json_above)
     for doubt in DOUBTS:
-        doubted = [getattr(one, doubt) for one in bounds]
+        doubted = [getattr(interval, doubt) for interval in bounds]
         if any(doubted):
             yield f"{name}_{doubt}", pa.array(doubted)
 
 
-def _rounded(values: Sequence[Any], rounding: Callable[[Any], Any]) -> "pa.Array":
-    """Numbers of one type: integers where all are, which fit; else floats, each rounded."""
+def _number_array(values: Sequence[Any], rounding: Callable[[Any], Any]) -> "pa.Array":
+    """Return numbers as an array of one type: integers if all are and fit, otherwise floats.
+
+    Floats are rounded one by one by `rounding`.
+    """
     import pyarrow as pa
 
-    numbers = [one for one in values if isinstance(one, int | Fraction | Decimal)]
-    if all(isinstance(one, int) and -_LARGE <= one < _LARGE for one in numbers):
+    numbers = [value for value in values if isinstance(value, int | Fraction | Decimal)]
+    if all(isinstance(value, int) and -_LARGE <= value < _LARGE for value in numbers):
         return pa.array(values)
-    return pa.array([None if one is None else rounding(Fraction(one)) for one in values])
+    return pa.array([None if value is None else rounding(Fraction(value)) for value in values])

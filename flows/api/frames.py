@@ -15,7 +15,10 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 
 Place = str | os.PathLike[str]
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
-_KEPT = ("where", "seen")  # keys of a source that are about its rows, and not about its file
+_KEYS_OF_ROWS = (
+    "where",
+    "seen",
+)  # keys of a source that are about its rows, and not about its file
 
 
 @contextmanager
@@ -45,19 +48,19 @@ def table_file(table: Any) -> Iterator[str]:
 
 
 def arrow_table(table: Any) -> pa.Table:
-    """The columns of a table; an index without a name is none.
+    """Return the columns of a table; an index without a name is none.
 
     Raises:
         InputError: where it is none that Arrow can read.
     """
     try:
-        found = table if isinstance(table, pa.Table) else pa.table(table)
+        content = table if isinstance(table, pa.Table) else pa.table(table)
     except (TypeError, ValueError, pa.ArrowException):
         raise InputError(
             f"{type(table).__name__}: is neither a path nor a table that Arrow can read"
         ) from None
-    names = [name for name in found.column_names if not _UNNAMED_INDEX.fullmatch(name)]
-    return found.select(names).replace_schema_metadata(None)
+    names = [name for name in content.column_names if not _UNNAMED_INDEX.fullmatch(name)]
+    return content.select(names).replace_schema_metadata(None)
 
 
 @contextmanager
@@ -80,17 +83,17 @@ def spec_file(table: Any, spec: Place | Mapping[str, Any]) -> Iterator[Path]:
         return
     document, base = _read(spec)
     if table is None:
-        with _written(document, base) as path:
+        with _temporary_file(document, base) as path:
             yield path
         return
     with table_file(table) as file:
         document["source"] = _source(file, document.get("source"))
-        with _written(document, base) as path:
+        with _temporary_file(document, base) as path:
             yield path
 
 
 def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
-    """The content of a spec, and the directory that its paths are relative to."""
+    """Return the content of a spec, and the directory that its paths are relative to."""
     if isinstance(spec, Mapping):
         return dict(spec), Path.cwd()
     from sfumato.flows.inputs.documents import read_yaml
@@ -103,19 +106,23 @@ def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
 
 
 def _source(file: str, before: Any) -> dict[str, Any]:
-    """The source that a file is, with what was said of the rows; one that was pinned stays so."""
+    """Return the file as a spec's source, with the keys of the old source that are about rows.
+
+    A source that had a pinned `sha256` gets the one of the file.
+    """
     from sfumato.tasks.microdata.readers.inferred import format_of
     from sfumato.tasks.schema.files import sha256_of
 
     path = Path(file).absolute()
-    kept = before if isinstance(before, Mapping) else {}
-    pinned = {"sha256": sha256_of(path)} if "sha256" in kept else {}
-    rows = {key: kept[key] for key in _KEPT if key in kept}
+    declared = before if isinstance(before, Mapping) else {}
+    pinned = {"sha256": sha256_of(path)} if "sha256" in declared else {}
+    rows = {key: declared[key] for key in _KEYS_OF_ROWS if key in declared}
     return {"uri": str(path), "format": format_of(file), **rows, **pinned}
 
 
 @contextmanager
-def _written(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
+def _temporary_file(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
+    """Write a document as YAML under a random name in `base`; remove it when the block ends."""
     path = base / f".{secrets.token_hex(8)}.yaml"
     content = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
     try:

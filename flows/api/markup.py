@@ -12,7 +12,7 @@ _NOT_SO_SURE, _SURE, _MIDDLE = "#b8cbe0", "#3b6ea5", "#14283c"
 
 
 def harmless(text: str) -> str:
-    """A text as HTML shows it: no part of it is markup, and no character reorders the line."""
+    """Return a text as HTML shows it, without markup and without characters that reorder it."""
     from sfumato.flows.cli.show import one_line
 
     return escape(one_line(text))
@@ -21,7 +21,7 @@ def harmless(text: str) -> str:
 def table_html(
     header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", mark: str = ""
 ) -> str:
-    """A table of texts.
+    """Return a table of texts.
 
     Args:
         header: of its columns; without any there is none.
@@ -39,7 +39,7 @@ def drawn_table(
     mark: str = "",
     notes: Iterable[str] = (),
 ) -> str:
-    """A table whose cells are HTML already, with notes in lines below its caption."""
+    """Return a table whose cells are HTML already, with notes in lines below its caption."""
     head = "".join(f"<th>{harmless(name)}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     above = f"<p><strong>{harmless(mark)}</strong></p>" if mark else ""
@@ -53,10 +53,12 @@ class IntervalScale:
 
     def __init__(self, column: Iterable[Any]) -> None:
         """Take a column's values; what is no bounds with a size is not drawn."""
-        drawn = [one for one in column if isinstance(one, Bounds)]
-        ends = [_position(end) for one in drawn for end in (one.lower, one.upper)]
-        known = [end for end in ends if end is not None]
-        self._low, self._high = (min(known), max(known)) if known else (0.0, 0.0)
+        intervals = [interval for interval in column if isinstance(interval, Bounds)]
+        ends = [
+            _position(end) for interval in intervals for end in (interval.lower, interval.upper)
+        ]
+        positions = [end for end in ends if end is not None]
+        self._low, self._high = (min(positions), max(positions)) if positions else (0.0, 0.0)
 
     def draw(self, bounds: Bounds, text: str) -> str:
         """Bounds as SVG, with their text to be read: nothing where they have no place on the line.
@@ -66,36 +68,39 @@ class IntervalScale:
         low, high = _position(bounds.lower), _position(bounds.upper)
         if low is None or high is None or self._low == self._high:
             return ""
-        parts = [_bar(self._at(low), self._at(high), 4, _SURE)]
+        parts = [_bar(self._pixel(low), self._pixel(high), 4, _SURE)]
         if bounds.likely is not None and bounds.likely.interval is not None:
             ends = [_position(end) for end in bounds.likely.interval]
             if ends[0] is not None and ends[1] is not None:
-                parts.append(_bar(self._at(ends[0]), self._at(ends[1]), 2, _NOT_SO_SURE))
+                parts.append(_bar(self._pixel(ends[0]), self._pixel(ends[1]), 2, _NOT_SO_SURE))
         middle = _position(bounds.estimate)
         if middle is not None:
-            at = self._at(middle)
-            parts.append(_bar(at - 1, at + 1, _HIGH - 4, _MIDDLE))
+            tick = self._pixel(middle)
+            parts.append(_bar(tick - 1, tick + 1, _HIGH - 4, _MIDDLE))
         size = f'width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}"'
         return (
             f'<svg {size} role="img" aria-label="{harmless(text)}"><title>{harmless(text)}</title>'
             f"{''.join(parts)}</svg>"
         )
 
-    def _at(self, place: float) -> float:
+    def _pixel(self, place: float) -> float:
         share = (place - self._low) / (self._high - self._low)
         return _MARGIN + min(max(share, 0.0), 1.0) * (_WIDE - 2 * _MARGIN)
 
 
-def _bar(left: float, right: float, high: float, colour: str) -> str:
-    wide = max(right - left, 1.5)
+def _bar(start: float, end: float, high: float, colour: str) -> str:
+    wide = max(end - start, 1.5)
     return (
-        f'<rect x="{left:.1f}" y="{(_HIGH - high) / 2:.1f}" width="{wide:.1f}" '
+        f'<rect x="{start:.1f}" y="{(_HIGH - high) / 2:.1f}" width="{wide:.1f}" '
         f'height="{high}" fill="{colour}"/>'
     )
 
 
 def _position(value: Any) -> float | None:
-    """A place on the line of numbers; dates have theirs by their day."""
+    """Return a number's place on the line of numbers; a date is placed by its day.
+
+    Returns None if the value has no place.
+    """
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).toordinal() + value.hour / 24 + value.minute / 1440
     if isinstance(value, date):

@@ -1,4 +1,4 @@
-"""What owners do in Python: measure a table, plan a version, compare alternatives, release."""
+"""Functions for owners: measure a table, plan a version, compare alternatives, release."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def measure(
             file,
             _names("quasi_identifiers", quasi_identifiers),
             _names("sensitive", sensitive),
-            [_promise(one) for one in promises],
+            [_promise(promise) for promise in promises],
             None if population is None else os.fspath(population),
             hierarchies,
             Written(types=types or {}),
@@ -62,8 +62,8 @@ def measure(
             unit,
         )
     totals = {"rows": document["rows"], "groups": document["groups"]}
-    for one in document.get("promises", []):
-        totals[one["promise"]["model"]] = "holds" if one["holds"] else "does not hold"
+    for verdict in document.get("promises", []):
+        totals[verdict["promise"]["model"]] = "holds" if verdict["holds"] else "does not hold"
     return PrivateResult("what a table tells of its people", totals, document)
 
 
@@ -93,9 +93,9 @@ def plan(
     from sfumato.tasks.report.utility import accuracy_lines
 
     with spec_file(table, spec) as path:
-        found = draft(path, read_overrides(settings or {}), hours)
-    summary = found.summary
-    counted = [one["groups"] for one in summary["promises"] if one.get("groups")]
+        drafted = draft(path, read_overrides(settings or {}), hours)
+    summary = drafted.summary
+    counted = [promise["groups"] for promise in summary["promises"] if promise.get("groups")]
     totals = {
         "rows read": summary["rows"]["read"],
         "would be published": summary["rows"].get("published", 0),
@@ -104,7 +104,7 @@ def plan(
         "accuracy": "; ".join(accuracy_lines(summary["accuracy"])) or "not measured",
         "warnings": ", ".join(map(_topic, summary["warnings"])) or "none",
     }
-    return PrivateResult("what the next version would be", totals, summary, found.page)
+    return PrivateResult("what the next version would be", totals, summary, drafted.page)
 
 
 def compare(
@@ -141,18 +141,18 @@ def compare(
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
     from sfumato.flows.inputs.overrides import read_overrides
 
-    asked = AskedComparison(dict(grid or {}), tuple(queries), processes)
+    request = AskedComparison(dict(grid or {}), tuple(queries), processes)
     with spec_file(table, spec) as path:
         changes = read_overrides(settings or {})
-        found = compare_alternatives(path, changes, asked, lambda _outcome, _done, _of: None)
-        document = found.document()
-        if found.spec is not None and not _is_given(path, spec):
-            document["spec"] = _take_spec(found.spec)
+        comparison = compare_alternatives(path, changes, request, lambda _outcome, _done, _all: None)
+        document = comparison.document()
+        if comparison.spec is not None and not _is_given(path, spec):
+            document["spec"] = _take_spec(comparison.spec)
     totals = {
-        "alternatives": str(len(found.ranked)),
+        "alternatives": str(len(comparison.ranked)),
         "recommended": document["recommended"] or "none",
     }
-    return PrivateResult("alternatives to a spec", totals, document, found.page)
+    return PrivateResult("alternatives to a spec", totals, document, comparison.page)
 
 
 def release(
@@ -186,11 +186,11 @@ def release(
     if as_of is not None:
         changes = changes.model_copy(update={"as_of": as_of})
     with spec_file(table, spec) as path:
-        return _released(Path(publish_version(path, changes)))
+        return _released_version(Path(publish_version(path, changes)))
 
 
 def _take_spec(path: Path) -> dict[str, Any]:
-    """The content of a recommended spec, which stood beside one that goes; without its source."""
+    """Read and delete a recommended spec; return its content without the source."""
     from sfumato.flows.inputs.documents import read_yaml
 
     content = {key: value for key, value in read_yaml(path).items() if key != "source"}
@@ -198,17 +198,17 @@ def _take_spec(path: Path) -> dict[str, Any]:
     return content
 
 
-def _released(directory: Path) -> ReleasedVersion:
+def _released_version(directory: Path) -> ReleasedVersion:
     from sfumato.flows.life.version_summary import summarise_version
 
-    found = summarise_version(directory)
+    version = summarise_version(directory)
     totals = {
-        **found.rows,
-        "groups": found.groups or 0,
-        "accuracy": "; ".join(found.accuracy) or "not measured",
+        **version.rows,
+        "groups": version.groups or 0,
+        "accuracy": "; ".join(version.accuracy) or "not measured",
     }
-    document, published = found.document(), found.published
-    return ReleasedVersion(directory, totals, document, found.page, published=published)
+    document, published = version.document(), version.published
+    return ReleasedVersion(directory, totals, document, version.page, published=published)
 
 
 def _is_given(path: Path, spec: Place | Mapping[str, Any]) -> bool:
@@ -216,7 +216,7 @@ def _is_given(path: Path, spec: Place | Mapping[str, Any]) -> bool:
 
 
 def _promise(document: Mapping[str, Any]) -> Any:
-    """A promise as a spec writes it."""
+    """Return a promise as a spec writes it."""
     import yaml
 
     from sfumato.flows.inputs.spec import read_promise
@@ -231,5 +231,5 @@ def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _topic(warning: str) -> str:
-    """What a warning is about, without its numbers."""
+    """Return the topic of a warning, without its numbers."""
     return warning.partition(":")[0]

@@ -52,17 +52,17 @@ class PrivateResult:
 
         return pd.DataFrame(list(_flat(self.document)), columns=["name", "value"])
 
-    def _shown(self) -> list[tuple[str, str]]:
-        told = [(name, _total(value)) for name, value in self._totals.items()]
-        return told + ([] if self.page is None else [("page", str(self.page))])
+    def _visible_totals(self) -> list[tuple[str, str]]:
+        totals = [(name, _total(value)) for name, value in self._totals.items()]
+        return totals + ([] if self.page is None else [("page", str(self.page))])
 
     def __repr__(self) -> str:
-        width = max((len(name) for name, _ in self._shown()), default=0)
-        lines = [f"{name:<{width}}  {text}" for name, text in self._shown()]
+        width = max((len(name) for name, _ in self._visible_totals()), default=0)
+        lines = [f"{name:<{width}}  {text}" for name, text in self._visible_totals()]
         return "\n".join([f"{self.mark}: {self._title}", *lines, f"({_NOTE})"])
 
     def _repr_html_(self) -> str:
-        rows = [list(pair) for pair in self._shown()]
+        rows = [list(pair) for pair in self._visible_totals()]
         return table_html([], rows, _NOTE, f"{self.mark}: {self._title}")
 
 
@@ -110,7 +110,7 @@ def _total(value: Any) -> str:
 
 
 def _flat(document: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a document with dotted names; things in a list have their number from 1."""
+    """Yield the leaves of a document with dotted names; items of a list are numbered from 1."""
     if isinstance(document, Mapping):
         parts = [(str(key), part) for key, part in document.items()]
     elif isinstance(document, list | tuple):

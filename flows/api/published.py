@@ -176,9 +176,9 @@ class VerifiedRelease:
             PromiseError: where the files changed since they were verified.
         """
         own = {name: arrow_table(table) for name, table in (tables or {}).items()}
-        found = self._conversation.answer(sql, estimator, own)
+        answer = self._conversation.answer(sql, estimator, own)
         require_unchanged(self.directory, self._standing)
-        return BoundedAnswer(found)
+        return BoundedAnswer(answer)
 
     def rewrite(self, sql: str, dialect: str = "duckdb") -> str:
         """The SQL that computes the bounds of a query in a database that has the tables.
@@ -232,10 +232,10 @@ class VerifiedRelease:
         from sfumato.tasks.publication.check import check
         from sfumato.tasks.publication.made_again import Checked
 
-        found: list[Checked] = []
+        checks: list[Checked] = []
 
         def checking(*arguments: Any) -> None:
-            found.append(check(*arguments))
+            checks.append(check(*arguments))
 
         way_in = self._way_in
         self._way_in = replace(way_in, check=checking)
@@ -243,7 +243,7 @@ class VerifiedRelease:
             self._open(self.directory)
         finally:
             self._way_in = way_in
-        return (*checked_lines(self.directory, found[0]), f"{self.directory}: {self.author}")
+        return (*checked_lines(self.directory, checks[0]), f"{self.directory}: {self.author}")
 
     def close(self) -> None:
         """Let go of what is open; a later query opens it again."""
@@ -257,7 +257,7 @@ class VerifiedRelease:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 

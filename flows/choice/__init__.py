@@ -1,1 +1,1 @@
-"""What to publish and how: what a spec would give, before anything is published."""
+"""Previews of releases and help to choose a spec; nothing is published here."""

@@ -21,8 +21,8 @@ _NAMES = ("method", "model")
 _PARTS = ("partition", "form", "strata", "promises")
 
 
-def read_grid(told: str | None) -> Mapping[str, Any]:
-    """A grid as YAML, or in a file; without one it is empty: what is usual is compared.
+def read_grid(text: str | None) -> Mapping[str, Any]:
+    """Read a grid from YAML or a file; without a text it is empty, for the usual comparison.
 
     `partition` and `form` are lists of choices as a spec writes them, in which a list of values
     stands for each of them; `strata` is a list of lists; `promises` has lists of values by the name
@@ -32,17 +32,17 @@ def read_grid(told: str | None) -> Mapping[str, Any]:
     Raises:
         SpecError: where it is none.
     """
-    if told is None:
+    if text is None:
         return {}
-    found = read_yaml(Path(told)) if Path(told).is_file() else _parsed(told)
-    if not isinstance(found, dict) or not found or not set(found) <= set(_PARTS):
+    grid = read_yaml(Path(text)) if Path(text).is_file() else _parse_grid(text)
+    if not isinstance(grid, dict) or not grid or not set(grid) <= set(_PARTS):
         raise SpecError(f"--grid: has to be a mapping of some of {', '.join(_PARTS)}")
-    return found
+    return grid
 
 
-def _parsed(told: str) -> Any:
+def _parse_grid(text: str) -> Any:
     try:
-        return parse_yaml(told)
+        return parse_yaml(text)
     except (ValueError, yaml.YAMLError):
         raise SpecError("--grid: is neither a file nor YAML") from None
 
@@ -50,7 +50,7 @@ def _parsed(told: str) -> Any:
 def alternatives_of(
     path: Path, overrides: Overrides, grid: Mapping[str, Any]
 ) -> tuple[list[Alternative], dict[str, str], dict[str, dict[str, Any]]]:
-    """The alternatives of a grid that a spec admits; of the usual ones, where it is empty.
+    """Return the alternatives of a grid that a spec admits; an empty grid means the usual ones.
 
     Returns:
         The alternatives, why others are not admitted, by their names, and the keys that each
@@ -64,7 +64,9 @@ def alternatives_of(
     own = reader.spec({})
     grids = [grid] if grid else usual_grids(document, own)
     admitted, refused, changes = [], {}, {}
-    for name, grid_keys, other in (one for grid in grids for one in _combinations(document, grid)):
+    for name, grid_keys, other in (
+        combination for grid in grids for combination in _combinations(document, grid)
+    ):
         try:
             instead = reader.with_aims(grid_keys)
             spec = reader.spec(instead)
@@ -87,13 +89,15 @@ def alternatives_of(
 def _combinations(
     document: Mapping[str, Any], grid: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Each alternative by its name, as keys in place of the spec's; and if it promises others."""
-    partitions: list[Any] = list(_expanded(grid.get("partition"))) or [None]
-    forms: list[Any] = list(_expanded(grid.get("form"))) or [None]
+    """Yield each alternative: its name, keys in place of the spec's, True if it promises others."""
+    partitions: list[Any] = list(_single_choices(grid.get("partition"))) or [None]
+    forms: list[Any] = list(_single_choices(grid.get("form"))) or [None]
     strata = grid.get("strata") or [None]
-    told = grid.get("promises")
-    asked = _own_promises(told) if isinstance(told, list) else _parameters(document, told)
-    for partition, form, stratum, wanted in product(partitions, forms, strata, asked):
+    promised = grid.get("promises")
+    variants = (
+        _own_promises(promised) if isinstance(promised, list) else _parameters(document, promised)
+    )
+    for partition, form, stratum, variant in product(partitions, forms, strata, variants):
         instead: dict[str, Any] = {}
         if partition is not None:
             instead |= {"partition": partition, "groups": None}
@@ -101,66 +105,76 @@ def _combinations(
             instead["form"] = _protecting(document["form"], form)
         if stratum is not None:
             instead["strata"] = stratum
-        words, promises = wanted
+        words, promises = variant
         if promises is not None:
             instead["promises"] = promises
-        other = isinstance(told, list) and promises != document["promises"]
+        other = isinstance(promised, list) and promises != document["promises"]
         yield _name(document, partition, form, stratum, words), instead, other
 
 
-_Wanted = tuple[str, list[dict[str, Any]] | None]
+_PromiseVariant = tuple[str, list[dict[str, Any]] | None]
 
 
-def _parameters(document: Mapping[str, Any], told: Any) -> list[_Wanted]:
-    """The spec's promises with each combination of other parameters, and these in words."""
-    if told is None:
+def _parameters(document: Mapping[str, Any], grid: Any) -> list[_PromiseVariant]:
+    """Return the spec's promises with each combination of parameters, after these in words."""
+    if grid is None:
         return [("", None)]
-    asked, promises = list(_expanded([told])), document.get("promises") or ()
-    _require_said(promises, asked)
+    choices, promises = list(_single_choices([grid])), document.get("promises") or ()
+    _require_parameters(promises, choices)
     return [
         (
-            ", ".join(f"{key} = {value}" for key, value in one.items()),
-            [_with(promise, one) for promise in promises],
+            ", ".join(f"{key} = {value}" for key, value in choice.items()),
+            [_with_values(promise, choice) for promise in promises],
         )
-        for one in asked
+        for choice in choices
     ]
 
 
-def _own_promises(told: list[Any]) -> list[_Wanted]:
-    """Promises in place of the spec's, and these in words."""
-    if not all(isinstance(one, list) and all(isinstance(p, dict) for p in one) for one in told):
+def _own_promises(lists: list[Any]) -> list[_PromiseVariant]:
+    """Return each list of promises in place of the spec's, after the list in words."""
+    if not all(
+        isinstance(promises, list) and all(isinstance(p, dict) for p in promises)
+        for promises in lists
+    ):
         raise SpecError("--grid: promises: is a mapping, or a list of lists of promises")
-    return [(f"promises instead: {'; '.join(map(_words, one))}", one) for one in told]
+    return [
+        (f"promises instead: {'; '.join(map(_words, promises))}", promises) for promises in lists
+    ]
 
 
 def _protecting(written: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
-    """A form that protects what the spec's form does, where it can: it is no choice."""
+    """Return a form with the `protects` of the spec's form, if it can have that key.
+
+    What a form protects is not a choice.
+    """
     kind = FORM_PARAMETERS.get(form.get("method", ""))
-    kept = kind is not None and _PROTECTS in kind.model_fields and _PROTECTS in written
-    return {_PROTECTS: written[_PROTECTS], **form} if kept else {**form}
+    protects = kind is not None and _PROTECTS in kind.model_fields and _PROTECTS in written
+    return {_PROTECTS: written[_PROTECTS], **form} if protects else {**form}
 
 
-def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
-    """Choices with one value for each of their keys."""
+def _single_choices(choices: Any) -> Iterator[dict[str, Any]]:
+    """Yield the choices with a single value for each of their keys."""
     for choice in choices if isinstance(choices, list) else [choices] if choices else []:
         if not isinstance(choice, dict):
             raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
         values = [v if isinstance(v, list) else [v] for v in choice.values()]
-        yield from (dict(zip(choice, one, strict=True)) for one in product(*values))
+        yield from (dict(zip(choice, combination, strict=True)) for combination in product(*values))
 
 
-def _require_said(
-    promises: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]]
+def _require_parameters(
+    promises: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any]]
 ) -> None:
     """Refuse a parameter that no promise has: its values would all be the spec itself."""
-    said = dict.fromkeys(key for promise in promises for key in promise if key != "model")
-    for name in dict.fromkeys(key for wanted in asked for key in wanted):
-        if name not in said:
-            raise SpecError(f"promises: none of the spec says {name!r}, but {', '.join(said)}")
+    known_names = dict.fromkeys(key for promise in promises for key in promise if key != "model")
+    for name in dict.fromkeys(key for choice in choices for key in choice):
+        if name not in known_names:
+            raise SpecError(
+                f"promises: none of the spec says {name!r}, but {', '.join(known_names)}"
+            )
 
 
-def _with(promise: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {**promise, **{key: value for key, value in wanted.items() if key in promise}}
+def _with_values(promise: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {**promise, **{key: value for key, value in values.items() if key in promise}}
 
 
 def _name(
@@ -168,19 +182,19 @@ def _name(
     partition: Mapping[str, Any] | None,
     form: Mapping[str, Any] | None,
     strata: Sequence[Any] | None,
-    wanted: str,
+    parameters: str,
 ) -> str:
-    """What tells an alternative from others, in a line."""
-    kept = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
-    parts = [_words(partition or kept), _words(form or document["form"])]
+    """Return the name of an alternative: its partition, form, strata and parameters in a line."""
+    own_partition = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
+    parts = [_words(partition or own_partition), _words(form or document["form"])]
     if strata is not None:
         parts.append(f"strata {', '.join(map(str, strata)) or 'none'}")
-    if wanted:
-        parts.append(wanted)
+    if parameters:
+        parts.append(parameters)
     return " · ".join(parts)
 
 
 def _words(choice: Mapping[str, Any]) -> str:
-    called = choice.get("method") or choice.get("model")
+    title = choice.get("method") or choice.get("model")
     keys = [f"{key} {value}" for key, value in choice.items() if key not in _NAMES]
-    return f"{called} ({', '.join(keys)})" if keys else str(called)
+    return f"{title} ({', '.join(keys)})" if keys else str(title)

@@ -58,53 +58,53 @@ def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrid
     """
     text = read_text(path)
     for key, value in instead.items():
-        text = _replaced(text, key, value)
-    wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
-    if not _says(text, wanted):  # it was written in a way that is not known here
-        text = yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+        text = _replace_key(text, key, value)
+    document = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
+    if not _says(text, document):  # it was written in a way that is not known here
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     stem = path.name.removesuffix(path.suffix) + _ENDING
     names = chain([f"{stem}.yaml"], (f"{stem}-{number}.yaml" for number in count(2)))
-    place = next(found for name in names if _is_free(found := path.with_name(name), text))
+    place = next(candidate for name in names if _is_free(candidate := path.with_name(name), text))
     write_atomically(place, text.encode(), mode=0o644)
     read_spec(place, overrides)
     return place
 
 
 def _is_free(place: Path, text: str) -> bool:
-    """True where there is nothing, or the same text already."""
+    """Return True if there is nothing at a place, or the same text already."""
     if place.is_symlink() or (place.exists() and not place.is_file()):
         return False
     return not place.exists() or read_bytes(place) == text.encode()
 
 
-def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+def _says(text: str, document: Mapping[str, Any]) -> bool:
     try:
-        return bool(parse_yaml(text) == wanted)
+        return bool(parse_yaml(text) == document)
     except yaml.YAMLError:
         return False
 
 
-def _replaced(text: str, key: str, value: Any) -> str:
-    """The text with another value of a key at its top."""
+def _replace_key(text: str, key: str, value: Any) -> str:
+    """Return the text with another value of a key at its top level."""
     dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
     line = "" if value is None else f"{key}: {dumped.strip()}\n"
     block = re.compile(
         rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE
     )
-    found, times = block.subn(lambda _: line, text, count=1)
-    return found if times else f"{text.rstrip()}\n{line}"
+    replaced, times = block.subn(lambda _: line, text, count=1)
+    return replaced if times else f"{text.rstrip()}\n{line}"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison gave.
+    """Outcome of a comparison.
 
     Attributes:
         page: the private page about it.
         ranked: the alternatives that keep their promises, the best first.
         chosen: the one that is recommended, None where none keeps them.
         spec: the recommended spec, None where none is.
-        others: the names of those that promise something else, which are never recommended.
+        others: the names of alternatives with other promises, which are never recommended.
         refused: why the spec does not admit others, by their names.
     """
 
@@ -116,18 +116,18 @@ class Compared:
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The comparison for JSON: shares and counts of each alternative, and the best one."""
+        """Return the comparison for JSON: shares and counts of each alternative, and the best."""
         ranked = [
             {
-                "name": one.outcome.name,
-                "width": one.width,
-                "guessed": one.guessed,
-                "groups": one.outcome.groups,
-                "suppressed": one.outcome.suppressed,
-                **({"chose": one.outcome.chose} if one.outcome.chose else {}),
-                **({"promise": "another"} if one.outcome.name in self.others else {}),
+                "name": alternative.outcome.name,
+                "width": alternative.width,
+                "guessed": alternative.guessed,
+                "groups": alternative.outcome.groups,
+                "suppressed": alternative.outcome.suppressed,
+                **({"chose": alternative.outcome.chose} if alternative.outcome.chose else {}),
+                **({"promise": "another"} if alternative.outcome.name in self.others else {}),
             }
-            for one in self.ranked
+            for alternative in self.ranked
         ]
         return {
             "alternatives": ranked,
@@ -140,15 +140,15 @@ class Compared:
 
 @dataclass(frozen=True)
 class AskedComparison:
-    """What is to be compared.
+    """Request for a comparison.
 
     Attributes:
         grid: of alternatives (see `alternatives_of`).
         sql: queries of the steward's own.
         processes: how many alternatives are tried at once.
         hours: for which the comparison is kept.
-        sweep: the parameter of promises that alone differs, where its cost is asked for: nothing is
-            recommended then.
+        sweep: the only parameter of promises that differs, if its cost is asked for; then nothing
+            is recommended.
     """
 
     grid: dict[str, object]
@@ -162,7 +162,7 @@ class AskedComparison:
 def compare_alternatives(
     path: Path,
     overrides: Overrides,
-    asked: AskedComparison,
+    request: AskedComparison,
     progress: Callable[[TriedOutcome, int, int], None],
 ) -> Compared:
     """Compare alternatives to a spec on its source.
@@ -175,12 +175,12 @@ def compare_alternatives(
     """
     resolved = require_in_memory(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
-    if not workloads and not asked.sql:
+    if not workloads and not request.sql:
         raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
     encrypted = resolved.spec.stages == "encrypted"
-    processes = 1 if encrypted else asked.processes  # the key is in this process alone
-    admitted, refused, changes = alternatives_of(path, overrides, asked.grid)
-    tried = [_as_in_a_release(one, resolved) for one in admitted]
+    processes = 1 if encrypted else request.processes  # the key is in this process alone
+    admitted, refused, changes = alternatives_of(path, overrides, request.grid)
+    tried = [_as_in_a_release(alternative, resolved) for alternative in admitted]
     with (
         scratch_directory(environ) as scratch,
         sanitise_errors("compare"),
@@ -189,57 +189,61 @@ def compare_alternatives(
     ):
         table = _table(resolved, scratch)
         _require_populations(table, tried)
-        key = _key(resolved, table, asked)
-        with comparison_directory(resolved.line.work, key, asked.hours) as place:
-            comparison = KeptComparison(place, table, scratch, asked.sql)
+        key = _key(resolved, table, request)
+        with comparison_directory(resolved.line.work, key, request.hours) as place:
+            comparison = KeptComparison(place, table, scratch, request.sql)
             outcomes = compare(comparison, tried, workloads, processes, progress)
             ranked = rank(outcomes)
-            others = frozenset(one.name for one in tried if one.other_promise)
-            same = [one for one in ranked if one.outcome.name not in others]
-            chosen = None if asked.sweep else recommend(same)
+            others = frozenset(
+                alternative.name for alternative in tried if alternative.other_promise
+            )
+            same = [outcome for outcome in ranked if outcome.outcome.name not in others]
+            chosen = None if request.sweep else recommend(same)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
-            if asked.sweep:
-                ranked = _as_asked(ranked, outcomes)
-            broken = {one.name: one.refused for one in outcomes if one.refused}
+            if request.sweep:
+                ranked = _in_order_of_trial(ranked, outcomes)
+            broken = {outcome.name: outcome.refused for outcome in outcomes if outcome.refused}
             queries = comparison.queries(workloads)
             content = ComparisonContent(
-                ranked, chosen, broken, refused, queries, spec, asked.sweep, others
+                ranked, chosen, broken, refused, queries, spec, request.sweep, others
             )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
             return Compared(page, ranked, chosen, spec, others, refused)
 
 
-def _as_in_a_release(one: Alternative, resolved: ResolvedRun) -> Alternative:
-    """An alternative with what the line has chosen before, and with the references of promises.
+def _as_in_a_release(alternative: Alternative, resolved: ResolvedRun) -> Alternative:
+    """Return an alternative with the line's frozen choices and the references of promises.
 
     These are called by digests of their own: a comparison needs no key of the line.
     """
-    terms = frozen_terms(one.terms, resolved.line.private)
+    terms = frozen_terms(alternative.terms, resolved.line.private)
     promises, references = refer(terms.promises, resolved.base, lambda: _COMPARED)
     if references.files:
         terms = terms.model_copy(update={"promises": promises})
-    choosing = one.choosing if isinstance(terms, WishedTerms) else None
-    return replace(one, terms=terms, choosing=choosing, references=references)
+    choosing = alternative.choosing if isinstance(terms, WishedTerms) else None
+    return replace(alternative, terms=terms, choosing=choosing, references=references)
 
 
 def _require_populations(table: Path, tried: Sequence[Alternative]) -> None:
     """Refuse references that lack people of the table, once for all alternatives."""
-    known = {promise: one for one in tried for promise in one.terms.promises}
-    for promise, one in known.items():
-        if one.references.file_for(promise) is not None:
-            require_population(table, one.terms, promise, one.references)
+    by_promise = {
+        promise: alternative for alternative in tried for promise in alternative.terms.promises
+    }
+    for promise, alternative in by_promise.items():
+        if alternative.references.file_for(promise) is not None:
+            require_population(table, alternative.terms, promise, alternative.references)
 
 
-def _as_asked(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
-    """The alternatives in the order in which they were asked for."""
+def _in_order_of_trial(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
+    """Return the alternatives in the order in which they were asked for."""
     place = {outcome.name: number for number, outcome in enumerate(outcomes)}
-    return sorted(ranked, key=lambda one: place[one.outcome.name])
+    return sorted(ranked, key=lambda alternative: place[alternative.outcome.name])
 
 
 def _table(resolved: ResolvedRun, scratch: Path) -> Path:
-    """The stage of the rows that are to be published."""
+    """Write and return the stage of the rows that are to be published."""
     spec = resolved.spec
     run = private_directory(scratch / "run")
     with line_apart(resolved.line, scratch) as line:
@@ -251,9 +255,9 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
         )
 
 
-def _key(resolved: ResolvedRun, table: Path, asked: AskedComparison) -> str:
-    """What tells this source and these queries from others: sixteen hexadecimal digits."""
-    workloads = [one.model_dump(mode="json") for one in resolved.spec.evaluate.workloads]
+def _key(resolved: ResolvedRun, table: Path, request: AskedComparison) -> str:
+    """Return sixteen hexadecimal digits that identify the source and the queries."""
+    workloads = [workload.model_dump(mode="json") for workload in resolved.spec.evaluate.workloads]
     rows = fingerprint(load(table), _COMPARED)
-    told = json.dumps([resolved.line.name, rows, workloads, asked.sql])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = json.dumps([resolved.line.name, rows, workloads, request.sql])
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]

@@ -3,8 +3,7 @@
 Nothing of a draft is ever published: a release draws anew. The line does not remember it.
 
 A version is rehearsed in a private directory that goes when it ends. Everything is made as for a
-release; what it would tell together with other lines is not judged, and the line does not remember
-it.
+release. Exposure together with other lines is not judged, and the line does not remember it.
 """
 
 import shutil
@@ -72,12 +71,12 @@ from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.workers.workers import InTurn
 
 KEPT_HOURS = 24
-"""For how long a draft stays, unless the spec retains a run's stages for longer."""
+"""Hours for which a draft stays, unless the spec retains a run's stages for longer."""
 _OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
 
 
 def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, dict[str, Any]]:
-    """The page of a draft in parts, and what it would be, in counts and widths.
+    """Draft a version in parts; return its page, and its summary in counts and widths.
 
     Args:
         resolved: the run of a spec that asks for parts, whose line is apart.
@@ -102,7 +101,7 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
             divided, terms, run, operating_system, InTurn(), resolved.continuing, keep_rows=True
         )
     with stage("validate"):
-        seen = _judged(candidate, divided, resolved)
+        seen = _judge_parts(candidate, divided, resolved)
         if stands is None:
             require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
     report = private_directory(place / "report")
@@ -123,13 +122,13 @@ def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, di
     )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     page = write_draft_page(report, open_release(place / RELEASE), content)
-    told = content.document()
-    told["warnings"] = [*warnings_of_texts(divided), *compared.notices, *told["warnings"]]
-    return page, {"stands": stands, **told}
+    summary = content.document()
+    summary["warnings"] = [*warnings_of_texts(divided), *compared.notices, *summary["warnings"]]
+    return page, {"stands": stands, **summary}
 
 
-def _judged(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
-    """What is seen of all parts, each judged as in a release, and all of them together."""
+def _judge_parts(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
+    """Judge all parts as in a release, each by itself and all together; return what is seen."""
     line, terms = resolved.line, resolved.terms
     judging = partial(_judge_in, line.name)
     together = partial(judging(candidate), {}, {})
@@ -184,9 +183,9 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
         Fault: where a truth lies outside its bounds.
     """
     resolved = resolve_run(path, overrides)
-    kept = hours or resolved.spec.retain or KEPT_HOURS
+    hours_kept = hours or resolved.spec.retain or KEPT_HOURS
     with (
-        draft_directory(resolved.line.work, kept) as place,
+        draft_directory(resolved.line.work, hours_kept) as place,
         line_apart(resolved.line, place) as line,
         sanitise_errors("plan"),
         source_secrets(resolved.spec.source, environ),
@@ -195,35 +194,37 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
         closed = encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext()
         with closed:
             try:
-                return _drafted(with_references(replace(resolved, line=line)), place, run)
+                return _make_draft(with_references(replace(resolved, line=line)), place, run)
             finally:
                 shutil.rmtree(run)
 
 
-def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
+def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     if resolved.terms.parts is not None:
         return Draft(place, *draft_parts(resolved, place, run))
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     with stage("ingest"):
         whole, ingested = _ingest(resolved, run)
     with stage("deidentify"):
-        kept = write_deidentified(
+        deidentified = write_deidentified(
             ingested, terms, resolved.identifiers, line.private, run, spec.remember
         )
-        judge_texts(kept, spec.columns, line)
-        terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system)
-        known = identity(kept)
+        judge_texts(deidentified, spec.columns, line)
+        terms = choose_terms(deidentified, terms, spec.choosing, line.private, operating_system)
+        rows_identity = identity(deidentified)
     with stage("verify"):
-        measure_risks(kept, terms)
-        measure_feasibility(kept, terms, resolved.references)
-        stands = standing_version(line, known, rule_of(terms.versions))
+        measure_risks(deidentified, terms)
+        measure_feasibility(deidentified, terms, resolved.references)
+        stands = standing_version(line, rows_identity, rule_of(terms.versions))
         compared = ComparedPeople()
         if stands is None:
-            compared = require_other_people(line, known, rule_of(terms.versions))
+            compared = require_other_people(line, rows_identity, rule_of(terms.versions))
     with stage("anonymize"):
         draw, go_on = operating_system, resolved.continuing
-        wanted = spec.evaluate.intervals is not None
-        candidate = write_candidate(kept, terms, run, draw, go_on, line, intervals=wanted)
+        with_intervals = spec.evaluate.intervals is not None
+        candidate = write_candidate(
+            deidentified, terms, run, draw, go_on, line, intervals=with_intervals
+        )
     with stage("validate"):
         assessment = _judge(candidate, resolved)
         if stands is None:
@@ -231,33 +232,44 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     report = private_directory(place / "report")
     with stage("evaluate"):
         measured = evaluate_candidate(
-            candidate, load(kept), spec.evaluate, report, operating_system, lambda _, __: None
+            candidate,
+            load(deidentified),
+            spec.evaluate,
+            report,
+            operating_system,
+            lambda _, __: None,
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
     refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
-    content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
+    content = draft_content(
+        deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
+    )
     page = write_draft_page(report, open_release(place / RELEASE), content)
-    told = content.document()
-    told["warnings"] = [*warnings_of_texts(kept), *compared.notices, *told["warnings"]]
-    return Draft(place, page, {"stands": stands, **told})
+    summary = content.document()
+    summary["warnings"] = [
+        *warnings_of_texts(deidentified),
+        *compared.notices,
+        *summary["warnings"],
+    ]
+    return Draft(place, page, {"stands": stands, **summary})
 
 
 def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
-    """The stages of the whole source, judged as in a release, and of the rows that are kept."""
+    """Return the stage of the whole source, judged as in a release, and of the kept rows."""
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
     spec, owned = resolved.spec, resolved.spec.expectations
     whole = write_source(spec.source, spec.columns, resolved.base, run)
     table, rules = source_table(whole, spec.columns)
     documents = gate_documents(run, "source")
-    found = judge_source(resolved.line.name, table, rules, documents, owned.source)
+    judged = judge_source(resolved.line.name, table, rules, documents, owned.source)
     require(spec.columns, table, spec.source.uri)
-    verdicts.require(found)
-    kept = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
-    if spec.version > 1 and (fault := rows_of_one_person(kept, spec.columns)):
+    verdicts.require(judged)
+    ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+    if spec.version > 1 and (fault := rows_of_one_person(ingested, spec.columns)):
         raise InputError(fault)
-    return whole, kept
+    return whole, ingested
 
 
 def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
@@ -272,7 +284,7 @@ def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
 
 @passphrases(environ)
 def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
-    """What the next version of a line would be, in counts.
+    """Rehearse the next version of a line; return what it would be, in counts.
 
     Returns:
         `rows` as a release declares them, and of a composed line which groups would go on, come
@@ -293,19 +305,19 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
     ):
         whole = write_source(spec.source, spec.columns, resolved.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
-        kept = write_deidentified(
+        deidentified = write_deidentified(
             ingested, resolved.terms, resolved.identifiers, line, run, spec.remember
         )
         terms = choose_terms(
-            kept, resolved.terms, spec.choosing, line, operating_system, keep=False
+            deidentified, resolved.terms, spec.choosing, line, operating_system, keep=False
         )
-        known = identity(kept)
-        stands = standing_version(resolved.line, known, rule_of(resolved.terms.versions))
+        rows_identity = identity(deidentified)
+        stands = standing_version(resolved.line, rows_identity, rule_of(resolved.terms.versions))
         if stands is not None:
             return {"stands": stands}
-        require_other_people(resolved.line, known, rule_of(resolved.terms.versions))
+        require_other_people(resolved.line, rows_identity, rule_of(resolved.terms.versions))
         candidate = write_candidate(
-            kept, terms, run, operating_system, resolved.continuing, resolved.line
+            deidentified, terms, run, operating_system, resolved.continuing, resolved.line
         )
         facts = read_note(candidate, "facts")
         rows = declaration(candidate).rows.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""From a file that nobody has declared to the draft of a spec that would release it."""
+"""The first draft of a spec, from a source that nobody has declared."""
 
 import csv
 import io
@@ -48,13 +48,13 @@ _PRIVATE_MODE = 0o600
 
 @dataclass(frozen=True)
 class WrittenSpec:
-    """What was written for a steward.
+    """Files written for a steward.
 
     Attributes:
         spec: the draft.
         hierarchies: skeletons beside it.
         profile: the private page.
-        undecided: what the draft needs besides the confirmation, None where it needs nothing.
+        undecided: the fault of the draft with confirmed roles, None if it has none.
         guess: the encoding of the source, where it is only likely.
         unnumbered: how many rows lack the number of a person, and what becomes of them; None for
             none.
@@ -81,10 +81,10 @@ def write_first_spec(
 
     Raises:
         SpecError: where an address or a name is none, or a file is there already.
-        InputError: where the source cannot be read, or does not tell how it is written.
+        InputError: where the source cannot be read, or its format cannot be inferred.
         TransientFault: where a database or a store cannot be reached.
     """
-    line = _name(place.stem if place is not None else _stem(address))
+    line = _line_name(place.stem if place is not None else _stem(address))
     spec = place or Path(f"{line}.yaml")
     _require_new(spec)
     work = work_directory(environ)
@@ -92,12 +92,12 @@ def write_first_spec(
     uri = _relative(address, spec.absolute().parent)
     source = read_source(uri, options)
     with source_secrets(source, environ), scratch_directory(environ) as scratch:
-        base, known = spec.absolute().parent, with_secrets(environ)
-        found = find_table(source, options, base, known, scratch / FETCHED)
-    draft = _draft(found, options)
+        base, environment = spec.absolute().parent, with_secrets(environ)
+        table = find_table(source, options, base, environment, scratch / FETCHED)
+    draft = _draft(table, options)
     title = line.replace("-", " ").capitalize()
     text = spec_text(draft, line, title)
-    undecided = _undecided(text)
+    undecided = _open_question(text)
     files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
     for path in files:
         _require_new(path)
@@ -108,33 +108,33 @@ def write_first_spec(
     write_atomically(spec, text.encode(), _SPEC_MODE)
     written = draft.table.source.csv
     guess = written.encoding if is_guess(written, options) else None
-    return WrittenSpec(spec, tuple(files), profile, undecided, guess, _unnumbered(draft))
+    return WrittenSpec(spec, tuple(files), profile, undecided, guess, _missing_numbers(draft))
 
 
-def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
-    types = dict(found.types)
-    facts = whole = facts_of(found.microdata, types)
+def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
+    types = dict(table.types)
+    facts = whole = facts_of(table.microdata, types)
     unit = find_unit(facts)
     if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
         unit = None
-    rows = found.microdata.rows
+    rows = table.microdata.rows
     if unit is not None and (unit.repeats or unit.missing):
-        kept = _rows_of_people(found.microdata, unit)
-        facts, rows = facts_of(kept, types), kept.rows
+        microdata = _rows_of_people(table.microdata, unit)
+        facts, rows = facts_of(microdata, types), microdata.rows
     roles = propose_roles(facts, unit, options)
     gaps = find_gaps(facts) if unit is None else None
-    return SpecDraft(found, facts, rows, unit, gaps, roles, skeletons_of(facts, whole, roles))
+    return SpecDraft(table, facts, rows, unit, gaps, roles, skeletons_of(facts, whole, roles))
 
 
 def _rows_of_people(microdata: Microdata, unit: FoundUnit) -> Microdata:
-    """The rows that are somebody's; of several of a person the first."""
+    """Return the rows of people: all of them, or the first row of each who has several."""
     codes = microdata[unit.name].codes
     _, first = np.unique(codes, return_index=True)
     rows = np.sort(first) if unit.repeats else np.arange(len(codes))
     return microdata.take(rows[codes[rows] >= 0])
 
 
-def _unnumbered(draft: SpecDraft) -> str | None:
+def _missing_numbers(draft: SpecDraft) -> str | None:
     """Return how many rows lack the number of a person, and what becomes of them."""
     if draft.unit is not None and draft.unit.missing:
         rows, name = _number_of_rows(draft.unit.missing), draft.unit.name
@@ -151,8 +151,8 @@ def _number_of_rows(number: int) -> str:
     return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
-def _undecided(text: str) -> str | None:
-    """Why a draft would be refused though its roles were confirmed, None where it would not."""
+def _open_question(text: str) -> str | None:
+    """Return why a draft would be refused even with confirmed roles, or None."""
     document = parse_yaml(text) | {"roles": "confirmed"}
     try:
         ReleaseSpec.model_validate(document)
@@ -161,7 +161,7 @@ def _undecided(text: str) -> str | None:
     return None
 
 
-def _name(stem: str) -> str:
+def _line_name(stem: str) -> str:
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
     if not name or name in (KEYS, PEOPLE):
@@ -171,13 +171,13 @@ def _name(stem: str) -> str:
 
 
 def _stem(address: str) -> str:
-    """The last part of an address without its endings, and without what is a pattern in it."""
+    """Return the last part of an address, without endings and patterns."""
     last = re.sub(r"[?*\[\]].*$", "", address.rstrip("/").rpartition("/")[2])
     return last.split(".")[0] or "".join(address.rstrip("/").split("/")[-2:-1])
 
 
 def _relative(address: str, base: Path) -> str:
-    """The address as a spec in `base` says it: paths stay relative if they were."""
+    """Return the address as a spec in `base` writes it; relative paths stay relative."""
     if scheme_of(address) is not None or Path(address).is_absolute() or address.startswith("${"):
         return address
     return os.path.relpath(address, base)

@@ -1,4 +1,4 @@
-"""What is compared where nobody says what: partitions, forms, strata, and promises of their own."""
+"""Usual grids of a comparison: partitions, forms, strata, and promises of their own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _NUMBERS = ("integer", "decimal", "float")
 
 
 def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid]:
-    """Every partition in every form, strata, and forms of which the spec's promises mean nothing.
+    """Yield the usual grids: all partitions and forms, strata, and forms that need other promises.
 
     What `auto` chooses is tried beside the partitions, once in each form whatever its variants.
     Strata are tried in the spec's own partition and form: one by the hierarchy of each
@@ -39,9 +39,9 @@ def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid
     if not spec.form.protects_values:
         return
     for method, kind in FORM_PARAMETERS.items():
-        kept = [kind.admits(promise) for promise in spec.promises]
-        if kind.shows == "rows" and not all(kept):
-            promises = _promises_of_its_own(document, spec, kept)
+        admitted = [kind.admits(promise) for promise in spec.promises]
+        if kind.shows == "rows" and not all(admitted):
+            promises = _promises_of_its_own(document, spec, admitted)
             yield {
                 "partition": [*partitions, _AUTO],
                 "form": _each({method: kind}),
@@ -54,9 +54,12 @@ def _each(parameters: Mapping[str, type]) -> list[dict[str, Any]]:
 
 
 def _strata(document: Mapping[str, Any]) -> list[list[Any]]:
-    """The spec's own strata, and one more: of a rule its widest nodes, of a file its lowest."""
+    """Return the spec's own strata, each time with one more by a column's hierarchy.
+
+    The level is the widest nodes of a rule, or the lowest level of a file.
+    """
     own = list(document.get("strata") or [])
-    taken = {one if isinstance(one, str) else one.get("column") for one in own}
+    taken = {stratum if isinstance(stratum, str) else stratum.get("column") for stratum in own}
     return [
         [*own, {"column": name, "level": _level(keys["hierarchy"])}]
         for name, keys in document.get("columns", {}).items()
@@ -70,21 +73,27 @@ def _level(hierarchy: Any) -> int:
 
 
 def _promises_of_its_own(
-    document: Mapping[str, Any], spec: ReleaseSpec, kept: Sequence[bool]
+    document: Mapping[str, Any], spec: ReleaseSpec, admitted: Sequence[bool]
 ) -> list[dict[str, Any]]:
-    """What is left of the promises, and for a column that none is left of one about its values.
+    """Return the promises that a form admits, and others for columns that lose theirs.
 
     Of numbers that is (k,e)-anonymity with any range, of other values distinct l-diversity: groups
     have as many different values as they had to have rows.
     """
-    written = [dict(one) for one, stays in zip(document["promises"], kept, strict=True) if stays]
-    promised = {one.sensitive for one, stays in zip(spec.promises, kept, strict=True) if stays}
-    sensitive = spec.named("sensitive")
+    written = [
+        dict(promise)
+        for promise, stays in zip(document["promises"], admitted, strict=True)
+        if stays
+    ]
+    promised = {
+        promise.sensitive for promise, stays in zip(spec.promises, admitted, strict=True) if stays
+    }
+    sensitive = spec.names_with_roles("sensitive")
     if promised & {None}:
         promised |= set(sensitive)
-    asked = [getattr(one, "k", None) for one in spec.promises]
-    number = max([2, *(k for k in asked if isinstance(k, int))])
-    for name in (one for one in sensitive if one not in promised):
+    sizes = [getattr(promise, "k", None) for promise in spec.promises]
+    number = max([2, *(k for k in sizes if isinstance(k, int))])
+    for name in (column for column in sensitive if column not in promised):
         if spec.columns[name].type in _NUMBERS:
             written.append({"model": "ke-anonymity", "k": number, "e": 0, "sensitive": name})
         else:

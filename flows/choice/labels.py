@@ -14,7 +14,7 @@ from sfumato.tasks.microdata.hierarchies import hierarchies
 
 
 def hierarchy_labels(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
-    """The labels of a column's hierarchy over the represented rows of its source, coded.
+    """Return the labels of a column's hierarchy over the represented rows of its source, coded.
 
     Returns:
         `column`, `values` (how many different ones), and `levels`, each with its number and its
@@ -30,15 +30,15 @@ def hierarchy_labels(path: Path, column: str, overrides: Overrides) -> dict[str,
     if column not in spec.columns or spec.columns[column].hierarchy is None:
         raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
     source = coded_source(resolved, ingest_source(resolved).microdata)
-    wanted = {column: spec.columns[column]}
-    known = hierarchies(wanted, source, resolved.base)[column]
+    columns = {column: spec.columns[column]}
+    levelled = hierarchies(columns, source, resolved.base)[column]
     present = set(pc.cast(source[column].values, pa.string()).to_pylist())
     levels = []
-    for level in range(1, known.height + 1):
+    for level in range(1, levelled.height + 1):
         labels: dict[str, int] = {}
-        for leaf in known.leaves:
+        for leaf in levelled.leaves:
             if leaf in present:
-                label = known.generalize(leaf, level)
+                label = levelled.generalize(leaf, level)
                 labels[label] = labels.get(label, 0) + 1
         levels.append({"level": level, "labels": labels})
     return {"column": column, "values": len(present), "levels": levels}

@@ -19,7 +19,7 @@ from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.terms.terms import Terms
 
 _NOT_COMPARED = {"evaluate": None, "versions": None}
-"""What says nothing of one table: some forms are asked more than releases are."""
+"""Keys that say nothing about one table; without them more forms are admitted."""
 _MOST = 12
 _RANGE = re.compile(r"(?P<low>[0-9.]+?)\.\.(?P<high>[0-9.]+)")
 
@@ -34,12 +34,12 @@ class AlternativeReader:
 
     @cached_property
     def _aims(self) -> list[dict[str, Any]]:
-        """What is aimed at where nothing is named: the workloads, which no alternative has."""
+        """Aims if a partition names none: the workloads, which no alternative has."""
         workloads = read_spec(self.path, self.overrides).evaluate.workloads
         return [aim.model_dump(mode="json") for aim in aims_of_workloads(workloads)]
 
     def with_aims(self, instead: dict[str, Any]) -> dict[str, Any]:
-        """The same keys, with aims where a partition has to name some and names none.
+        """Return the same keys, with aims added if the partition has to name some and names none.
 
         Raises:
             SpecError: where no workload can be aimed at.
@@ -55,7 +55,7 @@ class AlternativeReader:
         return {**instead, "partition": {**wish, "aims": self._aims}}
 
     def spec(self, instead: Mapping[str, Any]) -> ReleaseSpec:
-        """The spec as it would be.
+        """Return the spec as it would be.
 
         Raises:
             SpecError: where it is wrong so.
@@ -66,7 +66,7 @@ class AlternativeReader:
         return read_alternative(self.path, self.overrides, {**instead, **_NOT_COMPARED})
 
     def terms(self, spec: ReleaseSpec, instead: Mapping[str, Any]) -> Terms:
-        """Its terms as a release has them, which may have been chosen before."""
+        """Return the terms of a spec as a release has them, which may have been chosen before."""
         terms = spec.terms(self.path.absolute().parent)
         if not _is_aimless(self._partition(instead)):
             return terms
@@ -82,15 +82,15 @@ def _is_aimless(partition: Mapping[str, Any]) -> bool:
 
 
 def _has_to_name_aims(partition: Mapping[str, Any]) -> bool:
-    """Whether a partition lacks aims that, unlike those of `auto`, a spec has to name."""
+    """Return True if a partition lacks aims that a spec has to name (`auto` need not)."""
     kind = PARTITION_PARAMETERS.get(partition.get("method", ""))
     return kind is not None and issubclass(kind, AimedParameters) and not partition.get("aims")
 
 
-def read_sweep(told: str) -> tuple[str, list[Any]]:
-    """A parameter and its values: `k=2..50`, `alpha=0.05..0.5`, or `l=2,3,5`.
+def read_sweep(text: str) -> tuple[str, list[Any]]:
+    """Parse a parameter and its values: `k=2..50`, `alpha=0.05..0.5`, or `l=2,3,5`.
 
-    Of a range twelve values at most, each about as much larger than the one before.
+    A range gives at most twelve values, each about as much larger than the one before.
 
     Raises:
         SpecError: where it is none.
@@ -100,14 +100,14 @@ def read_sweep(told: str) -> tuple[str, list[Any]]:
     >>> read_sweep("l=2,3,5"), read_sweep("k=2..4")
     (('l', [2, 3, 5]), ('k', [2, 3, 4]))
     """
-    name, equals, values = told.partition("=")
+    name, equals, values = text.partition("=")
     try:
-        found = _values(values)
+        parsed = _values(values)
     except ValueError:
-        found = []
-    if not (equals and name.isidentifier() and found):
-        raise SpecError(f"--sweep {told}: write a parameter and its values: k=2..50, or l=2,3,5")
-    return name, found
+        parsed = []
+    if not (equals and name.isidentifier() and parsed):
+        raise SpecError(f"--sweep {text}: write a parameter and its values: k=2..50, or l=2,3,5")
+    return name, parsed
 
 
 def _values(text: str) -> list[Any]:
@@ -125,11 +125,11 @@ def _values(text: str) -> list[Any]:
 
 
 def _whole(low: int, high: int, steps: list[float]) -> list[int]:
-    """Integers near the steps, each once."""
-    found = [low]
+    """Return different integers near the steps, from `low` to `high`."""
+    integers = [low]
     for step in steps:
-        found.append(max(round(step), found[-1] + 1))
-    return [*(n for n in found if n < high), high]
+        integers.append(max(round(step), integers[-1] + 1))
+    return [*(n for n in integers if n < high), high]
 
 
 def _number(text: str) -> int | float:

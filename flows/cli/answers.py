@@ -18,22 +18,22 @@ _SIX_DIGITS = 100_000
 _DECIMALS = 20
 
 
-def answer_as(found: "Answer", format_: str, place: str = "") -> None:
+def answer_as(result: "Answer", format_: str, place: str = "") -> None:
     """Print an answer as a table, as JSON, or as CSV with its bounds in columns of their own.
 
-    Notes are a part of JSON; beside a table they go to whoever watches, after the `place` of the
+    Notes are a part of JSON; beside a table they go to stderr, after the `place` of the
     query in its file.
     """
     from sfumato.tasks.query.inquiries.answer import document as as_document
 
     if format_ == "json":
-        document(as_document(found), "json")
+        document(as_document(result), "json")
     elif format_ == "csv":
-        _as_csv(as_document(found))
+        _as_csv(as_document(result))
     else:
-        answer(found)
+        answer(result)
     if format_ != "json":
-        for note in found.notes:
+        for note in result.notes:
             say(one_line(f"note: {place}{note}"))
 
 
@@ -57,33 +57,39 @@ def place_of(query: int, line: int) -> str:
 
 
 def refusal_as(refused: RefusedQuery, format_: str) -> None:
-    """Why a query has no answer: a document among answers, or a line for whoever watches."""
-    told = one_line(refused.error)
+    """Print why a query has no answer: as a document among answers, or as a line on stderr."""
+    reason = one_line(refused.error)
     if format_ == "json":
-        echo_json({"query": refused.query, "line": refused.line, "error": told})
+        echo_json({"query": refused.query, "line": refused.line, "error": reason})
     else:
-        failure(f"{refused.place}{told}")
+        failure(f"{refused.place}{reason}")
 
 
 def _as_csv(answer: Mapping[str, Any]) -> None:
-    """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
+    """Print an answer as CSV, with a header even without rows.
+
+    Sides of bounds are columns called `x_lower` and so on.
+    """
     from sfumato.tasks.query.inquiries.answer import flat_columns
 
     columns = flat_columns(_flat(answer))
-    shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
+    text_of = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(map(shown, columns))
+    writer.writerow(map(text_of, columns))
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if value is None else shown(str(value)) for value in row])
+        writer.writerow(["" if value is None else text_of(str(value)) for value in row])
 
 
 def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The columns of an answer, each side of bounds one of its own."""
+    """Yield the columns of an answer; each side of bounds is a column of its own."""
     for name in answer["columns"]:
         column = [row[name] for row in answer["rows"]]
         rest = [value == {"rest": True} for value in column]
         if any(rest):
-            yield name, [None if of else value for value, of in zip(column, rest, strict=True)]
+            yield (
+                name,
+                [None if hidden else value for value, hidden in zip(column, rest, strict=True)],
+            )
             yield f"{name}_rest", rest
         elif column and all(isinstance(value, Mapping) for value in column):
             yield from _sides(name, column)
@@ -99,57 +105,63 @@ def _sides(name: str, bounds: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str
     from sfumato.tasks.query.inquiries.answer import DOUBTS
 
     for side in ("lower", "upper", "estimate"):
-        yield f"{name}_{side}", [one[side] for one in bounds]
-    if any("interval_95" in one for one in bounds):
-        ends = [one.get("interval_95") or (None, None) for one in bounds]
+        yield f"{name}_{side}", [interval[side] for interval in bounds]
+    if any("interval_95" in interval for interval in bounds):
+        ends = [interval.get("interval_95") or (None, None) for interval in bounds]
         for place, side in enumerate(("lower", "upper")):
             yield f"{name}_likely_{side}", [end[place] for end in ends]
     for doubt in DOUBTS:
-        if any(doubt in one for one in bounds):
-            yield f"{name}_{doubt}", [doubt in one for one in bounds]
+        if any(doubt in interval for interval in bounds):
+            yield f"{name}_{doubt}", [doubt in interval for interval in bounds]
 
 
-def answer(found: "Answer") -> None:
-    """An answer as a table."""
+def answer(result: "Answer") -> None:
+    """Print an answer as a table."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table()
-    for column in found.columns:
+    for column in result.columns:
         table.add_column(Text(one_line(column)))
-    for row in found.rows:
+    for row in result.rows:
         table.add_row(*(Text(visible(cell(value))) for value in row.values()))
     Console().print(table)
-    for remark in remarks(found):
+    for remark in remarks(result):
         echo(one_line(remark))
-    left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
-    echo(f"{assurance(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+    left_out = ", ".join(f"{n} ({why})" for why, n in result.not_represented.items() if n)
+    echo(f"{assurance(result)}{f'; rows not represented: {left_out}' if left_out else ''}")
 
 
-def remarks(found: "Answer") -> Iterator[str]:
-    """What is to be said of an answer besides what its bounds are worth."""
-    bounds = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
-    if any(one.estimate is not None and one.lower != one.upper for one in bounds):
+def remarks(result: "Answer") -> Iterator[str]:
+    """Yield remarks on an answer, except what its bounds are worth."""
+    bounds = [v for row in result.rows for v in row.values() if hasattr(v, "estimate")]
+    if any(
+        interval.estimate is not None and interval.lower != interval.upper for interval in bounds
+    ):
         yield "≈ is an estimate, without guarantee"
-    maybe = len(found.certain) - sum(found.certain)
+    maybe = len(result.certain) - sum(result.certain)
     if maybe:
-        yield f"rows that may not be in the answer: {maybe} of {len(found.rows)}"
-    if any(found.rest):
+        yield f"rows that may not be in the answer: {maybe} of {len(result.rows)}"
+    if any(result.rest):
         yield f"{REST}: published rows whose label, such as *, may hide a value that no label names"
-    if found.by_estimate:
+    if result.by_estimate:
         yield "ordered by estimates"
-    if not all(one.attained for one in bounds):
+    if not all(interval.attained for interval in bounds):
         yield "some bounds are calculated of others, and may be wider than need be"
-    yield from _of_likely([one.likely for one in bounds if one.likely is not None])
-    if found.coded:
-        yield f"about coded values: {_codings(found.coded)}"
+    yield from _likely_remarks(
+        [interval.likely for interval in bounds if interval.likely is not None]
+    )
+    if result.coded:
+        yield f"about coded values: {_codings(result.coded)}"
 
 
-def _of_likely(found: Sequence[Any]) -> Iterator[str]:
-    if any(likely.interval for likely in found):
+def _likely_remarks(likely_intervals: Sequence[Any]) -> Iterator[str]:
+    if any(likely.interval for likely in likely_intervals):
         yield "likely: 95 % of queries like this one meet such an interval, without guarantee"
-    for reason in dict.fromkeys(likely.reason for likely in found if likely.interval is None):
+    for reason in dict.fromkeys(
+        likely.reason for likely in likely_intervals if likely.interval is None
+    ):
         yield f"no likely interval: {reason}"
 
 
@@ -157,17 +169,17 @@ def _codings(coded: Mapping[str, Sequence[str]]) -> str:
     return ", ".join(f"{name} ({', '.join(keys)})" for name, keys in sorted(coded.items()))
 
 
-def assurance(found: "Answer") -> str:
-    """What the bounds of an answer are worth, in words."""
-    if found.guaranteed:
+def assurance(result: "Answer") -> str:
+    """Return in words what the bounds of an answer are worth."""
+    if result.guaranteed:
         return "guaranteed bounds over the represented rows"
-    if not found.verified:
+    if not result.verified:
         return "bounds over the represented rows, without guarantee: the files are not verified"
     return "estimates over the represented rows, without guarantee"
 
 
 def cell(value: Any) -> str:
-    """A value or bounds to be read; bounds are rounded outwards."""
+    """Return a value or bounds as a text for people; bounds are rounded outwards."""
     if not hasattr(value, "lower") or isinstance(value, str):
         text = "null" if value is None else str(value)
         return f'"{text}"' if text == str(REST) and value is not REST else text
@@ -192,7 +204,9 @@ def _likely(bounds: Any) -> str:
 
 
 def number(value: Any, rounded: Callable[[Fraction], int]) -> str:
-    """A number to be read: two decimals, or as many as give six digits; `rounded` says which way.
+    """Return a number for people: two decimals, or as many as give six digits.
+
+    `rounded` decides the direction.
 
     Bounds are rounded outwards, so that they still contain the truth.
 

@@ -27,7 +27,7 @@ class GroupedCommands(click.Group):
             raise InterruptedCommand from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The names of all commands."""
+        """Return the names of all commands."""
         return list(MODULES)
 
     def get_command(
@@ -35,17 +35,19 @@ class GroupedCommands(click.Group):
         ctx: click.Context,  # noqa: ARG002 - click's signature
         cmd_name: str,
     ) -> click.Command | None:
-        """A command by its name, None where there is none."""
+        """Return the command of a name, or None."""
         if cmd_name not in MODULES:
             return None
-        found: click.Command = getattr(import_module(MODULES[cmd_name]), cmd_name)
-        return found
+        command: click.Command = getattr(import_module(MODULES[cmd_name]), cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands section by section, each with the first line of its help."""
         width = formatter.width - 6 - max(map(len, MODULES))
         for title, names in SECTIONS.items():
             commands = ((name, self.get_command(ctx, name)) for name in names)
-            rows = [(name, one.get_short_help_str(width)) for name, one in commands if one]
+            rows = [
+                (name, command.get_short_help_str(width)) for name, command in commands if command
+            ]
             with formatter.section(title):
                 formatter.write_dl(rows, col_max=max(map(len, MODULES)))

@@ -88,8 +88,8 @@ def _mend() -> None:
             show.say(
                 f"{mended} line{'' if mended == 1 else 's'} mended: a command was stopped there"
             )
-        for said in undone:
-            show.say(said)
+        for message in undone:
+            show.say(message)
 
 
 @click.group(

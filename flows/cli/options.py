@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 as_document = click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 Command = Callable[..., Any]
-Told = tuple[Mapping[str, Any], str | None]
-"""A document, and a line that says the same to people."""
+Printout = tuple[Mapping[str, Any], str | None]
+"""A document, and a line with the same content for people."""
 with_settings = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key"
 )
 
 
 def with_json(command: Command) -> Command:
-    """Let a command that has formats take --json, too."""
+    """Let a command that has formats also take --json."""
 
     @click.option("--json", "as_json", is_flag=True, help="the same as --format json")
     @wraps(command)
-    def formatted(*, as_json: bool, format_: str, **others: Any) -> None:
+    def run_in_format(*, as_json: bool, format_: str, **others: Any) -> None:
         command(format_="json" if as_json else format_, **others)
 
-    return formatted
+    return run_in_format
 
 
 def with_format(command: Command) -> Command:
@@ -44,27 +44,27 @@ def with_document(command: Command) -> Command:
 
     @as_document
     @wraps(command)
-    def told(*, as_json: bool, **others: Any) -> None:
+    def print_result(*, as_json: bool, **others: Any) -> None:
         document, line = command(**others)
         if as_json:
             echo_json(document)
         elif line is not None:
             echo(line)
 
-    return told
+    return print_result
 
 
 def with_documents(key: str) -> Callable[[Command], Command]:
     """Let a command that yields documents and lines print lines at once, or one list of documents.
 
     Args:
-        key: under which the list stands. Where a later one fails, what was done stands in it.
+        key: of the list. If a later step fails, the list has the steps before it.
     """
 
     def listing(command: Command) -> Command:
         @as_document
         @wraps(command)
-        def told(*, as_json: bool, **others: Any) -> None:
+        def print_results(*, as_json: bool, **others: Any) -> None:
             done: list[Mapping[str, Any]] = []
             try:
                 for document, line in command(**others):
@@ -75,25 +75,25 @@ def with_documents(key: str) -> Callable[[Command], Command]:
                 if as_json and (done or sys.exc_info()[0] is None):
                     echo_json({key: done})
 
-        return told
+        return print_results
 
     return listing
 
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":
-    """The changes to a run's spec that its `--set` options ask for."""
+    """Return the changes to a run's spec that its `--set` options ask for."""
     from sfumato.flows.inputs.overrides import read_overrides
 
     return read_overrides(pairs("--set", settings))
 
 
-def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """The texts `key=value` of an option as a mapping.
+def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts `key=value` of an option as a mapping.
 
     Raises:
         SpecError: for a text without an equals sign.
     """
-    parts = [text.partition("=") for text in given]
+    parts = [text.partition("=") for text in texts]
     for name, equals, _ in parts:
         if not equals:
             raise SpecError(f"{option} {name}: not of the form key=value")
@@ -101,5 +101,5 @@ def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
 
 
 def names(text: str | None) -> tuple[str, ...]:
-    """The names in a text that separates them by commas."""
+    """Return the names in a text that separates them by commas."""
     return tuple(name.strip() for name in text.split(",")) if text else ()

@@ -53,7 +53,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "experiment": f"{_ANALYST}.experiment",
     },
 }
-"""By section the commands' modules, which have a command of the same name."""
+"""The commands of each section by name, with the module that defines them."""
 
 MODULES: Mapping[str, str] = {
     name: module for section in SECTIONS.values() for name, module in section.items()
@@ -63,7 +63,7 @@ MENDING = (
     *("release", "evaluate", "attack", "dossier", "describe", "withdraw", "deliver", "line"),
     *("keys", "pseudonyms", "review", "publish", "deploy", "sweep"),
 )
-"""The commands of owners of lines: they mend first what stopped ones left in public directories."""
+"""The commands of owners of lines; they first mend what stopped commands left in public places."""
 
 WITH_GREAT_EXPECTATIONS = ("demo", "release", "plan", "publish")
 """The commands whose runs need pandas: Great Expectations does."""

@@ -35,7 +35,12 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
         from sfumato.tasks.outcomes import send_events
         from sfumato.tasks.private.failure import caught_failures, listening
 
-        with listening(listener), _unheard(), caught_failures() as failures, tagged(*tags):
+        with (
+            listening(listener),
+            _without_prefect_logs(),
+            caught_failures() as failures,
+            tagged(*tags),
+        ):
             try:
                 return run()
             except FailedRun:
@@ -45,8 +50,8 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
-    """Prefect logs a failed flow with its traceback; the command says it in one line instead."""
+def _without_prefect_logs() -> Iterator[None]:
+    """Silence Prefect's loggers: the command itself prints a failed flow in one line."""
     import logging
 
     names = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine", "prefect")
@@ -62,7 +67,7 @@ def _unheard() -> Iterator[None]:
 
 
 def tell_version(directory: str, as_json: bool = False) -> None:
-    """Say what was published, or what waits; the last line of stdout is its directory.
+    """Print what was published, or what waits; the last line of stdout is its directory.
 
     Args:
         directory: of the version, or of the candidate that waits for approval.
@@ -70,10 +75,10 @@ def tell_version(directory: str, as_json: bool = False) -> None:
     """
     from sfumato.flows.life.version_summary import summarise_version
 
-    found = summarise_version(Path(directory))
+    version = summarise_version(Path(directory))
     if as_json:
-        echo_json(found.document())
+        echo_json(version.document())
         return
-    for name, text in found.lines():
+    for name, text in version.lines():
         show.say(f"{name:<9} {one_line(text)}")
     echo(directory)

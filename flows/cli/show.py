@@ -1,7 +1,7 @@
 """The output of the command line: progress and messages on stderr, answers on stdout.
 
 Texts may come from a release that somebody else made. Escape sequences in them could hide or
-change what stands on the screen, and controls of direction could reorder it.
+change the screen, and controls of direction could reorder it.
 """
 
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-"""The exit code of what an interrupt ended: 128 and the number of its signal."""
+"""The exit code of an interrupted command: 128 plus the number of the signal."""
 # Controls but tab and newline, of both sets; delete; line and direction controls of Unicode; halves
 # of characters, which have no place in UTF-8.
 _ACTING = re.compile(
@@ -33,16 +33,16 @@ _ACTING = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""The text with each character that would act on a terminal written as `\x1b`.
+    r"""Return the text with each character that would act on a terminal written as `\x1b`.
 
     >>> visible("\x1b[2J harmless")
     '\\x1b[2J harmless'
     """
-    return _ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
-    """The text on one line, visible."""
+    """Return the text on one line, visible."""
     return visible(" ".join(text.split()))
 
 
@@ -54,23 +54,23 @@ def echo(text: object, *, err: bool = False) -> None:
 def echo_json(document: Any, indent: int | None = None, *, err: bool = False) -> None:
     """Print a document as JSON, which has its own way of writing such characters."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
-    written = _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    written = _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     click.echo(written, err=err)  # noqa: TID251 - the one place
 
 
 def failure(message: str) -> None:
-    """One line that says what went wrong, and one below it for each way out."""
+    """Print what went wrong in one line, and each way out in a line below it."""
     lines = WAY_OUT.join(map(one_line, message.split(WAY_OUT)))
     _tell("error", one_line(message), f"sfumato: {lines}")
 
 
 def say(message: str) -> None:
-    """A line for whoever watches."""
+    """Print a line on stderr for the person who watches."""
     _tell("info", message, message)
 
 
 def _tell(level: str, message: str, text: str, facts: Mapping[str, Any] | None = None) -> None:
-    """A message as a text, or as a line of JSON with what is known besides."""
+    """Print a message as a text, or as a line of JSON with further facts."""
     if not _wants_json():
         echo(text, err=True)
         return
@@ -84,7 +84,7 @@ def _wants_json() -> bool:
 
 
 def document(content: Mapping[str, Any], format_: str) -> None:
-    """A document as JSON, or as lines of dotted names."""
+    """Print a document as JSON, or as lines of dotted names."""
     if format_ == "json":
         echo_json(content)
         return
@@ -96,7 +96,7 @@ def document(content: Mapping[str, Any], format_: str) -> None:
 
 @contextmanager
 def stages() -> Iterator["Listener"]:
-    """A listener that shows a run's stages: live on a terminal, as plain lines elsewhere."""
+    """Yield a listener that shows a run's stages: live on a terminal, otherwise as plain lines."""
     if _wants_json() or not sys.stderr.isatty():
         yield _plain()
         return
@@ -131,20 +131,20 @@ def _plain() -> "Listener":
 
     def listen(stage: str, event: str, counts: "Counts") -> None:
         if event == "said":
-            _tell("info", stage, stage, _of_run() | {"counts": counts})
+            _tell("info", stage, stage, _run_facts() | {"counts": counts})
         elif event == "started":
             started[stage] = time.monotonic()
         else:
             seconds = round(time.monotonic() - started[stage], 1)
-            said = f"{stage}: {event} after {seconds:.1f} s"
+            message = f"{stage}: {event} after {seconds:.1f} s"
             level = "info" if event == "finished" else "error"
-            _tell(level, said, said, _of_run() | {"stage": stage, "seconds": seconds})
+            _tell(level, message, message, _run_facts() | {"stage": stage, "seconds": seconds})
 
     return listen
 
 
-def _of_run() -> dict[str, Any]:
-    """The run that this is said in; it matters to lines of JSON alone."""
+def _run_facts() -> dict[str, Any]:
+    """Return facts about the current run; only lines of JSON need them."""
     if not _wants_json():
         return {}
     from prefect.runtime import flow_run
@@ -157,7 +157,7 @@ def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            numbered = {str(number): one for number, one in enumerate(value, start=1)}
+            numbered = {str(number): item for number, item in enumerate(value, start=1)}
             yield from _flat(numbered, f"{prefix}{name}.")
         elif isinstance(value, list):
             yield f"{prefix}{name}", ", ".join(map(str, value)) or None

@@ -1,4 +1,4 @@
-"""Documents as people write them: YAML in which a key stands once."""
+"""YAML documents of people; a key may occur only once in its mapping."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -12,11 +12,11 @@ from sfumato.tasks.schema.files import NestingError, read_text, require_shallow,
 
 
 class DuplicateKeyError(yaml.MarkedYAMLError):
-    """A key that stands in its mapping already."""
+    """A key that is in its mapping already."""
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key stands once and `on` is a key, and that aliases do not make large."""
+    """YAML with each key once, with `on` as a text, and without large expansion of aliases."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -24,7 +24,7 @@ class _StrictLoader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Count what an alias stands for each time that it stands there."""
+        """Compose a node; each alias counts as many nodes as it represents."""
         alias, before = self.check_event(yaml.AliasEvent), self._nodes
         node = super().compose_node(parent, index)
         self._nodes += self._sizes.get(id(node), _MOST_NODES) if alias else 1
@@ -52,7 +52,7 @@ _MOST_NODES = 1_000_000  # of a document, in which an alias counts as what it st
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML in which no key stands twice.
+    """Parse YAML in which no key occurs twice.
 
     Raises:
         NestingError: where it is nested too deep, or its aliases make it too large.
@@ -67,7 +67,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def yaml_fault(error: Exception) -> str:
-    """What is wrong with a text that is no YAML in which a key stands once."""
+    """Return in words why a text is not YAML with each key only once."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return "not YAML"
     line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
@@ -92,7 +92,7 @@ def require_storable(place: Path, document: Any, key: str = "") -> None:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read YAML in which no key stands twice.
+    """Read YAML in which no key occurs twice.
 
     Raises:
         SpecError: where the file cannot be read, or is no such YAML.

@@ -19,21 +19,21 @@ _hidden: list[SourceOverrides] = []
 
 @contextmanager
 def hide(overrides: Overrides) -> Iterator[ShownOverrides]:
-    """Keep what is not shown while a run of this process takes what is, and yield that."""
+    """Keep the hidden overrides while a run of this process lasts, and yield the visible ones."""
     _hidden.append(overrides.source)
     try:
         document = overrides.model_dump(exclude_unset=True, by_alias=True)
         source = document.get("source", {})
-        shown = {key: source[key] for key in source if key in ShownSourceOverrides.model_fields}
-        yield ShownOverrides.model_validate({**document, "source": shown})
+        visible = {key: source[key] for key in source if key in ShownSourceOverrides.model_fields}
+        yield ShownOverrides.model_validate({**document, "source": visible})
     finally:
         _hidden.pop()
 
 
-def whole(shown: ShownOverrides | None) -> Overrides:
-    """The overrides of a run with what is hidden in this process."""
-    document = (shown or ShownOverrides()).model_dump(exclude_unset=True, by_alias=True)
+def whole(visible: ShownOverrides | None) -> Overrides:
+    """Return the overrides of a run together with those hidden in this process."""
+    document = (visible or ShownOverrides()).model_dump(exclude_unset=True, by_alias=True)
     for source in _hidden[-1:]:
-        kept = source.model_dump(exclude_unset=True, by_alias=True)
-        document["source"] = {**document.get("source", {}), **kept}
+        hidden = source.model_dump(exclude_unset=True, by_alias=True)
+        document["source"] = {**document.get("source", {}), **hidden}
     return Overrides.model_validate(document)

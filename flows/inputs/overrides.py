@@ -1,4 +1,4 @@
-"""What a run may change of its spec: typed, on the command line and in a deployment."""
+"""Keys of its spec that a run may change, typed, on the command line and in a deployment."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -76,7 +76,7 @@ class Overrides(ShownOverrides):
 
 
 def read_overrides(settings: Mapping[str, str]) -> Overrides:
-    """Overrides from `key=value` settings, keys dotted, values YAML.
+    """Return overrides from `key=value` settings; keys are dotted, values are YAML.
 
     Raises:
         SpecError: where a key may not be overridden, or a value is not valid for it.

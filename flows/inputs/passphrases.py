@@ -29,47 +29,53 @@ _VARIABLES = (
 
 @contextmanager
 def passphrases(environ: Mapping[str, str]) -> Iterator[None]:
-    """Have the passphrases whose blocks the environment names.
+    """Provide the passphrases whose blocks the environment names.
 
     Raises:
         InputError: where a passphrase is given in both ways, or its block is missing or none.
         Fault: where the block cannot be read.
     """
-    with _handed_over(_VARIABLES, environ):
+    with _hand_over_blocks(_VARIABLES, environ):
         yield
 
 
 @contextmanager
 def source_secrets(source: Source, environ: Mapping[str, str]) -> Iterator[None]:
-    """Have what a source's address and store need, whose blocks the environment names.
+    """Provide the secrets of a source's address and store whose blocks the environment names.
 
     Raises:
         InputError: where a variable is given in both ways, or its block is missing or none.
         Fault: where the block cannot be read.
     """
-    with _handed_over(source.variables, environ):
+    with _hand_over_blocks(source.variables, environ):
         yield
 
 
 @contextmanager
 def destination_secrets(variables: Sequence[str]) -> Iterator[None]:
-    """Have what a destination needs, whose blocks the environment names.
+    """Provide the secrets of a destination whose blocks the environment names.
 
     Raises:
         InputError: where a variable is given in both ways, or its block is missing or none.
         Fault: where the block cannot be read.
     """
-    with _handed_over(variables, os.environ):
+    with _hand_over_blocks(variables, os.environ):
         yield
 
 
 @contextmanager
-def _handed_over(variables: Sequence[str], environ: Mapping[str, str]) -> Iterator[None]:
-    named = {one: environ[f"{one}_BLOCK"] for one in variables if environ.get(f"{one}_BLOCK")}
+def _hand_over_blocks(variables: Sequence[str], environ: Mapping[str, str]) -> Iterator[None]:
+    named = {
+        variable: environ[f"{variable}_BLOCK"]
+        for variable in variables
+        if environ.get(f"{variable}_BLOCK")
+    }
     for variable in named:
         if environ.get(variable):
             raise InputError(f"{variable}: is set, and {variable}_BLOCK too: keep one of them")
-    with hand_over({one: _in_block(f"{one}_BLOCK", name) for one, name in named.items()}):
+    with hand_over(
+        {variable: _in_block(f"{variable}_BLOCK", name) for variable, name in named.items()}
+    ):
         yield
 
 

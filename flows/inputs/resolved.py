@@ -38,7 +38,7 @@ class ResolvedRun:
 
     @property
     def continuing(self) -> LineContinuation | None:
-        """The line and how it goes on, where its versions are composed."""
+        """The line and its rule of continuation, or None if its versions are not composed."""
         wish = self.spec.versions
         if not isinstance(wish, ContinuedVersions):
             return None
@@ -46,7 +46,7 @@ class ResolvedRun:
 
     @property
     def unit(self) -> str | None:
-        """The identifier that says whom a row is about, None where rows are people."""
+        """The identifier of the person whom a row is about, or None if rows are people."""
         return next((name for name, column in self.spec.columns.items() if column.unit), None)
 
     @property
@@ -58,10 +58,10 @@ class ResolvedRun:
     def withheld(self) -> tuple[str, ...]:
         """The columns that no published file may have."""
         unlisted = set(self.spec.source.seen) - set(self.spec.columns)
-        return (*self.spec.named("identifier", "drop"), *sorted(unlisted))
+        return (*self.spec.names_with_roles("identifier", "drop"), *sorted(unlisted))
 
     def page_of(self, release: Path) -> str:
-        """The address of a version's page, where the public place is served if the spec says so."""
+        """Return the address of a version's page: on the web if the spec gives one, or here."""
         served = self.spec.publish.page_url
         if served is None:
             return (release / PAGE).resolve().as_uri()
@@ -69,28 +69,28 @@ class ResolvedRun:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the line can never do, as its spec stands: said at every run."""
-        said = []
+        """Limits of the line under its present spec, reported at every run."""
+        messages = []
         if self.spec.unit == "row" and self.spec.versions == "disjoint":
-            said.append(
+            messages.append(
                 "unit: row with versions: disjoint: nobody can be known again, so a changed source "
                 "can never be released; where a column tells people apart, name it under columns: "
                 "<column>: {role: identifier, unit: true}, in the place of unit: row"
             )
         if self.terms.over_people:
             key, whom = _HOUSEHOLDS if self.terms.households else _SEVERAL
-            said.append(
+            messages.append(
                 f"{key}: promises are kept over rows, which everybody can verify, and over "
                 f"{whom}, which nobody else can; who is in which group is not kept, so the line "
                 "can never be composed"
             )
         elif self.spec.remember == "units":
             otherwise = "; remember: map keeps it" if self.spec.parts is None else ""
-            said.append(
+            messages.append(
                 "remember: units: who is in which group is not kept, so the line can never be "
                 f"composed{otherwise}"
             )
-        return tuple(said)
+        return tuple(messages)
 
 
 def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
@@ -106,8 +106,8 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
     require_apart(place, work)
     private = line_directory(work, spec.name)
     finish_restoring(private)
-    by = spec.publish.signed_by
-    key = None if by is None else signing_key(work, by)
+    key_name = spec.publish.signed_by
+    key = None if key_name is None else signing_key(work, key_name)
     accepts = spec.across_lines == "accepted-risk"
     run = overrides or Overrides()
     line = Line(
@@ -120,8 +120,8 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         as_of=run.as_of,
         groups=spec.groups,
         same_as=_same_as(spec),
-        pinned=_pinned(spec),
-        reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
+        pinned=_pinned_file(spec),
+        reviewers=spec.approval_wish.reviewers if spec.approval_wish else 0,
         bars=spec.attacks.kept_bars,
         window=spec.attacks.window,
         words=spec.words,
@@ -133,7 +133,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
 
 
 def with_references(resolved: ResolvedRun, secret: bytes | None = None) -> ResolvedRun:
-    """The run whose promises call their references by keyed digests, where they have any.
+    """Return the run with keyed digests for the references of its promises, if it has any.
 
     Args:
         resolved: the run; one that has been through here stays as it is.
@@ -151,7 +151,7 @@ def with_references(resolved: ResolvedRun, secret: bytes | None = None) -> Resol
 
 
 def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
-    """The run, where its table is held in memory as a whole.
+    """Return the run if its table is held in memory as a whole.
 
     Raises:
         SpecError: where it is released in parts.
@@ -165,13 +165,13 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
     return resolved
 
 
-def _pinned(spec: ReleaseSpec) -> str | None:
-    """The SHA-256 of the file whose row numbers are units, None where others are."""
+def _pinned_file(spec: ReleaseSpec) -> str | None:
+    """Return the SHA-256 of the file whose row numbers are units, or None if there is none."""
     generated = any(column.generated is not None for column in spec.columns.values())
     return spec.source.sha256 if generated else None
 
 
 def _same_as(spec: ReleaseSpec) -> dict[str, str]:
-    """The columns that are called otherwise in another line, and how."""
+    """Return the columns that have another name in another line, with that name."""
     called = {name: column.same_as for name, column in spec.columns.items()}
     return {name: other for name, other in called.items() if other not in (None, name)}

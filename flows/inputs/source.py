@@ -20,7 +20,7 @@ from sfumato.tasks.stages.ingest import FETCHED
 
 
 def ingest_source(resolved: ResolvedRun) -> Ingested:
-    """The rows that a run of a spec is about, with all declared columns.
+    """Read the rows that a run of a spec is about, with all declared columns.
 
     Raises:
         SpecError: where the spec asks for parts.
@@ -29,12 +29,12 @@ def ingest_source(resolved: ResolvedRun) -> Ingested:
     """
     spec = require_in_memory(resolved).spec
     with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
-        place, known = scratch / FETCHED, with_secrets(environ)
-        return ingest(spec.source, spec.columns, spec.nulls, resolved.base, known, place)
+        place, environment = scratch / FETCHED, with_secrets(environ)
+        return ingest(spec.source, spec.columns, spec.nulls, resolved.base, environment, place)
 
 
 def divide_source(resolved: ResolvedRun, run: Path, *, keep_rows: bool = False) -> Path:
-    """The source of a run in parts, divided in a stage of `run` as a release divides it.
+    """Divide the source of a run in parts into a stage of `run`, as a release does.
 
     Args:
         resolved: the run.
@@ -56,7 +56,7 @@ def _judge(table: pa.Table, rules: Sequence[Rule]) -> tuple[Finding, ...]:
 
 
 def coded_source(resolved: ResolvedRun, microdata: Microdata) -> Microdata:
-    """All columns of a source, those that are published coded; the line keeps nothing of it.
+    """Return all columns of a source, the published ones coded; the line remembers nothing.
 
     Raises:
         InputError: where a value cannot be coded, or a column holds free text.

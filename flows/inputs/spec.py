@@ -48,24 +48,24 @@ class ReleaseSpec(SaidOfLine, SpecParts):
 
     @property
     def choosing(self) -> Choosing | None:
-        """What may be chosen where the spec leaves its partition open, None where it does not."""
+        """The candidates of a choice, or None if the spec names a partition."""
         return find_candidates(self, RULES)
 
     @property
     def words(self) -> PublishedWords:
-        """What its owner says of the line and of its columns, which is no term of a release."""
-        said = {name: getattr(self, name) for name in SaidOfLine.model_fields}
-        told = {name: column.description for name, column in self.columns.items()}
-        columns = {name: text for name, text in told.items() if text is not None}
+        """The owner's words about the line and its columns, which are no terms of a release."""
+        statements = {name: getattr(self, name) for name in SaidOfLine.model_fields}
+        descriptions = {name: column.description for name, column in self.columns.items()}
+        columns = {name: text for name, text in descriptions.items() if text is not None}
         labels = {
             name: CodeLabels(codes=column.labels, whole=column.code_list == "whole")
             for name, column in self.columns.items()
             if column.labels is not None
         }
-        return PublishedWords(**said, columns=columns, labels=labels)
+        return PublishedWords(**statements, columns=columns, labels=labels)
 
     def terms(self, base: Path) -> Terms:
-        """The part of this spec that a release declares, its files read relative to `base`.
+        """Return the part of this spec that a release declares, its files read relative to `base`.
 
         Raises:
             InputError: where a file cannot be read, or is not a hierarchy or a target.
@@ -83,7 +83,7 @@ class ReleaseSpec(SaidOfLine, SpecParts):
             versions=declaration_of(self.versions),
             columns=self._declared_columns(base),
             strata=self.strata,
-            promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
+            promises=tuple(read_given_target(promise, base) for promise in self.scoped_promises()),
             partition=self.partition,
             form=self.form,
             formats=self.formats,
@@ -92,7 +92,7 @@ class ReleaseSpec(SaidOfLine, SpecParts):
         )
 
     def _declared_columns(self, base: Path) -> dict[str, DeclaredColumn]:
-        """The columns that are published, in the order of their roles."""
+        """Return the columns that are published, in the order of their roles."""
         return {
             name: DeclaredColumn(
                 role=column.shown_as,
@@ -110,14 +110,18 @@ class ReleaseSpec(SaidOfLine, SpecParts):
         }
 
     def _columns_by_level(self, base: Path) -> dict[str, DeclaredColumn]:
-        """Quasi-identifiers as they would be declared, were strata levels of their hierarchies."""
-        known = [n for n in self.named("quasi-identifier") if self.columns[n].hierarchy is not None]
-        strata = tuple(HierarchyLevel(column=name, level=1) for name in known)
+        """Declare the quasi-identifiers as if strata were levels of their hierarchies."""
+        names = [
+            n
+            for n in self.names_with_roles("quasi-identifier")
+            if self.columns[n].hierarchy is not None
+        ]
+        strata = tuple(HierarchyLevel(column=name, level=1) for name in names)
         columns = self.model_copy(update={"strata": strata})._declared_columns(base)
-        return {name: columns[name] for name in known}
+        return {name: columns[name] for name in names}
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:
-        """The hierarchy of a column, where what is published of it depends on it."""
+        """Return the hierarchy of a column if its published form depends on it, or None."""
         written = self.columns[name].hierarchy
         if written is None or not uses_hierarchy(self, name):
             return None
@@ -152,7 +156,7 @@ def read_alternative(
     _require_declared(changes.get("source", {}).get("parameters") or {}, document)
     if document.get("approval", "none") != "none":
         changes.pop("approval", None)  # asked for already, and perhaps of more reviewers
-    merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
+    merged = _merge(document, {k: v for k, v in changes.items() if v not in (None, {})})
     require_storable(path, merged)
     try:
         return ReleaseSpec.model_validate(merged)
@@ -161,7 +165,7 @@ def read_alternative(
 
 
 def line_named(path: Path) -> str:
-    """The name of the line that a spec is of; that of its file where the spec does not tell it."""
+    """Return the name of a spec's line, or of its file if the spec does not give one."""
     try:
         document = read_yaml(path)
         return _LINE_NAME.validate_python(document["name"])
@@ -178,7 +182,7 @@ def _require_declared(parameters: Mapping[str, Any], document: Any) -> None:
 
 
 def read_promise(text: str) -> PrivacyModel:
-    """A promise as a spec writes it, in YAML.
+    """Read a promise as a spec writes it, in YAML.
 
     Raises:
         SpecError: where it is none, naming the key and the rule.
@@ -199,16 +203,16 @@ def read_promise(text: str) -> PrivacyModel:
 
 @cache
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of the spec, made once: nobody may change it."""
+    """Return the JSON Schema of the spec; it is made once, and nobody may change it."""
     schema = ReleaseSpec.model_json_schema(by_alias=True)
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **schema, "allOf": list(default_schemas())}
 
 
-def _merged(document: Any, changes: Any) -> Any:
+def _merge(document: Any, changes: Any) -> Any:
     if not (isinstance(document, dict) and isinstance(changes, dict)):
         return changes
     return {
         **document,
-        **{key: _merged(document.get(key), value) for key, value in changes.items()},
+        **{key: _merge(document.get(key), value) for key, value in changes.items()},
     }

@@ -1,1 +1,1 @@
-"""What a steward does with versions that stand, and with pseudonyms that are handed over."""
+"""Work of stewards on published versions, and hand-over of pseudonyms."""

@@ -32,16 +32,16 @@ def deliver_line(place: Path) -> tuple[list[Delivered], list[str]]:
         with hold(line):
             notices = list(recover(line))
         notices += _remember(line, place) if place.is_file() else []
-        found = deliver(line, os.environ, destination_secrets)
-    if not (found or notices):
+        delivered = deliver(line, os.environ, destination_secrets)
+    if not (delivered or notices):
         raise InputError(f"{place}: the line has no destination (publish.destinations, .database)")
-    return found, notices
+    return delivered, notices
 
 
 def deliver_known(line: Line) -> list[Delivered]:
-    """Bring the copies that a line has up to it, which was changed; none where it has none.
+    """Bring the copies of a changed line up to date; return an empty list if it has none.
 
-    What cannot even be begun is one that is behind: the line stands as it was changed.
+    A failure to begin counts as a copy that is behind: the change of the line is kept.
     """
     if not knows_destinations(line.private):
         return []
@@ -53,12 +53,12 @@ def deliver_known(line: Line) -> list[Delivered]:
 
 
 def deliver_beside(public: Path) -> list[str]:
-    """The same for the line of a public directory, and what became of its copies in lines."""
+    """Bring the copies of a public directory's line up to date; return the results as lines."""
     try:
         line = own_line(public)
     except SfumatoError:  # another's line, or none: nothing is known of its copies
         return []
-    return [said for one in deliver_known(line) for said in one.said]
+    return [message for copy in deliver_known(line) for message in copy.messages]
 
 
 def _remember(line: Line, spec: Path) -> list[str]:

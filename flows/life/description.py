@@ -29,5 +29,5 @@ def describe_line(place: Path, changes: Mapping[str, str | None]) -> DescribedLi
         if all(text is None for text in changes.values()):
             return description(line)
         described = describe(line, changes)
-    said = (said for one in deliver_known(line) for said in one.said)
-    return replace(described, notices=(*described.notices, *said))
+    messages = (messages for copy in deliver_known(line) for messages in copy.messages)
+    return replace(described, notices=(*described.notices, *messages))

@@ -13,7 +13,7 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.report.steward.dossier import (
-    KnownOfVersion,
+    VersionFacts,
     dossier,
     dossier_of_withdrawn,
     write_dossier,
@@ -27,7 +27,7 @@ from sfumato.tasks.verification.signing import author_of
 
 @passphrases(environ)
 def dossier_of(directory: Path, spec: Path) -> tuple[Path, dict[str, Any]]:
-    """Write the dossier of a version anew.
+    """Write the dossier of a version again.
 
     Args:
         directory: the version, as published.
@@ -46,36 +46,43 @@ def dossier_of(directory: Path, spec: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, Any]]:
-    """The same of a version that a run has made or found."""
+    """Write the dossier of a version that a run has made or found; return page and document."""
     line, record = resolved.line, read_record(resolved.line.public)
     if version.parent != line.public.resolve() or version.name not in record.versions:
         raise InputError(f"{version}: is no version of the spec's line, {line.public}")
     reports, tombstone = line.reports(version.name), read_tombstone(version)
     if tombstone is not None:
-        kept = dossier_of_withdrawn(reports, tombstone, resolved.spec.dossier)
-        if kept is None:
+        withdrawn = dossier_of_withdrawn(reports, tombstone, resolved.spec.dossier)
+        if withdrawn is None:
             raise InputError(f"{version}: was withdrawn, and no dossier was written before")
-        return write_dossier(reports, kept), kept
+        return write_dossier(reports, withdrawn), withdrawn
     release = open_release(version)
     digest = release.manifest["sfumato"]["digest"]
     release = replace(release, author=author_of(version, line.name, digest, environ).words)
-    past = [one for one in read_history(line.private).past if one.end != "approved"]
-    known = KnownOfVersion(
+    past = [
+        past_candidate
+        for past_candidate in read_history(line.private).past
+        if past_candidate.end != "approved"
+    ]
+    facts = VersionFacts(
         record=record.versions[version.name].model_dump(mode="json"),
         number=version.name,
         withheld=resolved.withheld,
         risk=_read(reports / f"{RISK}.json") or {},
         attacks=_read(reports / ATTACKED),
-        past=[one.model_dump(mode="json", exclude={"rows", "spec"}) for one in past],
+        past=[
+            past_candidate.model_dump(mode="json", exclude={"rows", "spec"})
+            for past_candidate in past
+        ],
     )
-    document = dossier(release, known, resolved.spec.dossier)
+    document = dossier(release, facts, resolved.spec.dossier)
     return write_dossier(reports, document), document
 
 
 def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
-    """Write the dossier of a version that has just appeared, where its steward asks for one.
+    """Write the dossier of a version that has just appeared, if its steward asks for one.
 
-    The version is published: a dossier that fails is said, and fails nothing.
+    The version is published: a dossier that fails is reported, and the run goes on.
     """
     from sfumato.tasks.policy import say_in_run  # imports Prefect: seconds
 

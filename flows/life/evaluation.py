@@ -14,12 +14,12 @@ from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.flows.inputs.source import coded_source, divide_source, ingest_source
 from sfumato.flows.life.delivery import deliver_known
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars, pool_limits, pool_scores
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata, operating_system
 from sfumato.tasks.parts.attack import attack_all_parts
@@ -30,8 +30,8 @@ from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.query.engines.truth import Original
 from sfumato.tasks.stages.deidentify import identity, names_for_fingerprint, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 from sfumato.tasks.terms.opened import open_release
@@ -41,18 +41,18 @@ from sfumato.tasks.verification.integrity import require_intact
 from sfumato.tasks.workers.workers import InTurn
 
 REGISTER = "register"
-"""What scores of linking a register stand under, where those of a column have its name."""
+"""The key of scores of linking a register; scores of a column have the column's name."""
 TOGETHER = "{} (all versions together)"
-"""The same of a column in several versions."""
+"""The key of scores of a column in several versions."""
 
 
 def ingest_again(resolved: ResolvedRun) -> Microdata:
-    """The rows that a run of a spec is about, read from its source, coded as its versions."""
+    """Return the rows that a run of a spec is about, read from its source and coded."""
     return coded_source(resolved, ingest_source(resolved).microdata)
 
 
 def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
-    """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
+    """Return the name of each row's person (S16), or None if fingerprints need no names."""
     return names_for_fingerprint(
         source, resolved.terms, resolved.identifiers, resolved.line.private
     )
@@ -78,8 +78,8 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> Measure
                 lambda _, __: None,
             )
         finally:  # the record has changed, also where the version was withdrawn
-            for said in (said for one in deliver_known(line) for said in one.said):
-                say(said)
+            for message in (message for copy in deliver_known(line) for message in copy.messages):
+                say(message)
 
 
 @passphrases(environ)
@@ -91,7 +91,7 @@ def attack_again(
     others: Sequence[tuple[Path, Path]] = (),
     runs: int = 0,
 ) -> tuple[dict[str, list[Score]], list[JudgedBar]]:
-    """What attackers guess of a version, and which bars of the spec it keeps.
+    """Attack a version; return the scores, and which bars of the spec it keeps.
 
     Args:
         directory: the version.
@@ -112,32 +112,32 @@ def attack_again(
     resolved = _resolved_for(directory, spec, overrides)
     bars = resolved.spec.attacks.with_local_registers(resolved.base)
     with sanitise_errors("attack"):
-        if resolved.terms.parts is not None or resolved.terms.composed:
-            asked = {"--register": register, "--also": others, "--runs": runs}
-            more = next((option for option, of in asked.items() if of), None)
+        if resolved.terms.parts is not None or resolved.terms.is_composed:
+            options = {"--register": register, "--also": others, "--runs": runs}
+            more = next((option for option, value in options.items() if value), None)
             if more is not None:
                 _refuse_option(directory, resolved.terms, more)
         if resolved.terms.parts is not None:
             require_intact(open_release(directory.resolve()))
             parts, _ = attack_all_parts(directory.resolve(), bars, InTurn())
             return pool_scores(parts), [measured.judged_bar for measured in pool_limits(parts)]
-        targets = [replace(one, runs=runs) for one in _targets(directory, resolved)]
+        targets = [replace(target, runs=runs) for target in _targets(directory, resolved)]
         scores = attack_release(targets)
         if register is not None:
             whole = replace(targets[0], sensitive="")
             scores[REGISTER] = list(link(whole, read_register(whole.declared, register)))
         if others:
-            scores |= _composed([(directory, resolved), *map(_resolved, others)])
+            scores |= _attack_together([(directory, resolved), *map(_resolve_pair, others)])
         return scores, judge_bars(bars.root, targets)
 
 
 def _refuse_option(directory: Path, terms: Terms, option: str) -> None:
-    """Refuse to look for people in a version in which nobody is looked for."""
+    """Refuse an option that needs people, on a version in parts or a composed one."""
     why = "in parts" if terms.parts is not None else "composed"
     raise InputError(f"{directory}: is {why}, where {option} cannot be asked: leave it out")
 
 
-def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
+def _resolve_pair(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
     directory, spec = other
     return directory, _resolved_for(directory, spec, Overrides())
 
@@ -145,10 +145,10 @@ def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
 def _targets(
     directory: Path, resolved: ResolvedRun, followed: bool = False
 ) -> tuple[AttackedRelease, ...]:
-    """A version as a target, once for each sensitive column; its people may be followed."""
+    """Return a version as a target, once for each sensitive column; its people may be followed."""
     release = open_release(directory.resolve())
     require_intact(release)
-    if followed and (release.declared.parts is not None or release.declared.composed):
+    if followed and (release.declared.parts is not None or release.declared.is_composed):
         _refuse_option(directory, release.declared, "--also")
     original = _original(directory, resolved, followed)
     people = represented_rows(release, resolved.line, original)
@@ -157,18 +157,22 @@ def _targets(
     return targets_of(release.declared, tables, people, digest=digest)
 
 
-def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:
-    """What versions tell together, by the sensitive columns that all of them have."""
+def _attack_together(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:
+    """Attack several versions together; return the scores of the columns that all have."""
     places = [directory.resolve() for directory, _ in versions]
     if len({*places}) < len(places):
         raise InputError("--also: names a version twice: what versions tell together is of several")
-    found = [_targets(*version, followed=True) for version in versions]
-    targets = [{one.sensitive: one for one in of if one.sensitive} for of in found]
-    named = set.intersection(*({*of} for of in targets))
+    by_version = [_targets(*version, followed=True) for version in versions]
+    targets = [
+        {target.sensitive: target for target in version_targets if target.sensitive}
+        for version_targets in by_version
+    ]
+    named = set.intersection(*({*by_column} for by_column in targets))
     if not named:
         raise InputError("--also: the versions have no sensitive column in common")
     return {
-        TOGETHER.format(name): list(compose([of[name] for of in targets])) for name in sorted(named)
+        TOGETHER.format(name): list(compose([by_column[name] for by_column in targets]))
+        for name in sorted(named)
     }
 
 
@@ -190,7 +194,7 @@ def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> Resolved
 
 @contextmanager
 def _read_again(directory: Path, resolved: ResolvedRun) -> Iterator[Original]:
-    """The rows of which a version was made, read again; in parts, as long as they are asked for.
+    """Read the rows of a version again; yield them as an original, in parts if the spec says so.
 
     Raises:
         InputError: where it was made of others, or nothing says whose its rows are.
@@ -205,13 +209,13 @@ def _read_again(directory: Path, resolved: ResolvedRun) -> Iterator[Original]:
 
 
 def _require_made_of(directory: Path, line: Line, rows: str) -> None:
-    known = read_state(line.private).versions.get(directory.resolve().name)
-    if known is None or known.rows != rows:
+    version = read_state(line.private).versions.get(directory.resolve().name)
+    if version is None or version.rows != rows:
         raise InputError(f"{directory}: was not made of this source")
 
 
 def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) -> Microdata:
-    """The rows of which a version was made, read again.
+    """Read the rows of a version again.
 
     Args:
         directory: the version.
@@ -233,7 +237,7 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
 
 
 def _numbers_of_people(resolved: ResolvedRun, source: Microdata) -> np.ndarray:
-    """A number of each row's person (int64), the same in all sources."""
+    """Return a number for each row's person (int64), the same in all sources."""
     if resolved.unit is None:
         raise InputError("--also: needs a unit, by which people are followed; a spec names none")
     names = names_of(source[resolved.unit], people_key(resolved.line.work))

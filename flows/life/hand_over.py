@@ -29,7 +29,7 @@ def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
         InputError: where the source cannot be read.
     """
     resolved = resolve_run(path, overrides)
-    declared = _declared(resolved, purpose)
+    declared = _pseudonyms_for(resolved, purpose)
     if not declared:
         raise SpecError(
             f"{path}: no column has a pseudonym for the purpose {purpose!r}: say "
@@ -40,10 +40,16 @@ def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
         key = pseudonym_key(resolved.line.work, purpose)
         named = {name: pseudonyms_of(source[name], key) for name in declared}
         beside = [other for pseudonym in declared.values() for other in pseudonym.beside]
-        shown = {name: source[name].array() for name in dict.fromkeys(beside)}
-        return write_handed_over(resolved.line.private, purpose, pseudonymous_table(named, shown))
+        shown_columns = {name: source[name].array() for name in dict.fromkeys(beside)}
+        return write_handed_over(
+            resolved.line.private, purpose, pseudonymous_table(named, shown_columns)
+        )
 
 
-def _declared(resolved: ResolvedRun, purpose: str) -> dict[str, Pseudonym]:
+def _pseudonyms_for(resolved: ResolvedRun, purpose: str) -> dict[str, Pseudonym]:
     wished = {name: column.pseudonym for name, column in resolved.spec.columns.items()}
-    return {name: of for name, of in wished.items() if of is not None and of.purpose == purpose}
+    return {
+        name: pseudonym
+        for name, pseudonym in wished.items()
+        if pseudonym is not None and pseudonym.purpose == purpose
+    }

@@ -1,4 +1,4 @@
-"""What is done with a line's private state: kept elsewhere, put back, given another key."""
+"""Care of a line's private state: backup, restoration, other passphrases and keys."""
 
 import csv
 import os
@@ -55,7 +55,7 @@ from sfumato.tasks.verification.key_backup import backup_keys, restore_keys
 from sfumato.tasks.verification.signing_keys import PublicKey, open_signer, signing_key
 
 REFUSED_SOURCE = "refused"
-"""How the names of sources begin of which no version was made: bars on attacks refused these."""
+"""The prefix of names of sources without a version: bars on attacks refused their candidates."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,12 @@ def read_again(spec: Path, source: str, old: bytes, new: bytes) -> SourceReadAga
     """Read the source of a version, or of a candidate, again."""
     resolved = resolve_run(spec, Overrides(source=SourceOverrides(uri=source)))
     rows = ingest_again(resolved)
-    shown = rows.keep(rows[name] for name in resolved.terms.columns)
+    published = rows.keep(rows[name] for name in resolved.terms.columns)
     names = names_in_source(resolved, rows)
     before, after = (
-        KeyedIdentity(fingerprint(shown, key, names), with_references(resolved, key).terms.digest())
+        KeyedIdentity(
+            fingerprint(published, key, names), with_references(resolved, key).terms.digest()
+        )
         for key in (old, new)
     )
     units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None
@@ -88,26 +90,26 @@ def read_again(spec: Path, source: str, old: bytes, new: bytes) -> SourceReadAga
 
 
 def rekey_version(
-    number: str, known: PublishedVersion, found: SourceReadAgain
+    number: str, version: PublishedVersion, source: SourceReadAgain
 ) -> tuple[PublishedVersion, bytes | None]:
-    """A version as the line knows it by another key, and whom it is about.
+    """Return a version as the line knows it by another key, and the units it is about.
 
     Raises:
         InputError: where its source is not what it was made of.
     """
-    if found.before.rows != known.rows:
+    if source.before.rows != version.rows:
         raise InputError(f"--source {number}: is not what version {number} was made of")
-    spec = found.after.spec if known.spec == found.before.spec else known.spec
-    return known.model_copy(update={"rows": found.after.rows, "spec": spec}), found.units
+    spec = source.after.spec if version.spec == source.before.spec else version.spec
+    return version.model_copy(update={"rows": source.after.rows, "spec": spec}), source.units
 
 
 def sources_of_refused(sources: Mapping[str, str]) -> dict[str, str]:
-    """Those of the sources of which no version was made."""
+    """Return the sources of refused candidates, of which no version was made."""
     return {name: uri for name, uri in sources.items() if name.startswith(REFUSED_SOURCE)}
 
 
 def back_up(spec: Path, file: Path) -> None:
-    """Write a line's private state to a file that its owner alone can read.
+    """Write a line's private state to a file that only its owner can read.
 
     Raises:
         InputError: where there is no state yet, or the file cannot be written.
@@ -116,7 +118,7 @@ def back_up(spec: Path, file: Path) -> None:
 
 
 def back_up_keys(file: Path) -> None:
-    """Write all signing keys, wrapped as they are, to a file that its owner alone can read.
+    """Write all signing keys, wrapped as they are, to a file that only its owner can read.
 
     Raises:
         InputError: where there are none, or the file cannot be written.
@@ -175,7 +177,10 @@ def restore(spec: Path, file: Path) -> None:
 
 
 def _present_counter(line: Line) -> int:
-    """That of the state in its place; a state that cannot be read is what a backup is for."""
+    """Return the counter of the present state, or 0 if it cannot be read.
+
+    A backup is for a state that cannot be read.
+    """
     try:
         recover(line)
         return read_state(line.private).counter
@@ -270,7 +275,7 @@ def rename(spec: Path, file: Path) -> int:
 
 @passphrases(os.environ)
 def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> Path | None:
-    """Draw another key, and make every keyed digest and hash of the line anew with it.
+    """Draw another key, and compute every keyed digest and hash of the line again with it.
 
     Args:
         spec: the line's spec.
@@ -293,18 +298,18 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         old, new = line_key(line.private), new_secret()
         files = state_files(line.private)
         files = {path: files[path] for path in files if not path.startswith("state")}
-        versions, called = {}, []
-        for number, known in state.versions.items():
+        versions, identities = {}, []
+        for number, version in state.versions.items():
             place = specs.get(number, spec)
-            found = read_again(place, sources[number], old, new)
-            versions[number], units = rekey_version(number, known, found)
-            called.append((found.before, found.after))
+            read = read_again(place, sources[number], old, new)
+            versions[number], units = rekey_version(number, version, read)
+            identities.append((read.before, read.after))
             if units is not None:
                 files[f"units/{number}"] = units
         for name, uri in sources_of_refused(sources).items():
-            found = read_again(specs.get(name, spec), uri, old, new)
-            called.append((found.before, found.after))
-        files |= rekeyed_refusals(line.private, called)
+            read = read_again(specs.get(name, spec), uri, old, new)
+            identities.append((read.before, read.after))
+        files |= rekeyed_refusals(line.private, identities)
         changed = {"versions": versions, "former_mark": owner_mark(old)}
         files[KEY] = key_file(new, passphrase_in(os.environ, PASSPHRASE))
         files[STATE] = state.model_copy(update=changed).model_dump_json(exclude_none=True).encode()
@@ -316,14 +321,14 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
 
 @passphrases(os.environ)
 def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
-    """Sign a version that stands with the signing key of that name.
+    """Sign a published version with the signing key of that name.
 
     Returns:
         The key, and what became of the version.
 
     Raises:
         InputError: where there is no release, or the key cannot be opened or is not to sign it.
-        PromiseError: where no line of this work directory published it as it stands.
+        PromiseError: where no line of this work directory published it in this state.
     """
     require_release(directory)
     release, work = directory.resolve(), private_work_directory(os.environ)
@@ -339,7 +344,7 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
 
 
 def _require_all(state: LineState, sources: Mapping[str, str]) -> None:
-    told = sources.keys() - sources_of_refused(sources)
-    for number in sorted(state.versions.keys() ^ told):
+    numbers = sources.keys() - sources_of_refused(sources)
+    for number in sorted(state.versions.keys() ^ numbers):
         rule = "give its source" if number in state.versions else "is no version of the line"
         raise SpecError(f"--source {number}: {rule}")

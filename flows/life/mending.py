@@ -36,8 +36,8 @@ class LeftOver:
 
 def find_left_over_in(publics: Iterable[Path]) -> list[LeftOver]:
     """Return what is left over in public directories of lines, without writing anything."""
-    found = (LeftOver(public, find_left_over(public)) for public in dict.fromkeys(publics))
-    return [one for one in found if one.traces]
+    all_left_over = (LeftOver(public, find_left_over(public)) for public in dict.fromkeys(publics))
+    return [left_over for left_over in all_left_over if left_over.traces]
 
 
 def find_left_over_at(places: tuple[Path, ...]) -> list[LeftOver]:
@@ -51,18 +51,18 @@ def find_left_over_at(places: tuple[Path, ...]) -> list[LeftOver]:
 
 
 def mend_lines(environ: Mapping[str, str] = os.environ) -> tuple[int, list[str]]:
-    """Mend the lines of the work directory; what a live run holds is left alone.
+    """Mend the lines of the work directory; lines that a live run holds are not touched.
 
     Returns:
         The number of mended lines, and what could not be done, in words.
     """
-    mended, said = 0, list[str]()
+    mended, messages = 0, list[str]()
     for line in _own_lines(work_directory(environ)):
         if find_left_over(line.public) and os.access(line.public, os.W_OK):
             undone = _mend(line, environ)
-            said += undone
+            messages += undone
             mended += not undone
-    return mended, said
+    return mended, messages
 
 
 def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
@@ -92,7 +92,7 @@ def _mend(line: Line, environ: Mapping[str, str]) -> list[str]:
 
 
 def _own_lines(work: Path) -> Iterator[Line]:
-    """The lines of a work directory whose public directories are known and there."""
+    """Yield the lines of a work directory whose public directories are known and exist."""
     if not is_private(work):
         return
     for private in sorted(filter(is_private, work.iterdir())):
@@ -102,7 +102,7 @@ def _own_lines(work: Path) -> Iterator[Line]:
 
 
 def _lines_at(place: Path) -> Iterator[Path]:
-    """The public directories that a place means, also of lines that list no version yet."""
+    """Yield the public directories that a place names, even of lines without a version."""
     if place.is_file():
         from sfumato.flows.life.releases import lines_at
 

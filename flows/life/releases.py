@@ -18,7 +18,7 @@ from sfumato.tasks.schema.files import is_there
 
 
 def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
-    """The line whose public directory this is, with its private state.
+    """Return the line of a public directory, with its private state.
 
     Raises:
         InputError: where nothing was published there, or it cannot be read.
@@ -42,18 +42,18 @@ def _is_file(path: Path) -> bool:
 
 
 def line_at(place: Path) -> Line:
-    """The line that a spec or a public directory means.
+    """Return the line that a spec or a public directory names.
 
     Raises:
         SpecError: where the spec is wrong.
         InputError: where nothing was published there.
         PromiseError: where the work directory has no such line.
     """
-    return own_line(_of_spec(place) if place.is_file() else place)
+    return own_line(_public_directory(place) if place.is_file() else place)
 
 
 def lines_at(place: Path) -> list[tuple[str, Path | None]]:
-    """The lines that a spec, a line's directory, a public place or a work directory means.
+    """Return the lines that a spec, a line's directory, a public place or a work directory names.
 
     Returns:
         Their names and public directories; None where a work directory does not know where one
@@ -64,30 +64,30 @@ def lines_at(place: Path) -> list[tuple[str, Path | None]]:
         InputError: where there is none.
     """
     if place.is_file():
-        line = _of_spec(place)
+        line = _public_directory(place)
         return [(line.name, line)]
-    found: list[tuple[str, Path | None]]
+    lines: list[tuple[str, Path | None]]
     if is_there(place / RECORD):
         line = place.resolve()
-        found = [(line.name, line)]
+        lines = [(line.name, line)]
     else:
-        found = [(line.name, line) for line in lines_in(place)] or list(_of_work(place))
-    if not found:
+        lines = [(line.name, line) for line in lines_in(place)] or list(_lines_of_work(place))
+    if not lines:
         raise InputError(
             f"{place}: has no lines: name a public place, a line in it, a spec, or a private work "
             "directory (SFUMATO_WORK)"
         )
-    return found
+    return lines
 
 
-def _of_work(work: Path) -> Iterator[tuple[str, Path | None]]:
+def _lines_of_work(work: Path) -> Iterator[tuple[str, Path | None]]:
     for state in sorted(work.glob(f"*/{STATE}")):
         private = state.parent
         if is_private(private):
             yield private.name, public_place_of(private)
 
 
-def _of_spec(path: Path) -> Path:
+def _public_directory(path: Path) -> Path:
     from sfumato.flows.inputs.spec import read_spec
     from sfumato.tasks.microdata.notation.address import local_path
 
@@ -96,7 +96,7 @@ def _of_spec(path: Path) -> Path:
 
 
 def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
-    """The lines of some places, or else those of the work directory.
+    """List the lines of some places, or of the work directory.
 
     Raises:
         SpecError: where a spec is wrong.
@@ -104,20 +104,20 @@ def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
     """
     work = private_work_directory(os.environ)
     with sanitise_errors("releases"):
-        found = [line for place in places or (work,) for line in lines_at(place)]
-        return [_listed(name, public, work) for name, public in dict.fromkeys(found)]
+        lines = [line for place in places or (work,) for line in lines_at(place)]
+        return [_list_line(name, public, work) for name, public in dict.fromkeys(lines)]
 
 
 def own_lines() -> list[tuple[str, ListedLine | SfumatoError]]:
-    """The lines of the work directory by name, each by itself; or why one cannot be listed.
+    """Return the lines of the work directory by name, or the error that keeps one from the list.
 
     Raises:
         InputError: where there is none.
     """
     work = private_work_directory(os.environ)
     with sanitise_errors("releases"):
-        found = lines_at(work)
-    return [(name, _listed_or_why(name, public, work)) for name, public in found]
+        lines = lines_at(work)
+    return [(name, _list_line_or_error(name, public, work)) for name, public in lines]
 
 
 def rebuild(places: tuple[Path, ...]) -> list[str]:
@@ -131,22 +131,22 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
     """
     work = private_work_directory(os.environ)
     with sanitise_errors("releases"):
-        found = [line for place in places or (work,) for line in lines_at(place)]
-        if lost := [name for name, public in found if public is None]:
+        lines = [line for place in places or (work,) for line in lines_at(place)]
+        if lost := [name for name, public in lines if public is None]:
             raise InputError(f"{lost[0]}: where it is published is not known: name the place")
-        roots = dict.fromkeys(public.resolve().parent for _, public in found if public is not None)
-        return [said for root in roots for said in rebuild_pages(root)]
+        roots = dict.fromkeys(public.resolve().parent for _, public in lines if public is not None)
+        return [message for root in roots for message in rebuild_pages(root)]
 
 
-def _listed_or_why(name: str, public: Path | None, work: Path) -> ListedLine | SfumatoError:
+def _list_line_or_error(name: str, public: Path | None, work: Path) -> ListedLine | SfumatoError:
     try:
         with sanitise_errors("releases"):
-            return _listed(name, public, work)
+            return _list_line(name, public, work)
     except SfumatoError as error:
         return error
 
 
-def _listed(name: str, public: Path | None, work: Path) -> ListedLine:
+def _list_line(name: str, public: Path | None, work: Path) -> ListedLine:
     private = work / name
     ours = is_private(private) and (private / STATE).is_file()
     return listed_line(name, public, private if ours else None)

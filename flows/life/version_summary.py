@@ -1,4 +1,4 @@
-"""What a run has made, in totals that a version publishes itself: for whoever has made it."""
+"""Summary of a run's result for its owner, in totals that the version publishes itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,19 +41,19 @@ class VersionSummary:
     page: Path
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Names and texts, in the order in which they are told."""
-        told = [f"{number:,} {words}" for words, number in self.rows.items()]
-        yield "rows", "; ".join(told)
+        """Yield names and texts in the order of display."""
+        counts = [f"{number:,} {words}" for words, number in self.rows.items()]
+        yield "rows", "; ".join(counts)
         if self.groups is not None:
             yield "groups", f"{self.groups:,}"
-        yield from (("promise", one) for one in self.promises)
+        yield from (("promise", promise) for promise in self.promises)
         if self.loss is not None:
             yield "loss", self.loss
-        yield from (("accuracy", one) for one in self.accuracy)
+        yield from (("accuracy", line) for line in self.accuracy)
         yield "page", str(self.page)
 
     def document(self) -> dict[str, Any]:
-        """The summary for JSON."""
+        """Return the summary for JSON."""
         return {
             "directory": str(self.directory),
             "published": self.published,
@@ -67,7 +67,7 @@ class VersionSummary:
 
 
 def summarise_version(directory: Path) -> VersionSummary:
-    """What the manifest, the labels and the public record say of what a run has made.
+    """Summarise a version or candidate from its manifest, labels and public record.
 
     Args:
         directory: of a version, or of a candidate that waits for approval.
@@ -78,13 +78,13 @@ def summarise_version(directory: Path) -> VersionSummary:
     waits = (directory / _WOULD_BE).is_dir()
     release = open_release(directory / _WOULD_BE if waits else directory)
     observed = release.manifest["sfumato"].get("observed") or []
-    counted = [one["groups"] for one in observed if one.get("groups")]
+    counted = [observation["groups"] for observation in observed if observation.get("groups")]
     return VersionSummary(
         directory,
         not waits,
         dict(row_counts(release.declared.rows)),
         max(counted, default=None),
-        [_promise(one) for one in observed],
+        [_promise(observation) for observation in observed],
         _loss(release),
         _accuracy(release),
         directory / (_REVIEWED if waits else PAGE),
@@ -97,18 +97,18 @@ def _promise(observation: Mapping[str, Any]) -> str:
 
 
 def _loss(release: Release) -> str | None:
-    """The mean share of its domain that a published label stands for."""
+    """Return the average share of a column's range that a published label covers, in words."""
     declared = release.declared
     small = declared.rows.published <= _READ_AGAIN
-    if not declared.recoded or declared.parts or declared.made_of or not small:
+    if not declared.is_recoded or declared.parts or declared.made_of or not small:
         return None
     from sfumato.tasks.terms.tables import read_tables
     from sfumato.tasks.terms.utility import mean_penalty
 
-    found = mean_penalty(read_tables(declared, release.directory / "data"), declared)
-    if found is None:
+    penalty = mean_penalty(read_tables(declared, release.directory / "data"), declared)
+    if penalty is None:
         return None
-    share = share_in_words(float(found))
+    share = share_in_words(float(penalty))
     return f"a label stands for {share} of what its column may be, in the mean (NCP)"
 
 

@@ -1,4 +1,4 @@
-"""Withdrawing a version: what it means is told first, and then it is done."""
+"""Withdrawal of a version: first a plan that shows what it means, then the withdrawal itself."""
 
 import os
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class WithdrawalPlan:
         signer: signs it, None where it is not signed.
         current: the version that will be current, None for none.
         composed: whether later versions will be compared with this one.
-        done: whether a tombstone stands in its place already.
+        done: whether a tombstone has replaced it already.
     """
 
     line: Line
@@ -64,28 +64,30 @@ class WithdrawalPlan:
         notices = [*done.notices, *_tell_dossier(self.line, self.number, done.tombstone)]
         if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
             notices += _tell_server(done.tombstone, server)
-        found = deliver_known(self.line)
-        notices += [said for one in found if one.behind is None for said in one.said]
-        behind = tuple(one.said[-1] for one in found if one.behind is not None)
+        delivered = deliver_known(self.line)
+        notices += [
+            message for copy in delivered if copy.behind is None for message in copy.messages
+        ]
+        behind = tuple(copy.messages[-1] for copy in delivered if copy.behind is not None)
         return replace(done, notices=tuple(notices), behind=behind)
 
 
 def _tell_dossier(line: Line, number: str, tombstone: Tombstone) -> Iterator[str]:
-    """Write the withdrawal into the dossier, where there is one; or say that it failed."""
+    """Write the withdrawal into the dossier, if there is one; yield a warning if that fails."""
     from sfumato.tasks.report.steward.dossier import dossier_of_withdrawn, write_dossier
 
     reports = line.reports(number)
     try:
         with sanitise_errors("dossier"):
-            kept = dossier_of_withdrawn(reports, tombstone)
-            if kept is not None:
-                write_dossier(reports, kept)
+            document = dossier_of_withdrawn(reports, tombstone)
+            if document is not None:
+                write_dossier(reports, document)
     except SfumatoError as error:
         yield f"warning: dossier: {error}"
 
 
 def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
-    """Emit the event of a withdrawal for a server that could act on it; or say that none did."""
+    """Emit the event of a withdrawal for a server's automations; yield a warning if it failed."""
     quiet()
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     from sfumato.tasks.outcomes import tell_at_once  # imports Prefect: a second
@@ -98,14 +100,14 @@ def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
 def plan_withdrawal(
     directory: Path, reason: str, signed_by: str | None = None, *, unsigned: bool = False
 ) -> WithdrawalPlan:
-    """What withdrawing the version of a directory would mean; nothing is changed.
+    """Return what withdrawing a version would mean; nothing is changed.
 
     Args:
         directory: of the version, also where that is gone.
         reason: for everybody to read.
         signed_by: the name of the key that signs it; else the one that signed the version, or one
             that took its place.
-        unsigned: whether it is not signed, whoever signed the version.
+        unsigned: whether the withdrawal is not signed, even if the version was.
 
     Raises:
         SpecError: where the reason is no line of text, or it is not known who is to sign.
@@ -121,7 +123,7 @@ def plan_withdrawal(
     done, version = has_replaced(place), record.versions[number]
     with passphrases(os.environ):
         signer = None if done or unsigned else _signer(line, place, version.digest, signed_by)
-    known = read_state(line.private).versions.get(number)
+    version_state = read_state(line.private).versions.get(number)
     return WithdrawalPlan(
         line,
         number,
@@ -129,13 +131,13 @@ def plan_withdrawal(
         reason,
         signer,
         record.with_withdrawal(number).current,
-        known is not None and known.composed,
+        version_state is not None and version_state.composed,
         done,
     )
 
 
 def _signer(line: Line, release: Path, digest: str, name: str | None) -> Signer | None:
-    """The key that signs a withdrawal, None where the version was not signed either."""
+    """Return the key that signs a withdrawal, or None if the version was not signed either."""
     try:
         before = signer_of(release, digest)
     except SfumatoError:  # whoever cannot be told signed nothing
@@ -152,7 +154,7 @@ def _signer(line: Line, release: Path, digest: str, name: str | None) -> Signer 
 
 
 def _own_successor(line: Line, before: PublicKey | None) -> Path:
-    """The own key that signed a version, or the last of those that took its place."""
+    """Return the own key that signed a version, or the last of its successors."""
     offered = read_offers(line.public)
     after = [] if before is None else [before.public]
     after += list(offered.successors(after[0])) if offered and after else []

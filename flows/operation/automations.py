@@ -1,7 +1,7 @@
 """The automations of a server: runs whose process is gone end, and notification blocks are told.
 
-Events of flow runs are named after their states, and ours have names of their own: whatever waits
-for the end of a run waits for these, too.
+Events of flow runs are named after their states, and ours have names of their own: a trigger that
+waits for the end of a run also waits for these.
 """
 
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ _ENDS = (
 _WAITS = ("AwaitingConcurrencySlot", "AwaitingRetry", "Scheduled", "Late", "Paused", "Suspended")
 _OF_RELEASES = {
     "prefect.resource.role": "flow",
-    "prefect.resource.name": [one.flow for one in FLOWS],
+    "prefect.resource.name": [deployed.flow for deployed in FLOWS],
 }
 _OF_RUNS = {"late": "prefect.flow-run.Late", "crashed": "prefect.flow-run.Crashed"}
 
 
 def zombie_automation() -> AutomationCore:
-    """End runs of releases that have stopped to give signs of life, which frees their slots."""
+    """Return the automation that ends runs without signs of life, which frees their slots."""
     begun = {f"prefect.flow-run.{name}" for name in ("heartbeat", *_BEGINNINGS)}
     return AutomationCore(
         name="sfumato: runs whose process is gone",
@@ -65,34 +65,34 @@ def zombie_automation() -> AutomationCore:
 
 
 def notifications(client: SyncPrefectClient, line: DeployedLine) -> list[AutomationCore]:
-    """The automations that tell the block of a spec what happens to its line.
+    """Return the automations that send a line's events to the block that its spec names.
 
     Raises:
         SpecError: where there is no such block.
     """
-    wanted = line.spec.notifications
-    if wanted is None:
+    wish = line.spec.notifications
+    if wish is None:
         return []
-    block = _block(client, line, wanted.block)
-    return [_notification(line.spec.name, happened, block) for happened in wanted.on]
+    block = _block(client, line, wish.block)
+    return [_notification(line.spec.name, happened, block) for happened in wish.on]
 
 
 def replace_automations(
-    client: SyncPrefectClient, lines: Sequence[DeployedLine], wanted: Sequence[AutomationCore]
+    client: SyncPrefectClient, lines: Sequence[DeployedLine], automations: Sequence[AutomationCore]
 ) -> None:
     """Save automations, and delete those about the same lines that no spec asks for any more.
 
-    One that is there already is left alone: replaced, it would forget the runs that it watches.
+    An unchanged automation is not touched: replaced, it would forget the runs that it watches.
     """
     names = {_name(line.spec.name, happened) for line in lines for happened in WATCHED}
-    present = {one.name: one for one in client.read_automations()}
-    for automation in wanted:
-        found = present.get(automation.name)
-        if found is None:
+    present = {automation.name: automation for automation in client.read_automations()}
+    for automation in automations:
+        existing = present.get(automation.name)
+        if existing is None:
             client.create_automation(automation)
-        elif found.model_dump(exclude={"id"}) != automation.model_dump():
-            client.update_automation(found.id, automation)
-    for name in (names & present.keys()) - {one.name for one in wanted}:
+        elif existing.model_dump(exclude={"id"}) != automation.model_dump():
+            client.update_automation(existing.id, automation)
+    for name in (names & present.keys()) - {automation.name for automation in automations}:
         client.delete_automation(present[name].id)
 
 
@@ -101,20 +101,22 @@ def _name(line: str, happened: str) -> str:
 
 
 def _notification(line: str, happened: str, block: UUID) -> AutomationCore:
-    trigger, body = _of_run(line, happened) if happened in _OF_RUNS else _of_line(line, happened)
-    told = SendNotification(block_document_id=block, subject=f"{line}: {happened}", body=body)
-    return AutomationCore(name=_name(line, happened), trigger=trigger, actions=[told])
+    trigger, body = (
+        _run_event(line, happened) if happened in _OF_RUNS else _line_event(line, happened)
+    )
+    notify = SendNotification(block_document_id=block, subject=f"{line}: {happened}", body=body)
+    return AutomationCore(name=_name(line, happened), trigger=trigger, actions=[notify])
 
 
-def _of_run(line: str, happened: str) -> tuple[EventTrigger, str]:
-    """Prefect's own event of a run of the line, and what to say of it."""
+def _run_event(line: str, happened: str) -> tuple[EventTrigger, str]:
+    """Return the trigger of Prefect's own event of a run of the line, and the message about it."""
     related = {"prefect.resource.id": f"prefect.tag.line:{line}"}
     name = "{{ event.resource['prefect.resource.name'] }}"
     return _at_once(expect={_OF_RUNS[happened]}, match_related=related), name
 
 
-def _of_line(line: str, happened: str) -> tuple[EventTrigger, str]:
-    """Our event about the line, and what to say of it."""
+def _line_event(line: str, happened: str) -> tuple[EventTrigger, str]:
+    """Return the trigger of Sfumato's event about the line, and the message about it."""
     resource = {"prefect.resource.id": f"sfumato.line.{line}"}
     return _at_once(expect={event_name(happened)}, match=resource), "{{ event.payload }}"
 

@@ -33,16 +33,16 @@ class DeployedFlow:
 
     @property
     def entrypoint(self) -> str:
-        """Where workers find it."""
+        """The path by which workers import the flow."""
         return f"sfumato.flows.{self.flow}:{self.flow}"
 
 
 RELEASE = DeployedFlow("release", "sfumato")
 PUBLISH = DeployedFlow("publish", "sfumato-publication")
-"""In a pool of its own: its workers may be another user's, who holds the public place alone."""
+"""Publication has its own pool: only its workers' user needs to write the public place."""
 FLOWS = (RELEASE, PUBLISH)
 LINE_TAG = "line:"
-"""What the tag of a run begins with, before the name of its line."""
+"""The prefix of a run's tag, before the name of its line."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class DeployedLine:
 
     @property
     def flows(self) -> tuple[DeployedFlow, ...]:
-        """What is deployed of it: its publication apart where it has to be approved."""
-        return FLOWS if self.spec.reviewed else (RELEASE,)
+        """The flows that are deployed; publication is one of its own if the line is reviewed."""
+        return FLOWS if self.spec.approval_wish else (RELEASE,)
 
 
 def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
-    """The lines of specs below a directory; of a directory of specs, those of all in it.
+    """Return the lines of specs below a directory, and of all specs in directories of specs.
 
     Raises:
         SpecError: where a spec is wrong or elsewhere, there is none, or two are of one line.
@@ -72,7 +72,7 @@ def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
     files = [file for path in paths for file in _specs_at(path)]
     if not files:
         raise SpecError(f"{paths[0]}: has no spec (*.yaml)" if paths else "no spec is named")
-    lines = [DeployedLine(read_spec(file), _below(file, root)) for file in files]
+    lines = [DeployedLine(read_spec(file), _relative_path(file, root)) for file in files]
     names: dict[str, Path] = {}
     for line in lines:
         if names.setdefault(line.spec.name, line.path) != line.path:
@@ -83,12 +83,15 @@ def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
 
 
 def prefect_yaml(lines: Sequence[DeployedLine]) -> str:
-    """The content of a `prefect.yaml` that deploys lines."""
+    """Return the content of a `prefect.yaml` that deploys lines, as a text."""
     return _HEAD + yaml.safe_dump(document(lines), sort_keys=False, allow_unicode=True, width=100)
 
 
 def document(lines: Sequence[DeployedLine]) -> dict[str, Any]:
-    """What a `prefect.yaml` says of lines; `SFUMATO_ROOT` and `SFUMATO_WORK` are the machine's."""
+    """Return the content of a `prefect.yaml` for lines, as a mapping.
+
+    `SFUMATO_ROOT` and `SFUMATO_WORK` are filled in on the machine.
+    """
     pull = {"prefect.deployments.steps.set_working_directory": {"directory": "{{ $SFUMATO_ROOT }}"}}
     return {
         "name": "sfumato",
@@ -98,7 +101,7 @@ def document(lines: Sequence[DeployedLine]) -> dict[str, Any]:
 
 
 def tags_of(spec: ReleaseSpec, flow: DeployedFlow = RELEASE) -> list[str]:
-    """The tags of a line's deployment and of its runs."""
+    """Return the tags of a line's deployment and of its runs."""
     return [flow.flow, f"{LINE_TAG}{spec.name}", f"form:{spec.form.method}"]
 
 
@@ -126,7 +129,7 @@ def _specs_at(path: Path) -> list[Path]:
     return sorted(path.glob("*.yaml")) if path.is_dir() else [path]
 
 
-def _below(file: Path, root: Path) -> Path:
+def _relative_path(file: Path, root: Path) -> Path:
     try:
         return file.resolve().relative_to(root.resolve())
     except ValueError:

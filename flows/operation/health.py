@@ -29,7 +29,7 @@ _SECONDS = 10
 
 @dataclass(frozen=True)
 class Examined:
-    """An answer.
+    """Answer to a question about the machine.
 
     Attributes:
         about: what was asked.
@@ -43,7 +43,7 @@ class Examined:
 
 
 def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
-    """What is well and what is not: private places, lines, and the server where one is named."""
+    """Examine private places, lines, and the server if one is named."""
     questions: list[tuple[str, Callable[[], Iterator[Examined]]]] = [
         ("work directory", lambda: _work(work_directory(environ))),
         ("Prefect's home", lambda: _home(environ)),
@@ -52,19 +52,19 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
     ]
     if environ.get("PREFECT_API_URL"):
         questions.append(("server", lambda: _server(environ)))
-    return [one for about, ask in questions for one in _answered(about, ask)]
+    return [examined for about, ask in questions for examined in _answer_or_fault(about, ask)]
 
 
 def listed_lines() -> list[ListedLine]:
-    """The lines of the work directory but those that cannot be listed, which is said apart."""
+    """Return the lines of the work directory that can be listed; the others are reported apart."""
     try:
         return [line for _, line in own_lines() if isinstance(line, ListedLine)]
     except SfumatoError:
         return []
 
 
-def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedLine]) -> None:
-    """Write what was found for Prometheus' node exporter to collect, atomically.
+def write_metrics(file: Path, examined: Sequence[Examined], lines: Sequence[ListedLine]) -> None:
+    """Write the answers for Prometheus' node exporter to collect, atomically.
 
     Raises:
         OSError: where the file cannot be written.
@@ -82,8 +82,8 @@ def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedL
         ["line"],
         registry=registry,
     )
-    for about in dict.fromkeys(one.about for one in found):
-        well.labels(about).set(all(one.well for one in found if one.about == about))
+    for about in dict.fromkeys(answer.about for answer in examined):
+        well.labels(about).set(all(answer.well for answer in examined if answer.about == about))
     for line in lines:
         for version in line.versions:
             states.labels(line.name, version.state).inc()
@@ -93,7 +93,7 @@ def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedL
     write_to_textfile(str(file), registry)
 
 
-def _answered(about: str, ask: Callable[[], Iterator[Examined]]) -> Iterator[Examined]:
+def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Iterator[Examined]:
     try:
         yield from ask()
     except SfumatoError as error:
@@ -108,8 +108,10 @@ def _work(work: Path) -> Iterator[Examined]:
         return
     mode = work.stat().st_mode & 0o777
     mine = is_private(work) and os.access(work, os.W_OK)
-    wanted = "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
-    yield Examined("work directory", mine, f"{work}{wanted}")
+    complaint = (
+        "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
+    )
+    yield Examined("work directory", mine, f"{work}{complaint}")
     free = shutil.disk_usage(work).free
     yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free (at least 1 is to be)")
 
@@ -124,21 +126,31 @@ def _lines() -> Iterator[Examined]:
         if isinstance(line, SfumatoError):
             yield Examined(f"line {name}", False, str(line))
             continue
-        bad = [one for one in line.versions if one.state in _UNWELL]
-        current = [one.number for one in line.versions if one.state == "current"]
-        behind = [f"{one.place} is behind" for one in line.destinations if one.behind is not None]
-        left = () if line.place is None else find_left_over(line.place)
-        said = ", ".join([*(f"{one.number} {one.state}" for one in bad), *behind, *left])
-        well = not (bad or behind or left)
+        bad = [version for version in line.versions if version.state in _UNWELL]
+        current = [version.number for version in line.versions if version.state == "current"]
+        behind = [
+            f"{destination.place} is behind"
+            for destination in line.destinations
+            if destination.behind is not None
+        ]
+        left_over = () if line.place is None else find_left_over(line.place)
+        complaints = ", ".join(
+            [*(f"{version.number} {version.state}" for version in bad), *behind, *left_over]
+        )
+        well = not (bad or behind or left_over)
         yield Examined(
-            f"line {line.name}", well, said or f"current {current[0] if current else 'none'}"
+            f"line {line.name}", well, complaints or f"current {current[0] if current else 'none'}"
         )
 
 
 def _candidates() -> Iterator[Examined]:
-    """Those that wait: one that is approved is to be published, one that expired made again."""
-    for one in list_candidates(()):
-        yield Examined(f"candidate of {one.held.request.line}", one.status == "pending", one.words)
+    """Yield the waiting candidates: approved ones have to be published, expired ones made again."""
+    for candidate in list_candidates(()):
+        yield Examined(
+            f"candidate of {candidate.held.request.line}",
+            candidate.status == "pending",
+            candidate.words,
+        )
 
 
 def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
@@ -158,21 +170,25 @@ def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
         yield Examined("late runs", not late, ", ".join(late) or "none")
         going = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
         yield Examined("runs going", True, ", ".join(going) or "none")
-        watch = [one for one in ask("automations/filter", {}) if one["name"].startswith("sfumato:")]
-        enabled = bool(watch) and all(one["enabled"] for one in watch)
+        watch = [
+            automation
+            for automation in ask("automations/filter", {})
+            if automation["name"].startswith("sfumato:")
+        ]
+        enabled = bool(watch) and all(automation["enabled"] for automation in watch)
         yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
 
 
 def _pools(ask: Callable[[str, Mapping[str, Any]], Any]) -> Iterator[Examined]:
-    """The pools, that of publications only where something is deployed that needs it."""
+    """Yield the state of each pool; the pool of publications only if it exists."""
     named = {"work_pools": {"name": {"any_": [flow.pool for flow in FLOWS]}}}
-    found = {pool["name"]: pool["status"] for pool in ask("work_pools/filter", named)}
-    for pool, status in ({RELEASE.pool: "missing"} | found).items():
+    statuses = {pool["name"]: pool["status"] for pool in ask("work_pools/filter", named)}
+    for pool, status in ({RELEASE.pool: "missing"} | statuses).items():
         yield Examined("worker", status == "READY", f"pool {pool}: {status.lower()}")
 
 
 def _login(environ: Mapping[str, str]) -> dict[str, str]:
-    """What Prefect's own client says of who it is, where the server or a proxy wants to know."""
+    """Return the headers by which Prefect's own client logs in to a server or a proxy."""
     if key := environ.get("PREFECT_API_KEY"):
         return {"Authorization": f"Bearer {key}"}
     if login := environ.get("PREFECT_API_AUTH_STRING"):

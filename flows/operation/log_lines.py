@@ -1,7 +1,7 @@
-"""Lines of logs as JSON, one object each, for whoever collects them.
+"""Lines of logs as JSON, one object each, for collectors of logs.
 
-They say what the lines for people say: names, counts and times, and nothing of the data. Of an
-exception they have the type alone, because its text may quote rows.
+They have the content of the lines for people: names, counts and times, and nothing of the data. Of
+an exception they have only the type, because its text may quote rows.
 """
 
 import json
@@ -18,30 +18,30 @@ _OURS = ("release", "publish")  # flows whose runs are called by their line, and
 
 
 def as_json(environ: Mapping[str, str]) -> bool:
-    """Whether messages of commands are wanted as lines of JSON.
+    """Return True if messages of commands are to be lines of JSON.
 
     Raises:
-        InputError: where something else than these or text is.
+        InputError: where the variable is neither `text` nor `json`.
     """
-    wanted = environ.get(VARIABLE) or "text"
-    if wanted not in _FORMATS:
+    format_ = environ.get(VARIABLE) or "text"
+    if format_ not in _FORMATS:
         raise InputError(f"{VARIABLE}: is neither {' nor '.join(_FORMATS)}")
-    return wanted == "json"
+    return format_ == "json"
 
 
 def log_line(level: str, message: str, time: datetime, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A line as a document: facts that are not known are left out.
+    """Return a line as a document; unknown facts are left out.
 
     >>> log_line("info", "done", datetime(2026, 5, 31, tzinfo=UTC), {"stage": None, "seconds": 0.1})
     {'time': '2026-05-31T00:00:00.000+00:00', 'level': 'info', 'seconds': 0.1, 'message': 'done'}
     """
-    known = {name: fact for name, fact in facts.items() if fact not in (None, {})}
+    known_facts = {name: fact for name, fact in facts.items() if fact not in (None, {})}
     moment = time.astimezone(UTC).isoformat(timespec="milliseconds")
-    return {"time": moment, "level": level, **known, "message": message}
+    return {"time": moment, "level": level, **known_facts, "message": message}
 
 
 def facts_of_run(flow: str | None, name: str | None, id_: str | None) -> dict[str, str | None]:
-    """The line that a run is about, its name and its id.
+    """Return the line that a run is about, its name and its id.
 
     >>> facts_of_run("release", "wages 2026-05", "5f")
     {'line': 'wages', 'run': 'wages 2026-05', 'id': '5f'}
@@ -56,7 +56,7 @@ class JsonLines(logging.Formatter):
     """Formats what is logged on a worker; `deployments/logging.yaml` names it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as a line; what `tasks.policy` says beside it is in its attribute `facts`."""
+        """Return a record as a line; `tasks.policy` puts further facts in its attribute `facts`."""
         had = vars(record)
         run = facts_of_run(*(had.get(f"flow_{name}") for name in ("name", "run_name", "run_id")))
         kind = record.exc_info[0] if isinstance(record.exc_info, tuple) else None

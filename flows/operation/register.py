@@ -28,7 +28,7 @@ _RUN_BY: Mapping[str, Any] = {"release": release, "publish": publish}
 
 
 def register(lines: Sequence[DeployedLine], root: Path, environment: Mapping[str, str]) -> None:
-    """Register lines; what is registered already of them is replaced, and nothing else is touched.
+    """Register lines; replaces what is registered already of them, and touches nothing else.
 
     Args:
         lines: to be deployed.
@@ -38,20 +38,20 @@ def register(lines: Sequence[DeployedLine], root: Path, environment: Mapping[str
     Raises:
         SpecError: where a schedule is none, or a notification block is missing.
     """
-    wanted = [(line, flow) for line in lines for flow in line.flows]
+    deployed = [(line, flow) for line in lines for flow in line.flows]
     documents = document(lines)["deployments"]
     schedules = {line.spec.name: _schedules(line) for line in lines}
     with get_client(sync_client=True) as client:
-        told = [one for line in lines for one in notifications(client, line)]
-        known = {flow: _make_flow(client, flow) for _, flow in wanted}
-        for (line, flow), one in zip(wanted, documents, strict=True):
-            times = schedules[line.spec.name] if one["schedules"] else []
-            _deploy(client, known[flow], flow, one, times, root, environment)
-        replace_automations(client, lines, [zombie_automation(), *told])
+        automations = [automation for line in lines for automation in notifications(client, line)]
+        flow_ids = {flow: _make_flow(client, flow) for _, flow in deployed}
+        for (line, flow), document_ in zip(deployed, documents, strict=True):
+            times = schedules[line.spec.name] if document_["schedules"] else []
+            _deploy(client, flow_ids[flow], flow, document_, times, root, environment)
+        replace_automations(client, lines, [zombie_automation(), *automations])
 
 
 def _make_flow(client: SyncPrefectClient, flow: DeployedFlow) -> UUID:
-    """Make the pool of a flow where there is none, and name the flow; its id."""
+    """Make the pool of a flow if there is none, and name the flow; return the flow's id."""
     with suppress(ObjectAlreadyExists):
         client.create_work_pool(WorkPoolCreate(name=flow.pool, type="process"))
     return client.create_flow_from_name(flow.flow)
@@ -59,7 +59,7 @@ def _make_flow(client: SyncPrefectClient, flow: DeployedFlow) -> UUID:
 
 def _deploy(
     client: SyncPrefectClient,
-    known: UUID,
+    flow_id: UUID,
     flow: DeployedFlow,
     declared: Mapping[str, Any],
     schedules: list[DeploymentScheduleCreate],
@@ -69,7 +69,7 @@ def _deploy(
     own = declared["work_pool"]["job_variables"]["env"]
     limit = ConcurrencyLimitConfig.model_validate(declared["concurrency_limit"])
     client.create_deployment(
-        known,
+        flow_id,
         name=declared["name"],
         description=declared["description"],
         tags=declared["tags"],
@@ -88,18 +88,18 @@ def _deploy(
 
 
 def _parameters(flow: DeployedFlow, spec: str) -> dict[str, Any]:
-    """The schema of a run's parameters: a deployment is of one spec, and no run has another."""
+    """Return the schema of a run's parameters; it admits only the deployment's own spec."""
     schema = parameter_schema(_RUN_BY[flow.flow]).model_dump_for_openapi()
     schema["properties"]["spec"]["enum"] = [spec]
     return {**schema, "additionalProperties": False}
 
 
 def _schedules(line: DeployedLine) -> list[DeploymentScheduleCreate]:
-    wanted = line.spec.schedule
-    if wanted is None:
+    schedule = line.spec.schedule
+    if schedule is None:
         return []
     try:
-        times = CronSchedule(cron=wanted.cron, timezone=wanted.timezone)
+        times = CronSchedule(cron=schedule.cron, timezone=schedule.timezone)
     except ValidationError:
-        raise SpecError(f"{line.path}: schedule.cron: {wanted.cron!r} is no cron line") from None
+        raise SpecError(f"{line.path}: schedule.cron: {schedule.cron!r} is no cron line") from None
     return [DeploymentScheduleCreate(schedule=times, active=True)]

@@ -1,7 +1,7 @@
-"""How long Prefect's database keeps the runs of lines, whose logs and artifacts have counts.
+"""Deletion of old runs of lines, whose logs and artifacts have counts, from Prefect's database.
 
-A server deletes old runs by itself where its settings say so, those of all flows. This deletes ours
-alone, also from the database of commands that ran without a server.
+A server can be set to delete old runs of all flows by itself. This module deletes only ours, also
+from the database of commands that ran without a server.
 """
 
 import time
@@ -54,25 +54,25 @@ def delete_runs(before: datetime, *, dry: bool) -> int:
 
 
 def _pages(client: SyncPrefectClient, before: datetime) -> Iterator[list[UUID]]:
-    """Ended runs of flows that are called as ours are and have the tag of a line."""
-    wanted = FlowRunFilter(
+    """Yield the ids of ended runs of our flows that have the tag of a line, page by page."""
+    run_filter = FlowRunFilter(
         state=FlowRunFilterState(type=FlowRunFilterStateType(any_=sorted(TERMINAL_STATES))),
         end_time=FlowRunFilterEndTime(before_=before),
     )
     named = FlowFilter(name=FlowFilterName(any_=[flow.flow for flow in FLOWS]))
     passed = 0
-    while found := client.read_flow_runs(
-        flow_filter=named, flow_run_filter=wanted, limit=_PAGE, offset=passed
+    while page := client.read_flow_runs(
+        flow_filter=named, flow_run_filter=run_filter, limit=_PAGE, offset=passed
     ):
-        yield [run.id for run in found if any(tag.startswith(LINE_TAG) for tag in run.tags)]
-        passed += len(found)
+        yield [run.id for run in page if any(tag.startswith(LINE_TAG) for tag in run.tags)]
+        passed += len(page)
 
 
 def _delete(client: SyncPrefectClient, runs: list[UUID]) -> None:
-    """Delete what runs left before the runs: who is stopped in between can begin again."""
-    left = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=runs))
-    while found := client.read_artifacts(artifact_filter=left, limit=_PAGE):
-        for artifact in found:
+    """Delete what runs left before the runs: a stopped deletion can begin again."""
+    artifact_filter = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=runs))
+    while artifacts := client.read_artifacts(artifact_filter=artifact_filter, limit=_PAGE):
+        for artifact in artifacts:
             with suppress(ObjectNotFound):
                 client.delete_artifact(artifact.id)
     for run in runs:
@@ -82,9 +82,9 @@ def _delete(client: SyncPrefectClient, runs: list[UUID]) -> None:
 
 
 def _wait_for_logs(client: SyncPrefectClient, runs: list[UUID]) -> None:
-    told = LogFilter(flow_run_id=LogFilterFlowRunId(any_=runs))
+    log_filter = LogFilter(flow_run_id=LogFilterFlowRunId(any_=runs))
     until = time.monotonic() + _PATIENCE
-    while client.read_logs(log_filter=told, limit=1):
+    while client.read_logs(log_filter=log_filter, limit=1):
         if time.monotonic() > until:
             raise TransientFault("the runs are deleted, and the server has not deleted their logs")
         time.sleep(0.1)

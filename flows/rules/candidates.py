@@ -1,4 +1,4 @@
-"""What `partition: auto` may choose from: whatever goes with the rest of the spec."""
+"""Candidates that `partition: auto` may choose from: all that fit the rest of the spec."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -41,7 +41,7 @@ Rules = tuple[Callable[[SpecParts], None], ...]
 
 
 def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
-    """What may be chosen, None where nothing is to be.
+    """Return the candidates of a choice, or None if nothing is to be chosen.
 
     Args:
         spec: a spec that keeps all rules but those of what is chosen.
@@ -59,22 +59,22 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
             "than the rows selected: name a partition"
         )
     aims = _aims_of(spec, wish)
-    found, faults = [], []
+    candidates, faults = [], []
     for partition in _partitions(aims):
         for form in _forms(spec, wish):
             tried = spec.model_copy(update={"grouping": partition, "form": form})
             fault = _fault_of_form(form, aims) or _fault(tried, rules)
             if fault is None:
-                found.append(Choice(partition=partition, strata=spec.strata, form=form))
+                candidates.append(Choice(partition=partition, strata=spec.strata, form=form))
             else:
                 faults.append(fault)
-    if not found:
+    if not candidates:
         raise ValueError(f"partition: auto: nothing goes with the spec; the first is: {faults[0]}")
-    return Choosing(candidates=tuple(found), aims=aims)
+    return Choosing(candidates=tuple(candidates), aims=aims)
 
 
 def _aims_of(spec: SpecParts, wish: AutoParameters) -> tuple[Aim, ...]:
-    """What is aimed at: what the wish names, or the workloads."""
+    """Return the aims that the wish names, otherwise those of the workloads."""
     aims = wish.aims or tuple(aims_of_workloads(spec.evaluate.workloads))
     if not aims:
         raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
@@ -84,7 +84,7 @@ def _aims_of(spec: SpecParts, wish: AutoParameters) -> tuple[Aim, ...]:
 
 
 def _fault_of_form(form: FormParameters, aims: tuple[Aim, ...]) -> str | None:
-    """Why the width of what is aimed at is not known in a form, None where it is."""
+    """Return why the width of some aim is not known in a form, or None."""
     unknown = next((aim.kind for aim in aims if form.shows not in aim.shown), None)
     if unknown is None:
         return None
@@ -94,7 +94,7 @@ def _fault_of_form(form: FormParameters, aims: tuple[Aim, ...]) -> str | None:
 
 
 def _fault(spec: SpecParts, rules: Rules) -> str | None:
-    """The first rule that a spec breaks, None where it keeps all."""
+    """Return the message of the first rule that a spec breaks, or None."""
     try:
         for rule in rules:
             rule(spec)
@@ -110,7 +110,10 @@ def _partitions(aims: tuple[Aim, ...]) -> Iterator[PartitionParameters]:
 
 
 def _forms(spec: SpecParts, wish: AutoParameters) -> Iterator[FormParameters]:
-    for form in (spec.form, *(_named(name) for name in wish.forms if name != spec.form.method)):
+    for form in (
+        spec.form,
+        *(_form_named(name) for name in wish.forms if name != spec.form.method),
+    ):
         if not isinstance(form, RedistributedParameters):
             yield form
             continue
@@ -121,14 +124,14 @@ def _forms(spec: SpecParts, wish: AutoParameters) -> Iterator[FormParameters]:
                     yield type(form).model_validate({**form.model_dump(by_alias=True), **keys})
 
 
-def _named(name: str) -> FormParameters:
+def _form_named(name: str) -> FormParameters:
     if name not in FORM_PARAMETERS:
         raise ValueError(f"partition: forms: {name!r} is none of {', '.join(FORM_PARAMETERS)}")
     return FORM_PARAMETERS[name].model_validate({"method": name})
 
 
 def aims_of_workloads(workloads: Iterable[Workload]) -> Iterator[Aim]:
-    """The declared families; never what a steward writes as SQL, whose literals stay private."""
+    """Yield aims at the declared workloads, never at a steward's SQL: its literals stay private."""
     for workload in workloads:
         if isinstance(workload, RangeWorkload):
             yield RangeAim(kind="range", over=workload.over, spans=workload.spans)

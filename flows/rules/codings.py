@@ -6,7 +6,7 @@ from sfumato.flows.rules.spec_parts import SpecParts
 
 
 def _shifts(spec: SpecParts) -> None:
-    """One unit, one offset: columns that moved differently would lose the time between them."""
+    """Refuse columns of dates that move differently: the time between them would be lost."""
     moved = {name: c.shift for name, c in spec.columns.items() if c.shift is not None}
     for name, shift in moved.items():
         if not spec.form.recodes:
@@ -26,11 +26,11 @@ def _shifts(spec: SpecParts) -> None:
 
 
 def _in_parts(spec: SpecParts) -> None:
-    """What is computed of all rows is not known when the first of them pass by."""
+    """Refuse codings computed from all rows: parts never have all rows at once."""
     if spec.parts is None:
         return
     for name, column in spec.columns.items():
-        for key in column.computed:
+        for key in column.computed_keys:
             raise ValueError(
                 f"columns.{name}.{key}: is computed from all rows at once, which a release in "
                 "parts never has: declare a value, or code it in the source"
@@ -38,7 +38,7 @@ def _in_parts(spec: SpecParts) -> None:
 
 
 def _pseudonyms(spec: SpecParts) -> None:
-    published = spec.named("quasi-identifier", "sensitive", "insensitive")
+    published = spec.names_with_roles("quasi-identifier", "sensitive", "insensitive")
     for name, column in spec.columns.items():
         if column.pseudonym is None:
             continue

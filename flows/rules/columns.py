@@ -17,7 +17,7 @@ from sfumato.tasks.verification.signing_keys import KEYS
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
-def _confirmed(spec: SpecParts) -> None:
+def _confirmation(spec: SpecParts) -> None:
     if spec.roles == "proposed":
         raise ValueError(
             "roles: are proposed, and nobody has confirmed them: read every column's role and the "
@@ -44,14 +44,14 @@ def _names(spec: SpecParts) -> None:
 
 
 def _roles(spec: SpecParts) -> None:
-    if not spec.named("quasi-identifier"):
+    if not spec.names_with_roles("quasi-identifier"):
         raise ValueError("columns: none has role quasi-identifier")
-    if spec.form.protects_values and not spec.named("sensitive"):
+    if spec.form.protects_values and not spec.names_with_roles("sensitive"):
         raise ValueError(
             "columns: none has role sensitive (forms generalized and suppressed publish a table "
             "without any: form.protects: identities)"
         )
-    for name in spec.named("sensitive", "weight"):
+    for name in spec.names_with_roles("sensitive", "weight"):
         if spec.nulls == "category" and spec.columns[name].nulls is None:
             raise ValueError(
                 f"columns.{name}: needs a null policy of its own: nulls: category, said of all "
@@ -62,7 +62,7 @@ def _roles(spec: SpecParts) -> None:
 
 
 def _without_nulls(spec: SpecParts) -> str | None:
-    """Why no sensitive value may be missing, where none may."""
+    """Return why no sensitive value may be missing, or None."""
     if not spec.form.keeps_nulls:
         return f"form {spec.form.method} spreads values over ranges, and a missing one is in none"
     if isinstance(spec.versions, ContinuedVersions):
@@ -71,18 +71,21 @@ def _without_nulls(spec: SpecParts) -> str | None:
 
 
 def _identities(spec: SpecParts) -> None:
-    """Where nobody's values are protected, no column is one that needs it, and each says why."""
-    named = spec.named("insensitive")
+    """Check forms that protect identities only: no sensitive column, and reasons for the others.
+
+    Under other forms, refuse a reason that an insensitive column does not need.
+    """
+    named = spec.names_with_roles("insensitive")
     if spec.form.protects_values:
-        weights = spec.named("weight")
+        weights = spec.names_with_roles("weight")
         free = [name for name in named if name not in weights]
-        if told := [name for name in free if spec.columns[name].unprotected is not None]:
+        if explained := [name for name in free if spec.columns[name].unprotected is not None]:
             raise ValueError(
-                f"columns.{told[0]}.unprotected: an insensitive column needs no reason, unless "
-                "form.protects says identities"
+                f"columns.{explained[0]}.unprotected: an insensitive column needs no reason, "
+                "unless form.protects says identities"
             )
         return
-    if values := spec.named("sensitive"):
+    if values := spec.names_with_roles("sensitive"):
         raise ValueError(f"form.protects: identities leaves the values of {values[0]!r} open")
     for name in named:
         if spec.columns[name].unprotected is None:
@@ -102,8 +105,8 @@ def _identities(spec: SpecParts) -> None:
 
 
 def _weights(spec: SpecParts) -> None:
-    """One weight at most, which no later version follows."""
-    weights = spec.named("weight")
+    """Refuse a second column of weights, composed versions of one, and forms that show none."""
+    weights = spec.names_with_roles("weight")
     if len(weights) > 1:
         raise ValueError(f"columns: {weights[0]!r} and {weights[1]!r} both have role weight")
     for name in weights:
@@ -120,7 +123,7 @@ def _weights(spec: SpecParts) -> None:
 
 
 def _over_people(spec: SpecParts) -> None:
-    """Promises over people who have several rows, or households, and what keeps and shows them."""
+    """Check promises over people with several rows, or over households."""
     for i, promise in enumerate(spec.promises):
         if promise.of_whole_people and spec.household is None:
             raise ValueError(
@@ -129,17 +132,19 @@ def _over_people(spec: SpecParts) -> None:
             )
     if not spec.over_people:
         return
-    said = [f"columns.{name}.repeat: all" for name, c in spec.columns.items() if c.repeat == "all"]
-    key = said[0] if said else "household"
+    repeats = [
+        f"columns.{name}.repeat: all" for name, c in spec.columns.items() if c.repeat == "all"
+    ]
+    key = repeats[0] if repeats else "household"
     if fault := _fault_of_household(spec) or _fault_over_people(spec):
         raise ValueError(f"{key}: {fault}")
-    for i, promise in enumerate(spec.scoped()):
+    for i, promise in enumerate(spec.scoped_promises()):
         if fault := _meaningless_over_people(spec, promise):
             raise ValueError(f"promises.{i}: {promise.name} {fault} ({key.rpartition('.')[-1]})")
 
 
 def _fault_of_household(spec: SpecParts) -> str | None:
-    """Why the identifier of households is none, None where it is one or none is named."""
+    """Return why the identifier of households is unfit, or None."""
     if spec.household is None:
         return None
     column = spec.columns.get(spec.household)
@@ -155,14 +160,16 @@ def _fault_of_household(spec: SpecParts) -> str | None:
 
 
 def _fault_over_people(spec: SpecParts) -> str | None:
-    """What does not go with people who have several rows, None where all does."""
+    """Return what does not go with people who have several rows, or None."""
     if isinstance(spec.versions, ContinuedVersions):
         return "versions: composed follows one row of a person: use disjoint"
     if spec.parts is not None:
         return "rows of one person may lie in several parts: leave parts out"
     if not spec.partition.over_people:
-        known = [name for name, of in PARTITION_PARAMETERS.items() if of.over_people]
-        return f"{spec.partition.method} groups rows, not people: use {', '.join(known)}"
+        methods = [
+            name for name, parameters in PARTITION_PARAMETERS.items() if parameters.over_people
+        ]
+        return f"{spec.partition.method} groups rows, not people: use {', '.join(methods)}"
     if spec.partition.counts_rows:
         return "partition.alike hides one row by noise, not all of a person's: leave alike out"
     if spec.form.shows == "columns" or spec.form.declares:
@@ -171,10 +178,10 @@ def _fault_over_people(spec: SpecParts) -> str | None:
 
 
 def _meaningless_over_people(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """Why a promise means nothing over people who have several rows, None where it does."""
+    """Return why a promise means nothing over people who have several rows, or None."""
     if fault := promise.fault_over_people:
         return f"{fault}, or {_without_people(spec)}"
-    if promise.quasi_identifiers != tuple(spec.named("quasi-identifier")):
+    if promise.quasi_identifiers != tuple(spec.names_with_roles("quasi-identifier")):
         return (
             "has to be about all quasi-identifiers over people: whose rows are is held against the "
             "published groups, and there are none by some of these; leave quasi-identifiers out, "
@@ -190,19 +197,19 @@ def _meaningless_over_people(spec: SpecParts, promise: PrivacyModel) -> str | No
 
 
 def _fault_of_whole(spec: SpecParts) -> str | None:
-    """Why no partition here keeps what all members of a household show together, if so."""
+    """Return why no partition here keeps what all members of a household show together, or None."""
     if spec.partition.all_at_once and not spec.partition.may_suppress:
         return None
-    known = [name for name, of in PARTITION_PARAMETERS.items() if of.all_at_once]
+    methods = [name for name, parameters in PARTITION_PARAMETERS.items() if parameters.all_at_once]
     return (
         "with members: linkable is about all groups together, and "
         f"{spec.partition.method} judges them one after the other, or suppresses rows of some: "
-        f"use {', '.join(known)} (no suppression), or leave members out"
+        f"use {', '.join(methods)} (no suppression), or leave members out"
     )
 
 
 def _without_people(spec: SpecParts) -> str:
-    """What to write where promises are to be kept over rows alone."""
+    """Return what to write to keep promises over rows only."""
     return (
         "keep one row of each person (repeat: keep-one)" if spec.repeats else "leave household out"
     )
@@ -211,7 +218,7 @@ def _without_people(spec: SpecParts) -> str:
 def _strata(spec: SpecParts) -> None:
     for i, stratum in enumerate(spec.strata):
         name = column_of(stratum)
-        if name not in spec.named("quasi-identifier", "insensitive"):
+        if name not in spec.names_with_roles("quasi-identifier", "insensitive"):
             raise ValueError(f"strata: {name!r} is not a quasi-identifier or insensitive column")
         if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
             raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
@@ -236,8 +243,8 @@ def _unit(spec: SpecParts) -> None:
         )
 
 
-def _generated(spec: SpecParts) -> None:
-    """A row number is somebody's in one file alone."""
+def _row_numbers(spec: SpecParts) -> None:
+    """Refuse row numbers as identifiers unless the source is one pinned file."""
     for name, column in spec.columns.items():
         if column.generated is not None and spec.source.sha256 is None:
             raise ValueError(
@@ -247,7 +254,7 @@ def _generated(spec: SpecParts) -> None:
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
-    _confirmed,
+    _confirmation,
     _names,
     _roles,
     _weights,
@@ -255,5 +262,5 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _over_people,
     _strata,
     _unit,
-    _generated,
+    _row_numbers,
 )

@@ -21,14 +21,14 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Default:
-    """What a key of a part of a spec is where it is left out.
+    """Value of a key of a spec's part if the spec leaves the key out.
 
     Attributes:
         part: the key of the part: partition, form.
         method: the part's method.
         key: the part's key.
         value: as a spec writes it.
-        where: of which documents alone; of all without it.
+        where: a test of documents that the default applies to; None for all.
         condition: the same in words.
     """
 
@@ -40,7 +40,7 @@ class Default:
     condition: str = ""
 
     def holds(self, document: Document) -> bool:
-        """True where a document has the part and leaves the key out."""
+        """Return True if a document has the part and leaves the key out."""
         part = document.get(self.part)
         if not isinstance(part, Mapping) or part.get("method") != self.method or self.key in part:
             return False
@@ -48,7 +48,7 @@ class Default:
 
 
 def _spreads_own_values(document: Document) -> bool:
-    """True where each group shows its own distribution, whose ratios can then be exact.
+    """Return True if each group shows its own distribution, whose ratios can then be exact.
 
     Of any other target, ratios of counts rarely divide one another, and exact ones would leave most
     values at the root of the tree.
@@ -77,7 +77,7 @@ BETTER: Mapping[SpecVersion, tuple[Default, ...]] = {
 
 
 def resolve(document: Any) -> Any:
-    """A spec with the defaults of its version written out; anything else as it is."""
+    """Return a spec with the defaults of its version written out; anything else unchanged."""
     if not isinstance(document, Mapping) or document.get("version") not in VERSIONS:
         return document
     resolved = dict(document)
@@ -88,15 +88,17 @@ def resolve(document: Any) -> Any:
 
 
 def default_schemas() -> Iterator[dict[str, Any]]:
-    """JSON Schemas that say the defaults of versions after the first."""
+    """Yield JSON Schemas that state the defaults of versions after the first."""
     for version, defaults in BETTER.items():
         for default in defaults:
             words = f"version {version}{': ' if default.condition else ''}{default.condition}"
-            said = {"default": default.value, "description": words}
+            default_schema = {"default": default.value, "description": words}
             method = {"method": {"const": default.method}}
             yield {
                 "if": _all_of({"version": {"const": version}, default.part: _all_of(method)}),
-                "then": {"properties": {default.part: {"properties": {default.key: said}}}},
+                "then": {
+                    "properties": {default.part: {"properties": {default.key: default_schema}}}
+                },
             }
 
 

@@ -17,7 +17,7 @@ def _parts(spec: SpecParts) -> None:
 
 
 def _fault(spec: SpecParts) -> str | None:
-    """Name a key of a spec that does not go with a release in parts, and the rule."""
+    """Return which key of a spec does not go with a release in parts, and the rule; or None."""
     parts = spec.parts
     if parts is None:
         return _fault_of_engine(spec)
@@ -60,8 +60,8 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
 
 
 def _fault_of_promises(spec: SpecParts) -> str | None:
-    told = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
-    for i, promise in enumerate(spec.scoped()):
+    quasi_identifiers = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
+    for i, promise in enumerate(spec.scoped_promises()):
         if spec.form.declares and promise.compares_with_all:
             return (
                 f"promises.{i}: {promise.name} compares distributions that groups are declared to "
@@ -79,7 +79,7 @@ def _fault_of_promises(spec: SpecParts) -> str | None:
             )
         if promise.reference_uri is not None:
             return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
-        if promise.judged_jointly and not told <= set(promise.quasi_identifiers or ()):
+        if promise.judged_jointly and not quasi_identifiers <= set(promise.quasi_identifiers or ()):
             return (
                 f"promises.{i}: {promise.name} is judged over all groups together, and parts keep "
                 "it by themselves where it is about all quasi-identifiers, which tell parts apart"
@@ -88,7 +88,10 @@ def _fault_of_promises(spec: SpecParts) -> str | None:
 
 
 def _fault_of_versions(spec: SpecParts) -> str | None:
-    """What does not go with versions of the same people, each part of which goes on by itself."""
+    """Return what does not go with versions of the same people in parts, or None.
+
+    The groups of each part go on by themselves.
+    """
     if not isinstance(spec.versions, ContinuedVersions):
         return None
     if spec.form.declares or spec.form.shows == "columns":
@@ -102,7 +105,7 @@ def _fault_of_versions(spec: SpecParts) -> str | None:
             f"versions: composed, in parts, and partition {spec.partition.method}: newcomers of "
             "each part are grouped by themselves, and it chooses once for all: use mondrian"
         )
-    for i, promise in enumerate(spec.scoped()):
+    for i, promise in enumerate(spec.scoped_promises()):
         if promise.compares_with_all:
             return (
                 f"promises.{i}: {promise.name} compares groups with all rows, and parts whose "
@@ -113,7 +116,7 @@ def _fault_of_versions(spec: SpecParts) -> str | None:
 
 
 def _fault_of_run(spec: SpecParts) -> str | None:
-    """The keys beside the release's own that need the whole table in memory."""
+    """Return which key beside the release's own needs the whole table in memory, or None."""
     units = [name for name, column in spec.columns.items() if column.unit]
     composed = isinstance(spec.versions, ContinuedVersions)
     rules = {

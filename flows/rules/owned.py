@@ -13,26 +13,26 @@ def _expectations(spec: SpecParts) -> None:
         raise ValueError("expectations: are of whole tables, which a release in parts never has")
     source = {name: str(column.type) for name, column in spec.columns.items()}
     _hold("source", owned.source, source)
-    _hold("release", owned.release, _published(spec))
+    _hold("release", owned.release, _published_types(spec))
 
 
-def _published(spec: SpecParts) -> dict[str, str]:
-    """The type of each published column: labels are texts."""
-    labels = spec.named("quasi-identifier") if spec.form.recodes else []
-    names = spec.named("quasi-identifier", "insensitive", "sensitive")
+def _published_types(spec: SpecParts) -> dict[str, str]:
+    """Return the type of each published column; labels are texts."""
+    labels = spec.names_with_roles("quasi-identifier") if spec.form.recodes else []
+    names = spec.names_with_roles("quasi-identifier", "insensitive", "sensitive")
     return {name: "string" if name in labels else str(spec.columns[name].type) for name in names}
 
 
-def _hold(of: str, rules: tuple[OwnedRule, ...], types: Mapping[str, str]) -> None:
+def _hold(part: str, rules: tuple[OwnedRule, ...], types: Mapping[str, str]) -> None:
     for i, rule in enumerate(rules):
-        place = f"expectations.{of}.{i}.{rule.type}"
-        for name in rule.asked.columns:
+        place = f"expectations.{part}.{i}.{rule.type}"
+        for name in rule.arguments.columns:
             if name not in types:
                 near = get_close_matches(name, types, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise ValueError(f"{place}: {name!r} is no column of the {of}{hint}")
-            if rule.asked.kinds and types[name] not in rule.asked.kinds:
-                kinds = ", ".join(sorted(rule.asked.kinds))
+                raise ValueError(f"{place}: {name!r} is no column of the {part}{hint}")
+            if rule.arguments.kinds and types[name] not in rule.arguments.kinds:
+                kinds = ", ".join(sorted(rule.arguments.kinds))
                 raise ValueError(f"{place}: {name!r} is of type {types[name]}, not {kinds}")
 
 

@@ -1,4 +1,4 @@
-"""The rules of promises about one version alone, and of those that a reference tells of."""
+"""The rules of promises about a single version, and of promises about a reference."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from sfumato.tasks.continued.parameters import ContinuedVersions
 
 
 def _references(spec: SpecParts) -> None:
-    for i, promise in enumerate(spec.scoped()):
+    for i, promise in enumerate(spec.scoped_promises()):
         if promise.of_one_version and (fault := _fault(spec)):
             raise ValueError(f"promises.{i}: {promise.name} {fault}")
     if all(promise.needs_population for promise in spec.promises):
@@ -19,7 +19,7 @@ def _references(spec: SpecParts) -> None:
 
 
 def _fault(spec: SpecParts) -> str | None:
-    """The key with which no promise about one version alone goes."""
+    """Return why a promise about a single version does not fit the spec, or None."""
     if isinstance(spec.versions, ContinuedVersions) or spec.people or spec.groups:
         return (
             "is about one version of one line, and nothing is known of several together: leave out "
@@ -30,9 +30,9 @@ def _fault(spec: SpecParts) -> str | None:
     return None
 
 
-def _coded(spec: SpecParts) -> None:
-    """A population is read as it is: no coding of the source acts on it."""
-    for i, promise in enumerate(spec.scoped()):
+def _coded_columns(spec: SpecParts) -> None:
+    """Refuse codings of columns that are compared with a population, which is not coded."""
+    for i, promise in enumerate(spec.scoped_promises()):
         if not promise.needs_population:
             continue
         for name in (*promise.adversary_columns, promise.sensitive or ""):
@@ -43,4 +43,4 @@ def _coded(spec: SpecParts) -> None:
                 )
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_references, _coded)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_references, _coded_columns)

@@ -1,4 +1,4 @@
-"""All rules, in the order in which a spec is held to them."""
+"""All rules, in the order in which a spec is checked."""
 
 from collections.abc import Callable
 

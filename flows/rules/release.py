@@ -16,28 +16,30 @@ from sfumato.tasks.schema.columns import ORDERED
 
 def _scopes(spec: SpecParts) -> None:
     for i, promise in enumerate(spec.promises):
-        if fault := _misplaced(spec, promise):
+        if fault := _fault_of_scope(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
-    covered = {name for promise in spec.scoped() for name in promise.quasi_identifiers or ()}
-    for name in spec.named("quasi-identifier"):
+    covered = {
+        name for promise in spec.scoped_promises() for name in promise.quasi_identifiers or ()
+    }
+    for name in spec.names_with_roles("quasi-identifier"):
         if name not in covered:
             raise ValueError(f"promises: no promise covers the quasi-identifier {name!r}")
-    protected = {promise.sensitive for promise in spec.scoped() if promise.protects}
-    for name in spec.named("sensitive"):
+    protected = {promise.sensitive for promise in spec.scoped_promises() if promise.protects}
+    for name in spec.names_with_roles("sensitive"):
         if name not in protected and spec.columns[name].unprotected is None:
             raise ValueError(
                 f"promises: none protects {name!r}, and it gives no `unprotected` reason"
             )
 
 
-def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """The fault in the columns that a promise is about, None where there is none."""
+def _fault_of_scope(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return the fault in the columns that a promise is about, or None."""
     for name in promise.quasi_identifiers or ():
-        if name not in spec.named("quasi-identifier"):
+        if name not in spec.names_with_roles("quasi-identifier"):
             return f"{name!r} is not a quasi-identifier"
     if promise.weighs:
-        return _unweighed(spec, promise)
-    sensitive = spec.named("sensitive")
+        return _fault_of_weight(spec, promise)
+    sensitive = spec.names_with_roles("sensitive")
     if promise.sensitive is not None and promise.sensitive not in sensitive:
         return f"{promise.sensitive!r} is not a sensitive column"
     if promise.protects and not sensitive:
@@ -47,20 +49,20 @@ def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
     return None
 
 
-def _unweighed(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """The fault in the column of weights that a promise is about, None where there is none."""
-    weights = spec.named("weight")
+def _fault_of_weight(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return the fault in the column of weights that a promise is about, or None."""
+    weights = spec.names_with_roles("weight")
     if not weights:
         return f"{promise.name} sums weights, and no column has role weight"
     return None if promise.sensitive in (None, *weights) else f"{promise.sensitive!r} is no weight"
 
 
 def _combination(spec: SpecParts) -> None:
-    for i, promise in enumerate(spec.scoped()):
+    for i, promise in enumerate(spec.scoped_promises()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
     if not spec.form.shows_insensitive:
-        for name in spec.named("insensitive"):
+        for name in spec.names_with_roles("insensitive"):
             raise ValueError(f"columns.{name}: form {spec.form.method} shows no insensitive column")
 
 
@@ -88,7 +90,7 @@ def _partition(spec: SpecParts) -> None:
 def _attacks(spec: SpecParts) -> None:
     bars = spec.attacks.root
     guessing = [name for name in bars if JUDGED[name].of_values]
-    if guessing and not spec.named("sensitive"):
+    if guessing and not spec.names_with_roles("sensitive"):
         raise ValueError(
             f"attacks.{guessing[0]}: guesses sensitive values, and no column has role sensitive"
         )
@@ -98,7 +100,7 @@ def _attacks(spec: SpecParts) -> None:
     for name in bars:
         if fault := _fault_of_columns(name, spec) or _fault_of_versions(name, spec):
             raise ValueError(f"attacks.{name}: {fault}")
-    if (asking := spec.attacks.attacks_to_review) and spec.reviewed is None:
+    if (asking := spec.attacks.attacks_to_review) and spec.approval_wish is None:
         raise ValueError(
             f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "
             "approval: required"
@@ -110,8 +112,8 @@ def _attacks(spec: SpecParts) -> None:
 
 
 def _fault_of_columns(name: str, spec: SpecParts) -> str | None:
-    """Why an attack has no column to guess, or several that one width cannot be meant of."""
-    sensitive = [spec.columns[column] for column in spec.named("sensitive")]
+    """Return why an attack has no column to guess, or too many for one width, or None."""
+    sensitive = [spec.columns[column] for column in spec.names_with_roles("sensitive")]
     numbers = [column for column in sensitive if column.type in ORDERED]
     if JUDGED[name].about == "hierarchies":
         return None if any(column.hierarchy for column in sensitive) else "needs a hierarchy"
@@ -120,13 +122,13 @@ def _fault_of_columns(name: str, spec: SpecParts) -> str | None:
     if spec.attacks.root[name].width is not None and len(numbers) > 1:
         return "width: is in the unit of one column, and there are several: leave it out"
     if spec.attacks.root[name].register_ is not None:
-        coded = [c for c in spec.named("quasi-identifier") if spec.columns[c].codings]
+        coded = [c for c in spec.names_with_roles("quasi-identifier") if spec.columns[c].codings]
         return f"register: {coded[0]!r} is coded, and a register is not" if coded else None
     return None
 
 
 def _fault_of_versions(name: str, spec: SpecParts) -> str | None:
-    """Why nothing is known of people in several versions, where an attack is about them."""
+    """Return why an attack on people in several versions cannot be judged, or None."""
     if not JUDGED[name].several_versions:
         return None
     if "accepted-risk" not in (spec.versions, spec.across_lines):
@@ -148,7 +150,7 @@ def _grouped_by(spec: SpecParts) -> tuple[PrivacyModel, ...]:
 
 
 def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """The reason why a promise can never be measured on what is published, if any."""
+    """Return the reason why a promise can never be measured on what is published, or None."""
     if not spec.form.admits(promise):
         forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
         where = ", ".join(forms)
@@ -160,9 +162,9 @@ def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
 
 
 def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """The fault in the sensitive columns that an adversary is said to know, if any."""
+    """Return the fault in the sensitive columns that an adversary is said to know, or None."""
     for name in promise.known_columns:
-        if name == promise.sensitive or name not in spec.named("sensitive"):
+        if name == promise.sensitive or name not in spec.names_with_roles("sensitive"):
             return f"known: {name!r} is not another sensitive column"
     if promise.known_columns and not spec.form.together:
         return (
@@ -174,28 +176,28 @@ def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
 
 def _workloads(spec: SpecParts) -> None:
     for i, workload in enumerate(spec.evaluate.workloads):
-        if fault := _unmeasured(spec, workload) or _unanswered(spec, workload):
+        if fault := _fault_of_subject(spec, workload) or _fault_of_queries(spec, workload):
             raise ValueError(f"evaluate.workloads.{i}: {fault}")
 
 
-def _unmeasured(spec: SpecParts, workload: Workload) -> str | None:
-    """Why a workload cannot be about its sensitive column, where it cannot."""
-    sensitive = spec.named("sensitive")
+def _fault_of_subject(spec: SpecParts, workload: Workload) -> str | None:
+    """Return why a workload cannot be about its sensitive column, or None."""
+    sensitive = spec.names_with_roles("sensitive")
     if not sensitive and workload.of is None:
         asks_none = workload.kind == "range" and workload.aggregate == "count"
         return None if asks_none else "no column has role sensitive: only ranges are counted"
-    of = workload.of or sensitive[0]
-    if of not in sensitive:
-        return f"{of!r} is not a sensitive column"
-    if workload.kind == "arbitrary" and spec.columns[of].nulls == "category":
-        return f"arbitrary selections are not asked of {of!r}, whose values may be missing"
-    if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
-        return f"no {workload.aggregate} of {of!r}"
+    column = workload.of or sensitive[0]
+    if column not in sensitive:
+        return f"{column!r} is not a sensitive column"
+    if workload.kind == "arbitrary" and spec.columns[column].nulls == "category":
+        return f"arbitrary selections are not asked of {column!r}, whose values may be missing"
+    if workload.aggregate in ("sum", "avg") and spec.columns[column].type in ("date", "timestamp"):
+        return f"no {workload.aggregate} of {column!r}"
     return None
 
 
-def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
-    """Why the queries of a workload cannot be asked of what is published, where they cannot."""
+def _fault_of_queries(spec: SpecParts, workload: Workload) -> str | None:
+    """Return why the queries of a workload cannot be answered from what is published, or None."""
     form = spec.form.method
     if spec.form.counts_alone and workload.aggregate != "count":
         return f"form {form} answers counts, not {workload.aggregate}"
@@ -207,7 +209,7 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
         )
     if not isinstance(workload, RangeWorkload):
         return None
-    if workload.over not in spec.named("quasi-identifier"):
+    if workload.over not in spec.names_with_roles("quasi-identifier"):
         return f"{workload.over!r} is not a quasi-identifier"
     if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
         return f"{workload.over!r} has no ranges"
@@ -215,7 +217,7 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
 
 
 def _database(spec: SpecParts) -> None:
-    """Names of schemas hold the line's, and PostgreSQL cuts longer ones off."""
+    """Refuse names of schemas that are too long: PostgreSQL would cut them off."""
     database = spec.publish.database
     if database is not None and len(database.schema_of(spec.name)) > LONGEST_SCHEMA:
         raise ValueError(
@@ -225,7 +227,7 @@ def _database(spec: SpecParts) -> None:
 
 
 def _stages(spec: SpecParts) -> None:
-    if spec.stages == "encrypted" and (spec.retain or spec.reviewed):
+    if spec.stages == "encrypted" and (spec.retain or spec.approval_wish):
         which = "retain" if spec.retain else "approval"
         raise ValueError(
             f"{which}: needs stages that a later run can read, and those of stages: encrypted "

@@ -7,7 +7,7 @@ from sfumato.expectations.shared.errors import QueryError, SpecError
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import has_time
-from sfumato.tasks.microdata.places.input_error import nearest
+from sfumato.tasks.microdata.readers.input_error import nearest
 from sfumato.tasks.microdata.rows import columns_asked
 from sfumato.tasks.sql.parse import quote_name
 
@@ -28,7 +28,7 @@ def _date_formats(spec: SpecParts) -> None:
 
 
 def _filter(spec: SpecParts) -> None:
-    """A filter that cannot be read is told before any row is."""
+    """Refuse a filter that cannot be parsed, before any row is read."""
     if spec.source.where is None:
         return
     types = {name: column.type for name, column in spec.columns.items()}
@@ -42,7 +42,7 @@ def _filter(spec: SpecParts) -> None:
 
 
 def _query(spec: SpecParts) -> None:
-    """The query may only read; what database it is for is known where the address can be."""
+    """Refuse a query that does more than read; its dialect follows from the address."""
     if spec.source.query is None:
         return
     from sfumato.tasks.microdata.databases.registry import checked_query
@@ -57,8 +57,8 @@ def _query(spec: SpecParts) -> None:
         raise ValueError(str(error)) from None
 
 
-def _seen(spec: SpecParts) -> None:
-    """Columns that are dropped unnamed are those that were seen, and no others that come later."""
+def _seen_columns(spec: SpecParts) -> None:
+    """Require `source.seen` and `other-columns` together; every declared column must be seen."""
     seen = spec.source.seen
     if bool(seen) != (spec.other_columns is not None):
         raise ValueError(
@@ -72,4 +72,4 @@ def _seen(spec: SpecParts) -> None:
             raise ValueError(f"columns.{name}: is not in source.seen{nearest(name, seen)}")
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _filter, _query, _seen)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _filter, _query, _seen_columns)

@@ -1,4 +1,4 @@
-"""The parts of a release spec as it writes them, before any of them is held against another."""
+"""The parts of a release spec as it writes them, each validated by itself."""
 
 from typing import Annotated, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -73,7 +73,7 @@ class Publish(StrictPart):
             raise ValueError("csv: says how CSV files are written, but formats has no csv")
         if len(set(self.formats)) < len(self.formats):
             raise ValueError("formats: one is named twice")
-        if len({one.uri for one in self.destinations}) < len(self.destinations):
+        if len({destination.uri for destination in self.destinations}) < len(self.destinations):
             raise ValueError("destinations: one is named twice")
         return self
 
@@ -230,35 +230,35 @@ class SpecParts(StrictPart):
 
     @property
     def partition(self) -> PartitionParameters:
-        """The partition, or the line whose groups stand in its place."""
+        """The partition, or the line whose groups replace it."""
         return self.grouping or GroupsOfLine(line=str(self.groups))
 
     @property
-    def reviewed(self) -> ApprovalWish | None:
-        """The approval that is asked for, None where none is."""
+    def approval_wish(self) -> ApprovalWish | None:
+        """The approval that is asked for, or None."""
         if isinstance(self.approval, ApprovalWish):
             return self.approval
         return ApprovalWish() if self.approval == "required" else None
 
     @property
     def formats(self) -> tuple[Format, ...]:
-        """The formats of tables; in parts, CSV where it is asked for alone."""
+        """The formats of tables; in parts, CSV only if the spec asks for it."""
         if self.parts is not None and "formats" not in self.publish.model_fields_set:
             return ("parquet",)
         return self.publish.formats
 
-    def named(self, *roles: Role) -> list[str]:
-        """The columns that have one of these roles, in order; weights are insensitive, too."""
+    def names_with_roles(self, *roles: Role) -> list[str]:
+        """Return the columns with one of these roles, in order; weights count as insensitive."""
         return [name for name, c in self.columns.items() if {c.role, c.shown_as} & {*roles}]
 
     @property
     def repeats(self) -> bool:
-        """True where people have several rows, which all are represented."""
+        """True if people have several rows, which are all represented."""
         return any(column.repeat == "all" for column in self.columns.values())
 
     @property
     def rows_apart(self) -> str | None:
-        """The reasons why rows in which an identifier repeats are not one person's, if any."""
+        """The reasons why rows with a repeated identifier are different people's, or None."""
         if self.unit != "row":
             return None
         named = (c for c in self.columns.values() if c.role == "identifier")
@@ -266,10 +266,12 @@ class SpecParts(StrictPart):
 
     @property
     def over_people(self) -> bool:
-        """True where promises are kept over people who have several rows, or over households."""
+        """True if promises are kept over people who have several rows, or over households."""
         return self.repeats or self.household is not None
 
-    def scoped(self) -> tuple[PrivacyModel, ...]:
-        """The promises, each saying which columns it is about."""
-        columns = [self.named(role) for role in ("quasi-identifier", "sensitive", "weight")]
+    def scoped_promises(self) -> tuple[PrivacyModel, ...]:
+        """Return the promises, each with the columns that it is about."""
+        columns = [
+            self.names_with_roles(role) for role in ("quasi-identifier", "sensitive", "weight")
+        ]
         return tuple(with_columns(promise, *columns) for promise in self.promises)

@@ -22,7 +22,7 @@ def _versions(spec: SpecParts) -> None:
     if spec.remember == "units":
         raise ValueError("remember: units forgets who is in which group, and composed needs that")
     goes_on_whole = spec.versions.vacancies == "keep" and spec.versions.changes != "reinsert"
-    for i, promise in enumerate(spec.scoped()):
+    for i, promise in enumerate(spec.scoped_promises()):
         if promise.known_columns and not goes_on_whole:
             raise ValueError(
                 f"promises.{i}.known: what is known besides tells more where people change places: "
@@ -39,16 +39,16 @@ def _versions(spec: SpecParts) -> None:
 
 
 def _require_open_filter(spec: SpecParts) -> None:
-    """Whoever enters or leaves by a value gives it away."""
+    """Refuse a filter by sensitive values: entering or leaving would give the value away."""
     if spec.source.where is None:
         return
     types = {name: column.type for name, column in spec.columns.items()}
     try:
-        asked = columns_asked(spec.source.where, types)
+        columns = columns_asked(spec.source.where, types)
     except QueryError:
         return  # a rule of sources tells it
-    for name in spec.named("sensitive"):
-        if name in asked:
+    for name in spec.names_with_roles("sensitive"):
+        if name in columns:
             raise ValueError(
                 f"source.where: asks about {name!r}, and under versions: composed people would "
                 "enter and leave by its values: filter by other columns"
@@ -56,23 +56,23 @@ def _require_open_filter(spec: SpecParts) -> None:
 
 
 def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
-    """Promises that nobody can keep where slots change hands, and forms that cannot show it."""
+    """Refuse promises that cannot be kept if slots change hands, and forms that cannot show it."""
     if spec.form.declares or spec.form.shows == "columns":
-        shown = f"form {spec.form.method} shows groups as they were first made"
+        reason = f"form {spec.form.method} shows groups as they were first made"
         if versions.vacancies != "keep":
             raise ValueError(
                 f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, "
-                f"and {shown}: use keep"
+                f"and {reason}: use keep"
             )
         if versions.changes == "reinsert":
             raise ValueError(
-                f"versions.changes: reinsert needs groups that show no value of others, and {shown}"
-                ": use withhold"
+                "versions.changes: reinsert needs groups that show no value of others, and "
+                f"{reason}: use withhold"
             )
-    recoded = spec.named("sensitive", "insensitive")
-    lasting = recoded if spec.form.recodes else spec.named("sensitive")
+    recoded = spec.names_with_roles("sensitive", "insensitive")
+    lasting = recoded if spec.form.recodes else spec.names_with_roles("sensitive")
     faults = (
-        fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting),
+        fault_of_vacancies(versions, spec.scoped_promises(), spec.partition, lasting),
         fault_of_consolidation(versions, spec.partition, lasting, spec.form.recodes),
     )
     if fault := next(filter(None, faults), None):
@@ -80,7 +80,7 @@ def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
 
 
 def _require_joint_presence(spec: SpecParts) -> None:
-    """What each group tells of presence says nothing of all groups ever published."""
+    """Refuse bounds on presence per group: they do not bound presence over all versions."""
     versions = spec.versions
     bounded = [p for p in spec.promises if p.most_present is not None]
     for promise in bounded:

@@ -1,1 +1,1 @@
-"""Who may let a candidate appear: requests, decisions of reviewers, and their signatures."""
+"""Approval of candidates: requests, decisions of reviewers, and their signatures."""

@@ -1,9 +1,9 @@
-"""What reviewers decide of a candidate: detached signatures, which may travel as one line of text.
+"""Decisions of reviewers about a candidate: detached signatures, which fit one line of text.
 
     statement    sfumato approval, and line, digest, seal, state, number of reviewers, verdict,
                  time, expiry and reason
 
-A decision holds no secret: it may be a parameter of a flow, stand in a mail, or lie beside the
+A decision holds no secret: it may be a parameter of a flow, part of a mail, or a file beside the
 candidate. It is worth nothing for another candidate, or for this one once its line has gone on.
 """
 
@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import AwareDatetime, ValidationError
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
-from sfumato.tasks.approval.request import Asked, Request
+from sfumato.tasks.approval.request import DecisionSubject, Request
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import canonical_json, parse_json, read_json
@@ -37,8 +37,8 @@ _FOLDER = "decisions"
 _LONGEST = 1 << 13  # characters of a decision as text
 
 
-class Judgement(Asked):
-    """What a reviewer signs."""
+class Judgement(DecisionSubject):
+    """The content that a reviewer signs."""
 
     verdict: Verdict
     time: AwareDatetime
@@ -46,12 +46,12 @@ class Judgement(Asked):
     reason: Reason
 
     def statement(self) -> bytes:
-        """The bytes that are signed."""
+        """Return the bytes that are signed."""
         return statement(_STATEMENT, self.model_dump(mode="json"))
 
 
 class Decision(Strict):
-    """A judgement with who made it."""
+    """A judgement with the reviewer's key and signature."""
 
     format: Literal[1] = 1
     judgement: Judgement
@@ -60,20 +60,21 @@ class Decision(Strict):
 
     @property
     def is_genuine(self) -> bool:
-        """Whether the key signed the judgement."""
+        """True if the key signed the judgement."""
         return verifies(self.key.public, self.judgement.statement(), self.signature)
 
     def is_about(self, request: Request) -> bool:
         """Decide whether this very candidate, on this very state of its line, is judged."""
         return all(
-            getattr(self.judgement, name) == getattr(request, name) for name in Asked.model_fields
+            getattr(self.judgement, name) == getattr(request, name)
+            for name in DecisionSubject.model_fields
         )
 
     @property
-    def ended(self) -> tuple[Verdict, datetime, str, str]:
-        """What the history says of a candidate that it turns down: how, when, by whom, and why."""
-        said = self.judgement
-        return said.verdict, said.time, str(self.key), said.reason
+    def ending(self) -> tuple[Verdict, datetime, str, str]:
+        """The entries of the history for a candidate that it turns down: how, when, who and why."""
+        judgement = self.judgement
+        return judgement.verdict, judgement.time, str(self.key), judgement.reason
 
     @property
     def text(self) -> str:
@@ -89,7 +90,7 @@ def decide(
     now: datetime,
     expires: datetime | None = None,
 ) -> Decision:
-    """Sign a judgement of a candidate; it expires with the candidate unless it is told otherwise.
+    """Sign a judgement of a candidate; it expires with the candidate, or earlier if `expires` says.
 
     Raises:
         InputError: where the candidate waits no longer, or the reason is no line of text.
@@ -99,7 +100,7 @@ def decide(
     until = min(expires or request.expires, request.expires)
     facts = {"verdict": verdict, "time": now, "expires": until, "reason": reason}
     try:
-        judgement = Judgement.model_validate({**request.asked.model_dump(), **facts})
+        judgement = Judgement.model_validate({**request.subject.model_dump(), **facts})
     except ValidationError:
         raise InputError("reason: is not a line of text of at most 500 characters") from None
     signature = signer.sign(_STATEMENT, judgement.model_dump(mode="json"))
@@ -107,7 +108,7 @@ def decide(
 
 
 def read_text(text: str) -> Decision:
-    """A decision that was written as text.
+    """Read a decision that was written as text.
 
     Raises:
         InputError: where it is none, or its signature is wrong.
@@ -132,7 +133,7 @@ def write_decision(place: Path, decision: Decision) -> None:
 
 
 def decisions_at(place: Path) -> Iterator[Decision]:
-    """The decisions that lie beside a candidate, genuine or not, in the order of their keys.
+    """Yield the decisions beside a candidate, genuine or not, in the order of their keys.
 
     Raises:
         PromiseError: where a file is none.

@@ -1,4 +1,4 @@
-"""Whether a candidate may be published: enough reviewers, none of them its builder, in time."""
+"""The gate of publication: enough reviewers approve in time, and none of them is the builder."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -16,12 +16,12 @@ from sfumato.tasks.verification.signing_keys import PublicKey, own_keys
 
 def require_approved(
     line: Line,
-    held: HeldCandidate,
-    given: Iterable[Decision],
+    candidate: HeldCandidate,
+    signed: Iterable[Decision],
     now: datetime,
     environ: Mapping[str, str],
 ) -> tuple[Decision, ...]:
-    """The approvals of a candidate that count: of those beside it, and those that are given.
+    """Return the approvals of a candidate that count: those beside it, and `signed` ones.
 
     As many count as the spec asks for now, or asked for when the candidate was made, if that is
     more.
@@ -30,33 +30,33 @@ def require_approved(
         InputError: where the reviewers' file cannot be read, or others could write it.
         PromiseError: where it was turned down, has changed, or too few have approved it.
     """
-    held.require_unchanged(line.private)
-    decisions = [*decisions_at(held.place), *given]
-    _require_wanted(held.request, decisions)
+    candidate.require_unchanged(line.private)
+    decisions = [*decisions_at(candidate.place), *signed]
+    _require_not_turned_down(candidate.request, decisions)
     trust = read_reviewers(environ)
     trusted = {k: key for k, key in trust.of_line(line.name).items() if k not in trust.revoked}
     builders = {key.public for key in own_keys(line.work)}
-    found: dict[str, Decision] = {}
+    approvals: dict[str, Decision] = {}
     ignored: list[str] = []
     for decision in decisions:
-        why = _fault(decision, held.request, trusted, builders, now)
+        why = _fault(decision, candidate.request, trusted, builders, now)
         if why is None:
-            found[decision.key.public] = decision
+            approvals[decision.key.public] = decision
         else:
             ignored.append(f"{decision.key} ({why})")
-    needed = max(line.reviewers, held.request.reviewers)
-    if len(found) < needed:
+    needed = max(line.reviewers, candidate.request.reviewers)
+    if len(approvals) < needed:
         raise PromiseError(
-            f"approval: {len(found)} of {needed} reviewers approve candidate "
-            f"{held.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}"
+            f"approval: {len(approvals)} of {needed} reviewers approve candidate "
+            f"{candidate.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}"
         )
-    return tuple(found.values())
+    return tuple(approvals.values())
 
 
 def approvals_by(
     line: Line, request: Request, counted: Iterable[Decision], environ: Mapping[str, str]
 ) -> tuple[Approval, ...]:
-    """What the public record says of approvals that counted when the version appeared.
+    """Return the public record's entries for approvals that counted when the version appeared.
 
     They may have expired since, or their keys been revoked; they are the reviewers' all the same.
 
@@ -66,23 +66,23 @@ def approvals_by(
     """
     trusted = read_reviewers(environ).of_line(line.name)
     builders = {key.public for key in own_keys(line.work)}
-    found = {one.key.public: one for one in counted}
-    for one in found.values():
-        if (why := _fault(one, request, trusted, builders, request.made)) is not None:
-            raise PromiseError(f"approval: {one.key} ({why}); see {reviewers_file(environ)}")
-    if len(found) < request.reviewers:
-        raise PromiseError(f"approval: {len(found)} of {request.reviewers} are noted")
-    approvals = (_approval(one, trusted[key]) for key, one in found.items())
-    return tuple(sorted(approvals, key=lambda one: (one.time, one.by)))
+    by_key = {decision.key.public: decision for decision in counted}
+    for decision in by_key.values():
+        if (why := _fault(decision, request, trusted, builders, request.made)) is not None:
+            raise PromiseError(f"approval: {decision.key} ({why}); see {reviewers_file(environ)}")
+    if len(by_key) < request.reviewers:
+        raise PromiseError(f"approval: {len(by_key)} of {request.reviewers} are noted")
+    approvals = (_approval(decision, trusted[key]) for key, decision in by_key.items())
+    return tuple(sorted(approvals, key=lambda approval: (approval.time, approval.by)))
 
 
-def _require_wanted(request: Request, decisions: Iterable[Decision]) -> None:
-    for one in decisions:
-        against = one.judgement.verdict != "approved"
-        if against and one.is_about(request) and one.is_genuine:
+def _require_not_turned_down(request: Request, decisions: Iterable[Decision]) -> None:
+    for decision in decisions:
+        against = decision.judgement.verdict != "approved"
+        if against and decision.is_about(request) and decision.is_genuine:
             raise PromiseError(
-                f"approval: candidate {request.digest[:12]}… was {one.judgement.verdict} by "
-                f"{one.key}"
+                f"approval: candidate {request.digest[:12]}… was {decision.judgement.verdict} by "
+                f"{decision.key}"
             )
 
 
@@ -93,7 +93,7 @@ def _fault(
     builders: set[str],
     now: datetime,
 ) -> str | None:
-    """Why a decision does not count, None where it does."""
+    """Return why a decision does not count, or None."""
     return next(_faults(decision, request, trusted, builders, now), None)
 
 

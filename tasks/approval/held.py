@@ -51,12 +51,12 @@ class HeldCandidate:
 
     @property
     def identity(self) -> Path:
-        """The stage that tells of which source it is."""
+        """The stage that identifies its source."""
         return self.place / IDENTITY
 
     @property
     def report(self) -> Path:
-        """What owner and reviewers see of it."""
+        """The directory of pages for owner and reviewers."""
         return self.place / REPORT
 
     def require_sealed(self) -> None:
@@ -86,7 +86,7 @@ class HeldCandidate:
 
 
 def read_held(line: Path) -> HeldCandidate | None:
-    """The candidate of a line that waits, None where none does.
+    """Return the waiting candidate of a line, or None.
 
     Raises:
         InputError: where newer software wrote its request.
@@ -96,38 +96,38 @@ def read_held(line: Path) -> HeldCandidate | None:
 
 
 def held_place(line: Path) -> Path:
-    """The directory of the candidate of a line that waits."""
+    """Return the directory of a line's waiting candidate."""
     return line / _REVIEW / _HELD
 
 
 def candidate_at(place: Path) -> HeldCandidate | None:
-    """The candidate in a directory, which may be a copy; None where there is none."""
+    """Return the candidate in a directory, which may be a copy; or None."""
     request = read_request(place)
     return None if request is None else HeldCandidate(place, request)
 
 
 def require_held(place: Path) -> HeldCandidate:
-    """The candidate in a directory.
+    """Return the candidate in a directory.
 
     Raises:
         InputError: where there is none.
     """
-    held = candidate_at(place)
-    if held is None:
+    candidate = candidate_at(place)
+    if candidate is None:
         raise InputError(f"{place}: no candidate waits for approval here")
-    return held
+    return candidate
 
 
 def seal_digest(place: Path) -> str:
-    """The SHA-256 of the names and contents of all files of a candidate."""
+    """Return the SHA-256 of the names and contents of all files of a candidate."""
     files = {folder: seal(place / folder) for folder in _SEALED}
     return hashlib.sha256(canonical_json(files)).hexdigest()
 
 
 def state_digest(line: Path) -> str:
-    """The SHA-256 of what a line knows of its versions, whichever one is about to appear."""
-    known = read_state(line).model_copy(update={"pending": None}).model_dump(mode="json")
-    return hashlib.sha256(canonical_json(known)).hexdigest()
+    """Return the SHA-256 of a line's state, without a version that is about to appear."""
+    state = read_state(line).model_copy(update={"pending": None}).model_dump(mode="json")
+    return hashlib.sha256(canonical_json(state)).hexdigest()
 
 
 def put(staged: Path, line: Path) -> HeldCandidate:
@@ -140,21 +140,21 @@ def put(staged: Path, line: Path) -> HeldCandidate:
 
 def end(
     line: Path,
-    held: HeldCandidate,
+    candidate: HeldCandidate,
     how: End,
     time: datetime,
-    by: str | None = None,
+    decided_by: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Note what became of a candidate, and delete it; the line's lock is held."""
-    asked = held.request
+    """Record what became of a candidate, and delete it; the line's lock is held."""
+    request = candidate.request
     past = Past(
-        digest=asked.digest,
-        rows=asked.rows,
-        spec=asked.spec,
+        digest=request.digest,
+        rows=request.rows,
+        spec=request.spec,
         end=how,
         time=time,
-        by=by,
+        by=decided_by,
         reason=reason,
     )
     write_history(line, read_history(line).with_end(past))

@@ -1,4 +1,4 @@
-"""reviews.json: what became of the candidates that waited, so that none is drawn for luck.
+"""reviews.json: the past candidates of a line; it keeps anyone from drawing again for luck.
 
 Whoever could have a candidate returned and drawn again, of the same rows under the same terms,
 could go on until a draw pleases: after most ends something must change first.
@@ -47,14 +47,14 @@ class Past(Strict):
 
 
 class History(Strict):
-    """All of a line's candidates that wait no more, the latest last."""
+    """The past candidates of a line, the latest last."""
 
     format: Literal[1] = 1
     past: tuple[Past, ...] = ()
 
     def with_end(self, past: Past) -> "History":
-        """With what became of one more candidate; told once of each."""
-        if past.digest in {one.digest for one in self.past}:
+        """Return the history with one more past candidate, each only once."""
+        if past.digest in {earlier.digest for earlier in self.past}:
             return self
         return self.model_copy(update={"past": (*self.past, past)})
 
@@ -64,17 +64,17 @@ class History(Strict):
         Raises:
             PromiseError: where source and spec are those of such a candidate.
         """
-        for one in reversed(self.past):
-            same = (one.rows, one.spec) == (identity.rows, identity.spec)
-            if same and one.end in _FINAL:
+        for past in reversed(self.past):
+            same = (past.rows, past.spec) == (identity.rows, identity.spec)
+            if same and past.end in _FINAL:
                 raise PromiseError(
-                    f"a candidate of this source and spec was {one.end} "
-                    f"({one.time:%Y-%m-%d}, digest {one.digest[:12]}…): another draw of it would "
+                    f"a candidate of this source and spec was {past.end} "
+                    f"({past.time:%Y-%m-%d}, digest {past.digest[:12]}…): another draw of it would "
                     "be one among several to choose from; change the source or the spec first"
                 )
 
-    def unwanted(self, digest: str) -> Past | None:
-        """How a candidate was taken back or turned down, None where it was not."""
+    def find_unwanted(self, digest: str) -> Past | None:
+        """Return the past candidate of a digest if it was taken back or turned down, or None."""
         return next((p for p in self.past if p.digest == digest and p.end in _FINAL), None)
 
     def require_waiting(self, digest: str) -> None:
@@ -83,14 +83,14 @@ class History(Strict):
         Raises:
             PromiseError: where the candidate is one.
         """
-        if (one := self.unwanted(digest)) is not None:
+        if (past := self.find_unwanted(digest)) is not None:
             raise PromiseError(
-                f"candidate {digest[:12]}… was {one.end} ({one.time:%Y-%m-%d}), and waits no more"
+                f"candidate {digest[:12]}… was {past.end} ({past.time:%Y-%m-%d}), and waits no more"
             )
 
 
 def read_history(line: Path) -> History:
-    """What became of a line's candidates.
+    """Read the past candidates of a line.
 
     Raises:
         InputError: where newer software wrote it.
@@ -100,7 +100,7 @@ def read_history(line: Path) -> History:
 
 
 def with_past(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:
-    """A backup's files, with what has become of candidates since: a backup forgets no decision."""
+    """Return a backup's files with the candidates that ended since: it forgets no decision."""
     saved = History.model_validate_json(files[REVIEWS]) if REVIEWS in files else History()
     for past in read_history(line).past:
         saved = saved.with_end(past)
@@ -110,5 +110,5 @@ def with_past(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:
 
 
 def write_history(line: Path, history: History) -> None:
-    """Replace what is known of a line's candidates."""
+    """Replace the history of a line's candidates."""
     write_atomically(line / REVIEWS, canonical_json(history.model_dump(mode="json")))

@@ -2,7 +2,7 @@
 
 Approvals are noted beside the candidate before the version appears: where a run is killed after
 that, the next one needs no new ones, which may have expired by then, to finish. They are noted as
-they were signed, for whoever builds can write there, too.
+they were signed, because the builder can also write there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _DECISIONS = TypeAdapter(tuple[Decision, ...])
 
 
 def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
-    """The candidate that has a digest, or the version that it has become and is done with.
+    """Return the candidate of a digest, or the finished version that it has become.
 
     Args:
         line: the line.
@@ -42,41 +42,41 @@ def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
         PromiseError: where the spec declares something else than the candidate does, or a
             candidate that was taken back or turned down was put back.
     """
-    held = read_held(line.private)
-    if held is None or held.request.digest != digest:
-        for number, known in read_state(line.private).versions.items():
-            if known.digest == digest:
+    candidate = read_held(line.private)
+    if candidate is None or candidate.request.digest != digest:
+        for number, version in read_state(line.private).versions.items():
+            if version.digest == digest:
                 return line.public / number
-        waits = f" (another does: {held.request.digest})" if held else ""
+        waits = f" (another does: {candidate.request.digest})" if candidate else ""
         raise InputError(f"{line.name}: no candidate {digest} waits for approval{waits}")
-    require_plain(held.place)
-    if held.request.line != line.name:
-        raise PromiseError(f"{held.place}: is a candidate of {held.request.line}")
+    require_plain(candidate.place)
+    if candidate.request.line != line.name:
+        raise PromiseError(f"{candidate.place}: is a candidate of {candidate.request.line}")
     read_history(line.private).require_waiting(digest)
-    if held.request.spec != spec:
+    if candidate.request.spec != spec:
         raise PromiseError(
             f"{line.name}: the spec has changed since candidate {digest[:12]}… was made of it: "
             "release it again"
         )
-    return held
+    return candidate
 
 
 def note_approvals(
-    line: Line, held: HeldCandidate, given: Iterable[Decision], environ: Mapping[str, str]
+    line: Line, candidate: HeldCandidate, signed: Iterable[Decision], environ: Mapping[str, str]
 ) -> None:
-    """Have a candidate's approval and note it; the locks of the line are held.
+    """Require a candidate's approval and record it; the locks of the line are held.
 
     Raises:
         InputError: where the reviewers' file cannot be read, or others could write it.
         PromiseError: where the candidate may not be published.
     """
-    counted = require_approved(line, held, given, datetime.now(UTC), environ)
-    write_atomically(held.place / _APPROVED, _DECISIONS.dump_json(counted))
+    counted = require_approved(line, candidate, signed, datetime.now(UTC), environ)
+    write_atomically(candidate.place / _APPROVED, _DECISIONS.dump_json(counted))
 
 
 def complete(
     line: Line,
-    held: HeldCandidate,
+    candidate: HeldCandidate,
     number: str,
     measured: MeasuredBounds | None,
     environ: Mapping[str, str],
@@ -91,13 +91,13 @@ def complete(
         PromiseError: where what was noted is not what reviewers signed.
         PromiseError: where it was not noted who did.
     """
-    place = held.place / _APPROVED
+    place = candidate.place / _APPROVED
     try:
         counted = _DECISIONS.validate_json(read_bytes(place))
     except (OSError, ValidationError):
         raise PromiseError(f"{place}: cannot be read as the approvals of a version") from None
-    approvals = approvals_by(line, held.request, counted, environ)
+    approvals = approvals_by(line, candidate.request, counted, environ)
     undone = record_approvals(line, number, approvals, measured)
     with state_lock(line.private):
-        end(line.private, held, "approved", datetime.now(UTC).replace(microsecond=0))
+        end(line.private, candidate, "approved", datetime.now(UTC).replace(microsecond=0))
     return undone

@@ -1,4 +1,4 @@
-"""request.json: what reviewers are asked about, a candidate that waits.
+"""request.json: a waiting candidate, about which reviewers are asked.
 
 It is about one draw of one source under one spec, and one state of the line: where any of these is
 another one, no decision about it counts.
@@ -22,8 +22,8 @@ _FORMAT = 1
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Asked(Strict):
-    """What a decision is about.
+class DecisionSubject(Strict):
+    """The subject of a decision.
 
     Attributes:
         line: the line's name.
@@ -40,7 +40,7 @@ class Asked(Strict):
     reviewers: Annotated[int, Field(ge=1)]
 
 
-class Request(Asked):
+class Request(DecisionSubject):
     """A request for approval.
 
     Attributes:
@@ -57,19 +57,23 @@ class Request(Asked):
     expires: AwareDatetime
 
     @property
-    def asked(self) -> Asked:
+    def subject(self) -> DecisionSubject:
         """The part that decisions name."""
-        return Asked(**{name: getattr(self, name) for name in Asked.model_fields})
+        return DecisionSubject(
+            **{name: getattr(self, name) for name in DecisionSubject.model_fields}
+        )
 
     def is_of(self, identity: Identity) -> bool:
         """Decide whether the candidate is of this source and spec."""
         return (self.rows, self.spec) == (identity.rows, identity.spec)
 
 
-def request_approval(asked: Asked, identity: Identity, days: int, now: datetime) -> Request:
-    """A request that waits from now for some days."""
+def request_approval(
+    subject: DecisionSubject, identity: Identity, days: int, now: datetime
+) -> Request:
+    """Return a request that waits from now for some days."""
     return Request(
-        **asked.model_dump(),
+        **subject.model_dump(),
         rows=identity.rows,
         spec=identity.spec,
         made=now,
@@ -83,7 +87,7 @@ def write_request(place: Path, request: Request) -> None:
 
 
 def read_request(place: Path) -> Request | None:
-    """The request in a directory, None where there is none.
+    """Read the request in a directory, or return None.
 
     Raises:
         InputError: where newer software wrote it.

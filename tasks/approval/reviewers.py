@@ -1,9 +1,9 @@
-"""The publishing user's trust file: whose approval counts, by names of lines or patterns of them.
+"""The publishing user's trust file of reviewers, by names of lines or patterns of them.
 
     $XDG_CONFIG_HOME/sfumato/reviewers.json
 
-Nobody but that user may be able to write it, or to put another one in its place: whoever builds a
-release would else name reviewers of their own.
+Only that user may be able to write or replace the file. Otherwise the builder of a release could
+name reviewers of their own.
 """
 
 import os
@@ -19,22 +19,22 @@ _OTHERS_WRITE = 0o022
 
 
 def reviewers_file(environ: Mapping[str, str]) -> Path:
-    """The place of the file."""
+    """Return the place of the file."""
     return trust_file(environ).with_name("reviewers.json")
 
 
 def read_reviewers(environ: Mapping[str, str]) -> Trust:
-    """The reviewers whom the user trusts; nobody where there is no file.
+    """Return the reviewers whom the user trusts; empty if there is no file.
 
     Raises:
         InputError: where the file cannot be read, or others could write it.
     """
     place = reviewers_file(environ)
     if place.exists():
-        for one in (place, place.parent):
-            _require_ours(one)
-        for one in {*place.absolute().parents, *place.resolve().parents}:
-            _require_kept(one)
+        for path in (place, place.parent):
+            _require_ours(path)
+        for path in {*place.absolute().parents, *place.resolve().parents}:
+            _require_safe_parent(path)
     return read_trust_at(place)
 
 
@@ -54,24 +54,24 @@ def distrust_reviewer(fingerprint_: str, environ: Mapping[str, str]) -> list[Pub
         InputError: where no reviewer has it, or the file cannot be read or written.
     """
     trust = read_reviewers(environ)
-    kept, gone = trust.without(fingerprint_)
+    remaining, gone = trust.remove_key(fingerprint_)
     if not gone:
         raise InputError(f"{fingerprint_}: no reviewer's key has this fingerprint")
-    write_trust_at(reviewers_file(environ), kept)
+    write_trust_at(reviewers_file(environ), remaining)
     return gone
 
 
 def _require_ours(path: Path) -> None:
-    found = path.stat()
-    if found.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(found.st_mode) & _OTHERS_WRITE:
+    status = path.stat()
+    if status.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(status.st_mode) & _OTHERS_WRITE:
         raise _not_ours(path)
 
 
-def _require_kept(path: Path) -> None:
-    """Refuse a directory in which others could put another one in the place of the user's."""
-    found = path.stat()
-    anothers = path != path.parent and found.st_uid not in (os.geteuid(), 0)
-    open_ = stat.S_IMODE(found.st_mode) & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX
+def _require_safe_parent(path: Path) -> None:
+    """Refuse a directory in which others could replace the user's entries."""
+    status = path.stat()
+    anothers = path != path.parent and status.st_uid not in (os.geteuid(), 0)
+    open_ = stat.S_IMODE(status.st_mode) & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX
     if anothers or open_:
         raise _not_ours(path)
 

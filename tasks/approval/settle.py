@@ -1,4 +1,4 @@
-"""What has become of the candidate that waits: settled before anything else is made of its line."""
+"""Settlement of a waiting candidate, before its line makes anything new."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ from sfumato.tasks.private.workdir import state_lock
 
 
 def find_waiting(line: Line, identity: Identity, now: datetime) -> HeldCandidate | None:
-    """The candidate of this source and spec that waits; any other one makes way for a new one.
+    """Return the waiting candidate of this source and spec; any other one makes way.
 
     Raises:
         PromiseError: where one of this source and spec was taken back or turned down, or waits
@@ -30,22 +30,22 @@ def find_waiting(line: Line, identity: Identity, now: datetime) -> HeldCandidate
         Fault: where a publication was begun and not finished.
     """
     with state_lock(line.private):
-        held = settle(line, now)
-        if held is not None and not held.request.is_of(identity):
-            end(line.private, held, "superseded", now)
-            held = None
+        candidate = settle(line, now)
+        if candidate is not None and not candidate.request.is_of(identity):
+            end(line.private, candidate, "superseded", now)
+            candidate = None
         read_history(line.private).require_new(identity)
-        if held is not None and not line.reviewers:
+        if candidate is not None and not line.reviewers:
             raise PromiseError(
                 f"a candidate of this source and spec waits for approval (digest "
-                f"{held.request.digest[:12]}…): publish it (sfumato publish), or withdraw it first "
-                "(sfumato review withdraw)"
+                f"{candidate.request.digest[:12]}…): publish it (sfumato publish), or withdraw it "
+                "first (sfumato review withdraw)"
             )
-        return held
+        return candidate
 
 
 def forget_candidate(line: Line) -> None:
-    """Delete what is left of a candidate whose version stands.
+    """Delete what is left of a candidate whose version is published.
 
     Raises:
         Fault: where its publication was begun and not finished.
@@ -55,65 +55,69 @@ def forget_candidate(line: Line) -> None:
 
 
 def settle(line: Line, now: datetime) -> HeldCandidate | None:
-    """Bring what has ended to its end; the candidate that still waits, None where none does.
+    """End a candidate that has ended; return the one that still waits, or None.
 
     The line's lock is held.
 
     Raises:
         Fault: where its publication was begun and not finished.
     """
-    held = read_held(line.private)
-    if held is None:
+    candidate = read_held(line.private)
+    if candidate is None:
         delete_held(line.private)
         return None
-    if _being_published(line, held.request):
+    if _being_published(line, candidate.request):
         raise Fault(
-            f"the publication of candidate {held.request.digest[:12]}… was begun and not finished: "
-            "sfumato publish finishes it"
+            f"the publication of candidate {candidate.request.digest[:12]}… was begun and not "
+            "finished: sfumato publish finishes it"
         )
-    if version_of(line, held.request) is not None:
-        end(line.private, held, "approved", now)
-    elif read_history(line.private).unwanted(held.request.digest):
+    if version_of(line, candidate.request) is not None:
+        end(line.private, candidate, "approved", now)
+    elif read_history(line.private).find_unwanted(candidate.request.digest):
         delete_held(line.private)
-    elif (decision := _turned_down(held)) is not None:
-        end(line.private, held, *decision.ended)
-    elif now >= held.request.expires:
-        end(line.private, held, "expired", now)
-    elif state_digest(line.private) != held.request.state:
-        end(line.private, held, "void", now)
+    elif (decision := _find_rejection(candidate)) is not None:
+        end(line.private, candidate, *decision.ending)
+    elif now >= candidate.request.expires:
+        end(line.private, candidate, "expired", now)
+    elif state_digest(line.private) != candidate.request.state:
+        end(line.private, candidate, "void", now)
     else:
-        return held
+        return candidate
     return None
 
 
 def take_down(
-    held: HeldCandidate, how: End, time: datetime, by: str | None = None, reason: str | None = None
+    candidate: HeldCandidate,
+    how: End,
+    time: datetime,
+    decided_by: str | None = None,
+    reason: str | None = None,
 ) -> bool:
-    """Destroy a candidate that is turned down or taken back; whether it was in its own place.
+    """Destroy a candidate that is turned down or taken back; return True if it was in its place.
 
-    A copy of one is left alone.
+    A copy of a candidate is not touched.
 
     Raises:
         PromiseError: where its publication has begun.
     """
-    place = held.place.resolve()
+    place = candidate.place.resolve()
     line = place.parent.parent
     if place != held_place(line):
         return False
     with state_lock(line):
         state = read_state(line)
-        begun = state.pending is not None and state.pending[1].digest == held.request.digest
-        if begun or _version_of(state, held.request) is not None:
+        begun = state.pending is not None and state.pending[1].digest == candidate.request.digest
+        if begun or _version_of(state, candidate.request) is not None:
             raise PromiseError(
-                f"candidate {held.request.digest[:12]}… is being published, or was: it is too late "
-                "(sfumato withdraw takes a version back)"
+                f"candidate {candidate.request.digest[:12]}… is being published, or was: it is too "
+                "late (sfumato withdraw takes a version back)"
             )
-        end(line, held, how, time, by, reason)
+        end(line, candidate, how, time, decided_by, reason)
     return True
 
 
 def version_of(line: Line, request: Request) -> str | None:
-    """The number of the version that a candidate has become, None where it is none."""
+    """Return the number of the version that a candidate has become, or None."""
     return _version_of(read_state(line.private), request)
 
 
@@ -130,16 +134,21 @@ def _being_published(line: Line, request: Request) -> bool:
 
 def _version_of(state: LineState, request: Request) -> str | None:
     versions = state.versions.items()
-    return next((n for n, known in versions if known.digest == request.digest), None)
+    return next((n for n, version in versions if version.digest == request.digest), None)
 
 
-def _turned_down(held: HeldCandidate) -> Decision | None:
-    """What turned the candidate down; anyone's word is enough, for it publishes nothing."""
+def _find_rejection(candidate: HeldCandidate) -> Decision | None:
+    """Return a decision that turns the candidate down, or None.
+
+    Anyone's word is enough, for it publishes nothing.
+    """
     return next(
         (
-            one
-            for one in decisions_at(held.place)
-            if one.judgement.verdict != "approved" and one.is_about(held.request) and one.is_genuine
+            decision
+            for decision in decisions_at(candidate.place)
+            if decision.judgement.verdict != "approved"
+            and decision.is_about(candidate.request)
+            and decision.is_genuine
         ),
         None,
     )

@@ -32,7 +32,7 @@ def encrypted_below(run: Path) -> Iterator[None]:
 
 
 def is_encrypted(path: Path) -> bool:
-    """Tell whether what is written at a path is to be encrypted."""
+    """Return True if content written at a path is to be encrypted."""
     return _key_of(path) is not None
 
 
@@ -45,7 +45,7 @@ def write_stage_table(table: pa.Table, path: Path, compression: str = "snappy") 
     content = pa.BufferOutputStream()
     pq.write_table(table, content, **how)
     with path.open("wb") as file:
-        for piece in _encrypted(key, memoryview(content.getvalue()), path.name):
+        for piece in _encrypt(key, memoryview(content.getvalue()), path.name):
             file.write(piece)
 
 
@@ -58,11 +58,11 @@ def read_stage_table(path: Path) -> pa.Table:
     key = _key_of(path)
     if key is None:
         return pq.read_table(path)
-    return pq.read_table(pa.BufferReader(_decrypted(key, path)))
+    return pq.read_table(pa.BufferReader(_decrypt(key, path)))
 
 
 def _encodings(table: pa.Table) -> dict[str, Any]:
-    """Integers byte by byte, which is several times faster than by dictionaries, and as small."""
+    """Return the encodings of columns: integers byte by byte, which is faster than dictionaries."""
     integers = {f.name for f in table.schema if f.type in (pa.int32(), pa.int64())}
     return {
         "use_dictionary": [name for name in table.column_names if name not in integers],
@@ -74,8 +74,8 @@ def _key_of(path: Path) -> bytes | None:
     return next((_keys[folder] for folder in path.parents if folder in _keys), None)
 
 
-def _encrypted(key: bytes, content: memoryview, name: str) -> Iterator[bytes]:
-    """Each piece behind its own nonce, bound to its place in the file."""
+def _encrypt(key: bytes, content: memoryview, name: str) -> Iterator[bytes]:
+    """Yield each piece behind its own nonce, bound to its place in the file."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     cipher = AESGCM(key)
@@ -85,7 +85,7 @@ def _encrypted(key: bytes, content: memoryview, name: str) -> Iterator[bytes]:
         yield nonce + cipher.encrypt(nonce, bytes(content[start:end]), place)
 
 
-def _decrypted(key: bytes, path: Path) -> bytes:
+def _decrypt(key: bytes, path: Path) -> bytes:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -14,8 +14,8 @@ def compile_loop(*functions: Loop) -> Loop:
     once for all processes. The functions themselves stay as they are, for data that are too small
     to be worth it.
 
-    A compiled function is compiled anew when its own module changes, but not when a module that it
-    calls does: whoever edits that deletes the caches.
+    A function is compiled again when its own module changes, but not when a module that it calls
+    does: after such an edit, delete the caches.
     """
     from numba import njit  # imported where it pays: compiling takes seconds
 

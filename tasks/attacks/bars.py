@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.declared import JUDGED, Bar
 from sfumato.tasks.attacks.registry import FIGURES
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.stated import KeptBar
 

@@ -7,7 +7,7 @@ reader of single lines knows more than the groups show.
 import numpy as np
 import pyarrow.compute as pc
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 

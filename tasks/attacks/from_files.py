@@ -13,7 +13,6 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.sorting import starts
-from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.group import (
     background,
     homogeneity,
@@ -22,6 +21,7 @@ from sfumato.tasks.attacks.group import (
     small_range,
 )
 from sfumato.tasks.attacks.learning import definetti
+from sfumato.tasks.attacks.shared.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.terms.assessment import SeenGroups
@@ -118,9 +118,9 @@ def guess_from_files(
         seen: the groups of the tables.
         attacks: the attacks to run, by their names.
     """
-    if declared.composed or declared.parts is not None or declared.rows.fakes:
+    if declared.is_composed or declared.parts is not None or declared.rows.fakes:
         return {}
-    nobody, named = Microdata((), 0), declared.named("sensitive")
+    nobody, named = Microdata((), 0), declared.names_with_roles("sensitive")
     targets = [AttackedRelease(declared, tables, nobody, name, seen) for name in named]
     guesses = {target.sensitive: _scores_by_attack(target, attacks) for target in targets}
     return {name: scores for name, scores in guesses.items() if scores}

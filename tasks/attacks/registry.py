@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sfumato.tasks.attacks import beside
-from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import LimitedFigures
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.from_files import BESIDE_DEALT, FROM_FILES, beside_dealt
 from sfumato.tasks.attacks.group import (
@@ -23,6 +21,8 @@ from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.linking import composition, linkage
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
+from sfumato.tasks.attacks.shared.attack import Attack, AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import LimitedFigures
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.terms.people import WhoseRows
@@ -55,7 +55,7 @@ def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
     parts are judged. So both are attacked only by groups, with shares of all values there. Without
     a value to guess only records are compared.
     """
-    whole = target.people.rows and not target.declared.composed
+    whole = target.people.rows and not target.declared.is_composed
     if not target.sensitive:
         return {name: ATTACKS[name] for name in _OF_RECORDS if whole}
     return ATTACKS if whole else {name: ATTACKS[name] for name in _OF_GROUPS}
@@ -99,7 +99,7 @@ def targets_of(
         whose: the person and the group of each row, if people have several rows and both are known.
         digest: the digest of the release, the seed of all samples.
     """
-    named = declared.named("sensitive") or [""]
+    named = declared.names_with_roles("sensitive") or [""]
     return tuple(
         AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
         for name in named

@@ -104,7 +104,7 @@ def anonymize_alone(
         partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
     form, class_ = form_of(terms), partition.group
     followed_later = names is not None or terms.over_people
-    if terms.recoded and followed_later:
+    if terms.is_recoded and followed_later:
         tables, class_ = publish_with_classes(form, microdata, partition, terms.form, randomness)
     elif terms.over_people:
         tables, class_ = publish_with_ids(form, microdata, partition, terms.form, randomness)

@@ -220,5 +220,5 @@ def _score(
             tables = FORMS[form.method].publish(table, made, form, randomness)
     except SfumatoError:
         return None
-    sensitive = terms.named("sensitive")[0]
+    sensitive = terms.names_with_roles("sensitive")[0]
     return SCORES[form.shows](world, made, tables, sensitive, list(queries))

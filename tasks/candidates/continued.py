@@ -114,7 +114,7 @@ def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> No
     """
     if not terms.partition.gives_targets:
         return
-    for name in terms.named("sensitive"):
+    for name in terms.names_with_roles("sensitive"):
         domain = slots.rows[name].values
         values = cohort[name].values
         if not pc.all(pc.is_in(values.cast(domain.type), value_set=domain)).as_py():
@@ -344,7 +344,7 @@ def _no_slots(table: Microdata) -> SlotMap:
 def _shape(terms: Terms) -> Shape:
     """Return which columns stay as they were: values, and columns beside them, if those stay."""
     vacancies = VACANCIES[terms.form.method]
-    compared = terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
+    compared = terms.names_with_roles("sensitive", *(["insensitive"] if terms.is_recoded else []))
     frozen = terms.columns if vacancies.as_at_entry else compared
     by_likelihood = any(map(asks_likelihoods, terms.promises))
     return Shape(frozenset(frozen), tuple(compared), vacancies.covers, by_likelihood)

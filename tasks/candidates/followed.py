@@ -48,7 +48,7 @@ def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
             "cannot go on: start a line of another name about the same people"
         )
     with lock_of_lines(line.work):
-        return followed_line(line.work, name, line.people, terms.composed)
+        return followed_line(line.work, name, line.people, terms.is_composed)
 
 
 def lasting_columns(terms: Terms) -> list[str]:
@@ -56,7 +56,7 @@ def lasting_columns(terms: Terms) -> list[str]:
 
     In recoded forms these are all but quasi-identifiers.
     """
-    return terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
+    return terms.names_with_roles("sensitive", *(["insensitive"] if terms.is_recoded else []))
 
 
 def partition_as_followed(
@@ -152,7 +152,7 @@ def counts_as_followed(
     """Return the counts of a version with groups, and people, that are new only to this line."""
     was_here = np.zeros(len(names), dtype=bool)
     if before is not None:
-        was_here = np.isin(names, before.key[before.held])
+        was_here = np.isin(names, before.key[before.is_held])
     continued = evolved.drawn.partition.continued
     assert continued is not None  # noqa: S101 - every evolved version has it
     goes_on = continued.previous >= 0
@@ -206,7 +206,7 @@ def _whole(slots: SlotMap, visible: np.ndarray, here: np.ndarray) -> np.ndarray:
 
 def _known_here(there: SlotMap, before: SlotMap) -> np.ndarray:
     """Return the groups that the line has shown, or whose people have another place in it."""
-    elsewhere = there.held & np.isin(there.key, before.key[before.held])
+    elsewhere = there.is_held & np.isin(there.key, before.key[before.is_held])
     return np.concatenate([before.group, there.group[elsewhere]])
 
 

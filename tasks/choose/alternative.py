@@ -27,10 +27,10 @@ from sfumato.tasks.partitions.distribution.parameters import StratumParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.references import NO_REFERENCES, References
-from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask_several, engine, files_of_tables, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.engines.truth import as_fraction
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.question import Aggregate
@@ -174,7 +174,7 @@ def try_alternative(
     except SfumatoError as error:  # the other alternatives are still tried
         return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
     declared = trial.release.declared
-    files = files_of_tables(trial.release, declared.named("sensitive"))
+    files = files_of_tables(trial.release, declared.names_with_roles("sensitive"))
     with engine(files, declared) as opened:
         candidate = _AskedCandidate(opened, declared, files, table, partition.groups)
         scored = list(_scores(candidate, queries, truths))

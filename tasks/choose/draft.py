@@ -47,8 +47,8 @@ def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict
         assessment: of the candidate.
     """
     declared = assessment.declared
-    before = risk(groups_of(table, declared.named("quasi-identifier"), []))
-    after = risk(assessment.groups.of_all()) if declared.recoded else before
+    before = risk(groups_of(table, declared.names_with_roles("quasi-identifier"), []))
+    after = risk(assessment.groups.of_all()) if declared.is_recoded else before
     return compare_risks(before, after)
 
 
@@ -107,7 +107,7 @@ def draft_content(
     missed = missed_goal(measured.useful.missed, refuses=refuses)
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
-        promises=assessment.observed(),
+        promises=assessment.verdict_documents(),
         risk=risk_before_and_after(table, assessment),
         attacks={
             name: [score.document() for score in scores]

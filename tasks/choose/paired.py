@@ -34,10 +34,10 @@ from sfumato.tasks.query.accuracy.parameters import (
     RangeWorkload,
     Workload,
 )
-from sfumato.tasks.query.accuracy.truth import as_fraction, read_help
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.engine import Files, read_table
+from sfumato.tasks.query.engines.truth import as_fraction, read_help
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import relations
@@ -273,8 +273,8 @@ def _pick_by_vectors(
     """Pick published rows: all that have the quasi-identifiers of a picked row."""
     rows = read_table(files[relations(declared).rows])
     group = rows[GROUP_ID].to_numpy()
-    vector, of_table = vectors(rows, declared.named("quasi-identifier"), table)
-    sensitive = aggregate.sensitive or declared.named("sensitive")[0]
+    vector, of_table = vectors(rows, declared.names_with_roles("quasi-identifier"), table)
+    sensitive = aggregate.sensitive or declared.names_with_roles("sensitive")[0]
     helped = read_help(read_table(files[help_name(sensitive)]), aggregate.kind)
 
     def pick(picked: np.ndarray) -> Ends:

@@ -1,11 +1,11 @@
 """The next version of a composed line: survivors stay, newcomers are a cohort, values remain.
 
-Whoever holds a slot is shown in it while the values are the same; otherwise the slot is vacant in
-this version, and its values stay in the group. Newcomers are grouped among themselves, or take the
-slots of people who left. So every group is continued whole, and all versions together tell what one
-release with the groups of all cohorts would tell; where slots are taken, they leave every value of
-a group possible. Groups that few are left in may be closed, and their people moved to others of the
-same values.
+A person who has a slot is shown in it while the values are the same; otherwise the slot is vacant
+in this version, and its values stay in the group. Newcomers are grouped among themselves, or take
+the slots of people who left. So every group is continued whole, and all versions together reveal
+what one release with the groups of all cohorts would reveal; if slots are taken, every value of a
+group stays possible. Groups in which few are left may be closed, and their people moved to others
+of the same values.
 
 Source: this project's construction; the values that stay are what m-invariance (Xiao and Tao,
 SIGMOD 2007) makes up as counterfeits.
@@ -35,7 +35,7 @@ Judge = Callable[[Drawn], np.ndarray]
 
 
 class NobodyShownError(PromiseError):
-    """No group of a line can be shown any more."""
+    """Error that no group of a line can be shown any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class Evolved:
     """The next version of a line.
 
     Attributes:
-        drawn: its rows and groups, those of people who left among them.
-        shown: which rows of the source are represented (bool).
-        suppressed: which the partition of newcomers left out (bool).
-        absences: why each of the others is not (see `Absence`; int8, one per row).
+        drawn: its rows and groups, including those of people who left.
+        shown: marks the rows of the source that are in the release (bool).
+        suppressed: marks the rows that the partition of newcomers left out (bool).
+        absences: why each of the others is missing (see `Absence`; int8, one per row).
         counts: of people and groups, for the private report.
     """
 
@@ -80,37 +80,39 @@ def evolve(
     Raises:
         PromiseError: where nobody can be shown, or a person has two rows.
     """
-    met = meet(line.keys, line.slots, line.out, _unchanged(line, shape, wish))
+    met = meet(line.keys, line.slots, line.out, _compare_values(line, shape, wish))
     if not wish.others:
         _require_the_same_people(line, met)
     newcomers = _Newcomers(line, shape, strata, wish, group, randomness)
-    retired = _too_few_left(line.slots, met, Fraction(0))
-    taken, cohort = newcomers.received(met, retired)
+    retired = _groups_to_retire(line.slots, met, Fraction(0))
+    taken, cohort = newcomers.receive(met, retired)
     while True:
-        settled = newcomers.settled(taken.joined(met), retired)
+        settled = newcomers.settle(taken.join(met), retired)
         closed = distinct(line.slots.group[settled.moved])
-        gone = np.union1d(retired, _too_few_left(line.slots, settled, wish.retire)).astype(np.int64)
+        gone = np.union1d(retired, _groups_to_retire(line.slots, settled, wish.retire)).astype(
+            np.int64
+        )
         retired = np.setdiff1d(gone, closed)
         if np.isin(line.slots.group[settled.slot[taken.rows]], gone).any():
-            taken, cohort = newcomers.received(met, retired)
+            taken, cohort = newcomers.receive(met, retired)
             continue
-        drawn = draw(line, shape, settled, gone, cohort)
-        if not drawn.groups:
+        version = draw(line, shape, settled, gone, cohort)
+        if not version.groups:
             raise NobodyShownError("versions: composed: no group can be shown any more")
-        broken = np.flatnonzero(judge(drawn))
-        of_cohort = broken[drawn.line_group[broken] >= drawn.first_new]
-        of_line = drawn.line_group[np.setdiff1d(broken, of_cohort)]
+        broken = np.flatnonzero(judge(version))
+        of_cohort = broken[version.line_group[broken] >= version.first_new]
+        of_line = version.line_group[np.setdiff1d(broken, of_cohort)]
         if not len(of_line) and not (len(of_cohort) and len(line.slots)):
             break
         retired = np.union1d(retired, of_line)
         if len(of_cohort) and not len(of_line):
             taken, cohort = no_slot_taken(), nobody(np.flatnonzero(met.new))
-    return _evolved(line, met, settled, cohort, gone, drawn)
+    return _summarize(line, met, settled, cohort, gone, version)
 
 
 @dataclass(frozen=True, eq=False)
 class _Newcomers:
-    """How whoever came is received."""
+    """The reception of newcomers: slots that they take, and cohorts of the others."""
 
     line: LineSoFar
     shape: Shape
@@ -119,8 +121,8 @@ class _Newcomers:
     group: Grouping
     randomness: Randomness
 
-    def received(self, met: Met, retired: np.ndarray) -> tuple[Taken, Cohort]:
-        """The slots that newcomers take, and all others as a cohort.
+    def receive(self, met: Met, retired: np.ndarray) -> tuple[Taken, Cohort]:
+        """Return the slots that newcomers take, and all others as a cohort.
 
         The first version is a cohort that must be shown; a later one may wait.
         """
@@ -134,18 +136,18 @@ class _Newcomers:
         refill = Refill(line, self.shape, self.strata, vacancies, self.randomness)
         return refill.fill(met, retired, group)
 
-    def settled(self, met: Met, retired: np.ndarray) -> Met:
-        """The same people, some of them in slots of other groups where the spec says so."""
+    def settle(self, met: Met, retired: np.ndarray) -> Met:
+        """Return the same people, some of them in slots of other groups if the spec says so."""
         if not (self.wish.consolidate and len(self.line.slots)):
             return met
         line, vacancies = self.line, self.wish.vacancies
         moving = Consolidation(line, self.shape, self.strata, vacancies, self.randomness)
-        return moving.settled(met, retired)
+        return moving.settle(met, retired)
 
     def _with_changed(self, met: Met) -> GroupTheRest:
-        """Group whose values changed among those who came."""
+        """Return a grouping that also groups people whose values changed among newcomers."""
         again = Reinsertion(self.line, self.shape, self.strata, met, self.randomness)
-        return lambda new: again.grouped(new, self._cohort)
+        return lambda new: again.group_people(new, self._cohort)
 
     def _cohort(self, new: np.ndarray) -> Cohort:
         return form_cohort(self.line.table, new, self.strata, self.wish.cohort, self.group)
@@ -159,79 +161,82 @@ def _require_the_same_people(line: LineSoFar, met: Met) -> None:
     require_the_same_people(gone, int(was.sum()), new, len(met.new))
 
 
-def require_the_same_people(gone: int, shown: int, new: int, rows: int) -> None:
-    """Refuse people most of whom were renamed: their old values would stay, and they come anew.
+def require_the_same_people(gone: int, former: int, new: int, rows: int) -> None:
+    """Refuse people most of whom were renamed.
+
+    Their old values would stay, and they would come as new people.
 
     Args:
-        gone: how many who were shown are not there.
-        shown: how many were.
+        gone: how many people who were shown are missing.
+        former: how many people were shown.
         new: how many people were never shown.
-        rows: how many there are.
+        rows: how many people there are.
 
     Raises:
         PromiseError: with these counts.
     """
-    if gone > _MOST_RENAMED * shown and new > _MOST_RENAMED * rows:
+    if gone > _MOST_RENAMED * former and new > _MOST_RENAMED * rows:
         raise PromiseError(
-            f"versions: composed: {gone} of {shown} units are gone and {new} of "
+            f"versions: composed: {gone} of {former} units are gone and {new} of "
             f"{rows} are new: if they are the same people under other names, say "
             "which by line rekey --units, or give them their names back; if they are others, say "
             "--yes-they-are-others"
         )
 
 
-def _unchanged(
+def _compare_values(
     line: LineSoFar, shape: Shape, wish: ContinuedVersions
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Decide which rows still have the values of their slots."""
+    """Return a function that decides which rows still have the values of their slots."""
     compared = () if wish.changes == "as-first" else shape.compared
 
-    def unchanged(rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    def compare(rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
         same = np.ones(len(rows), dtype=bool)
         for name in compared:
             codes = line.table[name].codes
             same &= codes[rows] == codes[line.rows + slots]
         return same
 
-    return unchanged
+    return compare
 
 
-def _too_few_left(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
-    """The groups of the line (int64) that are retired, or of which nobody or too little is left."""
+def _groups_to_retire(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
+    """Return the groups (int64) that are retired, or in which nobody or too few are left."""
     people = slots.kind != WITNESS
     number = int(slots.group.max(initial=-1)) + 1
     all_ = np.bincount(slots.group[people], minlength=number)
-    left = np.bincount(slots.group[met.slot[met.continued]], minlength=number)
-    gone = (left == 0) | (left * share.denominator < all_ * share.numerator)
+    remaining = np.bincount(slots.group[met.slot[met.continued]], minlength=number)
+    gone = (remaining == 0) | (remaining * share.denominator < all_ * share.numerator)
     gone[slots.group[slots.retired]] = True
     return np.flatnonzero(gone & (all_ > 0))
 
 
-def _evolved(
-    line: LineSoFar, met: Met, settled: Met, cohort: Cohort, retired: np.ndarray, drawn: Drawn
+def _summarize(
+    line: LineSoFar, met: Met, settled: Met, cohort: Cohort, retired: np.ndarray, version: Drawn
 ) -> Evolved:
-    shown = np.zeros(line.rows, dtype=bool)
-    shown[drawn.source[drawn.source >= 0]] = True
+    """Return a drawn version with why rows are missing, and counts for the private report."""
+    in_version = np.zeros(line.rows, dtype=bool)
+    in_version[version.source[version.source >= 0]] = True
     suppressed = np.zeros(line.rows, dtype=bool)
     if cohort.partition is not None:
         suppressed[cohort.rows[cohort.partition.group < 0]] = True
     stay = np.flatnonzero(met.continued)
     in_retired = np.isin(line.slots.group[settled.slot[stay]], retired)
-    known = ~met.new
+    returning = ~met.new
     refilled = int((settled.continued & met.new).sum())
-    changed = known & ~met.continued
+    changed = returning & ~met.continued
     counts = {
-        "continued": int((shown & met.continued).sum()),
-        "new": int((shown & ~known).sum()) - refilled,
+        "continued": int((in_version & met.continued).sum()),
+        "new": int((in_version & ~returning).sum()) - refilled,
         "refilled": refilled,
         "moved": len(settled.moved),
-        "reinserted": int((shown & changed).sum()),
-        "withheld": int((~shown & changed).sum()),
+        "reinserted": int((in_version & changed).sum()),
+        "withheld": int((~in_version & changed).sum()),
         "in_retired_groups": int(in_retired.sum()),
         "waiting": len(cohort.waiting),
-        "vacant": drawn.vacant,
-        "groups_continued": drawn.groups - drawn.new_groups,
-        "groups_new": drawn.new_groups,
+        "vacant": version.vacant,
+        "groups_continued": version.groups - version.new_groups,
+        "groups_new": version.new_groups,
         "groups_retired": len(retired),
     }
-    return Evolved(drawn, shown, suppressed, absences(met, shown, suppressed), counts)
+    return Evolved(version, in_version, suppressed, absences(met, in_version, suppressed), counts)

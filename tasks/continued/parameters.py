@@ -1,15 +1,15 @@
-"""How the versions of a line may be combined, and what can be promised of them.
+"""The rules by which versions of a line may be combined, and the promises that they allow.
 
     disjoint       nobody may be in two versions (the default)
-    accepted-risk  the same people may be, and what the versions then tell together is accepted
-    composed       the same people may be: who was in an earlier version stays in the same group
-                   beside the same values, so that all versions together tell no more than one
+    accepted-risk  the same people may be, and what the versions then reveal together is accepted
+    composed       the same people may be: those of an earlier version stay in the same group with
+                   the same values, so that all versions together reveal no more than one
 
 Source: the slots of this project's own construction; m-invariance of Xiao and Tao (SIGMOD 2007) is
 the case of groups whose values all differ.
 
-Every value of a group stays possible for everybody who ever was in it. How likely each is follows
-only where all values of a group differ (see the theorems of slots and of signatures in
+Every value of a group stays possible for everyone who was ever in it. How likely each value is
+follows only if all values of a group differ (see the theorems of slots and of signatures in
 `expectations.composition`).
 """
 
@@ -29,7 +29,7 @@ from pydantic import (
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.schema.formats import since as came_with
+from sfumato.tasks.schema.formats import field_since as came_with
 from sfumato.tasks.schema.names import Part
 
 Rule = Literal["disjoint", "accepted-risk", "composed"]
@@ -70,10 +70,10 @@ class ComposedVersions(Part):
 
     @field_validator("share", mode="before")
     @classmethod
-    def _exact_share(cls, given: Any) -> Fraction:
-        """Take it as a text or an integer: `1/2` or `0.5`, exactly."""
+    def _exact_share(cls, written: Any) -> Fraction:
+        """Read a text or an integer, `1/2` or `0.5`, exactly."""
         try:
-            share = Fraction(str(given))
+            share = Fraction(str(written))
         except (ValueError, ZeroDivisionError):
             raise ValueError("is not a fraction such as 1/2") from None
         if not 0 < share < 1 or share.denominator > 10**6:
@@ -103,30 +103,30 @@ class ContinuedVersions(ComposedVersions):
 
     @property
     def others(self) -> bool:
-        """True where a run says that most people are others than before."""
+        """True if a run says that most people are others than before."""
         return self._others
 
     def with_others(self) -> "ContinuedVersions":
-        """The same in a run that says so."""
-        said = self.model_copy()
-        said._others = True
-        return said
+        """Return a copy for a run that says that most people are others."""
+        copy = self.model_copy()
+        copy._others = True
+        return copy
 
     @field_validator("retire", mode="before")
     @classmethod
-    def _exact_retire(cls, given: Any) -> Any:
+    def _exact_retire(cls, written: Any) -> Any:
         try:
-            return Fraction(str(given))
+            return Fraction(str(written))
         except (ValueError, ZeroDivisionError):
             raise ValueError("is not a share between 0 and 1") from None
 
 
-def _kind(said: Any) -> str:
-    return "composed" if isinstance(said, dict | ComposedVersions) else "word"
+def _kind(written: Any) -> str:
+    return "composed" if isinstance(written, dict | ComposedVersions) else "word"
 
 
 def rule_of(versions: Versions) -> Rule:
-    """The word for how versions may be combined."""
+    """Return the word for how versions may be combined."""
     return versions.rule if isinstance(versions, ComposedVersions) else versions
 
 
@@ -139,7 +139,7 @@ DeclaredRule = Annotated[
 
 
 def declaration_of(rule: DeclaredRule) -> Versions:
-    """The part of what a spec says that a release declares."""
+    """Return the part of a spec's rule that a release declares."""
     if not isinstance(rule, ContinuedVersions):
         return rule
     declared = ComposedVersions.model_fields
@@ -147,9 +147,9 @@ def declaration_of(rule: DeclaredRule) -> Versions:
 
 
 def read_versions(written: Any) -> Any:
-    """What a spec says under `versions`, as a word or as a mapping with a `rule`.
+    """Return the rule that a spec has under `versions`, as a word or a mapping with a `rule`.
 
-    A rule without options is the word itself, so that both are one declaration.
+    A rule without options becomes the word itself, so that both are one declaration.
 
     Raises:
         ValueError: for another rule, or options beside a rule that has none.
@@ -167,9 +167,9 @@ def read_versions(written: Any) -> Any:
 
 
 def asks_likelihoods(promise: PrivacyModel) -> bool:
-    """True where versions must keep how likely values are, not only which are possible."""
-    asked = promise.over_versions
-    return asked is not None and not asked.by_candidates
+    """Return True if versions must keep how likely values are, not only which are possible."""
+    lasting = promise.over_versions
+    return lasting is not None and not lasting.by_candidates
 
 
 def fault_of_vacancies(
@@ -178,7 +178,7 @@ def fault_of_vacancies(
     partition: PartitionParameters,
     lasting: Sequence[str],
 ) -> str | None:
-    """Name the promise that cannot be kept where slots change hands; None where all can.
+    """Return the promise that cannot be kept if slots change hands; None if all can.
 
     Args:
         versions: what a spec says of how versions go on.
@@ -204,7 +204,7 @@ def fault_of_consolidation(
     lasting: Sequence[str],
     recodes: bool,
 ) -> str | None:
-    """Say why nobody can be moved to another group without telling more; None where some can.
+    """Return why nobody can be moved to another group without revealing more; None if people can.
 
     Args:
         versions: what a spec says of how versions go on.

@@ -1,10 +1,10 @@
 """People whose values changed, among newcomers: in a group that shows none of their former values.
 
-Whoever knows that values mostly stay the same would learn from two groups that overlap which value
-it is. Where no group of somebody shows a value that another one shows, it is only told that the
-value changed. Where a partition groups somebody otherwise, a newcomer with the same values is put
-in that place. Where there is none, the person is not shown, and the others of the group are grouped
-anew with those of some other groups.
+An attacker who knows that values mostly stay the same would learn a value from two groups of a
+person that overlap. If no group of a person shows a value that another one shows, only the change
+is revealed. If a partition groups a person otherwise, the person changes places with a newcomer
+with the same values. If there is none, the person is not shown, and the others of the group are
+grouped anew with those of some other groups.
 
 Source: this project's construction; signatures that are equal or disjoint are those of tau-safety
 (Anjum and Raschia), after m-invariance (Xiao and Tao, SIGMOD 2007).
@@ -32,7 +32,7 @@ Items = frozenset[int]
 
 
 class Reinsertion:
-    """Who of a table may be shown among newcomers again.
+    """The people of a table who may be shown among newcomers again.
 
     Attributes:
         rows: their positions (int64).
@@ -46,7 +46,7 @@ class Reinsertion:
         met: Met,
         randomness: Randomness,
     ) -> None:
-        """Find those who have none of the values that their former groups show."""
+        """Find the people who have none of the values that their former groups show."""
         self._line, self._shape, self._strata, self._draw = line, shape, strata, randomness
         changed = np.flatnonzero((met.slot >= 0) & ~met.continued)
         self._items = self._numbered_values()
@@ -55,7 +55,7 @@ class Reinsertion:
         self.rows = changed[np.array(new, dtype=bool)]
         self._former = {row: former[row] for row in self.rows.tolist()}
 
-    def grouped(self, new: np.ndarray, group: GroupTheRest) -> Cohort:
+    def group_people(self, new: np.ndarray, group: GroupTheRest) -> Cohort:
         """Group newcomers and as many of these people as have a place.
 
         Args:
@@ -68,7 +68,7 @@ class Reinsertion:
             out = np.intersect1d(rows, cohort.waiting)
             regroup = self._all_anew if len(out) or self._shape.covers else self._some_anew
             if not len(out):
-                cohort, out = self._apart(cohort, rows)
+                cohort, out = self._exchange_places(cohort, rows)
             if not len(out):
                 return cohort
             rows = np.setdiff1d(rows, out)
@@ -76,55 +76,55 @@ class Reinsertion:
         return group(new)
 
     def _all_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
-        """Group all of a cohort again but some people (int64)."""
+        """Group all of a cohort again except some people (int64)."""
         return group(np.setdiff1d(np.append(cohort.rows, cohort.waiting), out))
 
     def _some_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
-        """Group whoever is with some people (int64) again without them, and with as many others.
+        """Group the groups of some people (int64) again without them, with as many other groups.
 
-        With more of them where that cannot be.
+        More groups are added if that fails.
         """
         assert cohort.partition is not None  # noqa: S101 - these people have groups in it
-        of = cohort.partition.group
-        groups = int(of.max()) + 1
-        broken = np.unique(of[np.isin(cohort.rows, out)])
+        group_of = cohort.partition.group
+        groups = int(group_of.max()) + 1
+        broken = np.unique(group_of[np.isin(cohort.rows, out)])
         others = np.setdiff1d(np.argsort(self._draw(groups)), broken, assume_unique=True)
         more = 2 * len(broken)
         while more < len(others):
-            pool = np.isin(of, np.append(broken, others[:more]))
+            pool = np.isin(group_of, np.append(broken, others[:more]))
             again = group(np.setdiff1d(cohort.rows[pool], out))
             if not len(again.waiting):
-                return _joined(cohort, ~pool, again)
+                return _join(cohort, ~pool, again)
             more *= 2
         return self._all_anew(cohort, out, group)
 
     def _numbered_values(self) -> np.ndarray:
-        """The values of each row of the table by columns (int64, rows x columns), all different."""
-        found, first = [], 0
+        """Return values of rows by columns (int64, rows x columns), different between columns."""
+        columns, first = [], 0
         for name in self._shape.compared:
             codes, size = self._line.table[name].category()
-            found.append(first + codes.astype(np.int64))
+            columns.append(first + codes.astype(np.int64))
             first += size
-        return np.stack(found, axis=1)
+        return np.stack(columns, axis=1)
 
     def _former_values(self, rows: np.ndarray, slots: np.ndarray) -> dict[int, Items]:
-        """What the groups that each of some people ever was in show, by row."""
+        """Return the values that all former groups of some people show, by row."""
         line = self._line
-        left = np.flatnonzero(line.slots.kind == LEFT)
+        left_slots = np.flatnonzero(line.slots.kind == LEFT)
         of_rows, of_left, of_past = person_numbers(
-            line.keys[rows], line.slots.key[left], line.slots.past.key
+            line.keys[rows], line.slots.key[left_slots], line.slots.past.key
         )
         person = np.concatenate([of_rows, of_left, of_past])
         group = np.concatenate(
-            [line.slots.group[slots], line.slots.group[left], line.slots.past.group]
+            [line.slots.group[slots], line.slots.group[left_slots], line.slots.past.group]
         )
         row_of = dict(zip(of_rows.tolist(), rows.tolist(), strict=True))
         values = self._values_of_groups()
-        found: dict[int, Items] = dict.fromkeys(rows.tolist(), frozenset())
-        for one, where in zip(person.tolist(), group.tolist(), strict=True):
-            if one in row_of:
-                found[row_of[one]] |= values(where)
-        return found
+        former: dict[int, Items] = dict.fromkeys(rows.tolist(), frozenset())
+        for number, where in zip(person.tolist(), group.tolist(), strict=True):
+            if number in row_of:
+                former[row_of[number]] |= values(where)
+        return former
 
     def _values_of_groups(self) -> Callable[[int], Items]:
         slots = self._line.slots
@@ -139,8 +139,8 @@ class Reinsertion:
 
         return values
 
-    def _apart(self, cohort: Cohort, rows: np.ndarray) -> tuple[Cohort, np.ndarray]:
-        """The cohort with places exchanged, and who has none without a former value (int64)."""
+    def _exchange_places(self, cohort: Cohort, rows: np.ndarray) -> tuple[Cohort, np.ndarray]:
+        """Return the cohort with places exchanged, and the people without a place (int64)."""
         if cohort.partition is None or not len(rows):
             return cohort, rows
         places = _Places(cohort, self._items, self._former)
@@ -163,20 +163,20 @@ class Reinsertion:
         return moved, np.array(out, dtype=np.int64)
 
 
-def _joined(cohort: Cohort, kept: np.ndarray, again: Cohort) -> Cohort:
-    """Some groups of a cohort (bool, one per row), and those of another one, as one cohort."""
-    one, other = cohort.partition, again.partition
-    assert one is not None  # noqa: S101 - seen by the caller
-    assert other is not None  # noqa: S101 - nobody of it waits
-    first, number = dense(one.group[kept])
-    rows = np.append(cohort.rows[kept], again.rows)
+def _join(cohort: Cohort, unchanged: np.ndarray, again: Cohort) -> Cohort:
+    """Return some groups of a cohort (bool, one per row), and those of another one, as a cohort."""
+    partition, new_partition = cohort.partition, again.partition
+    assert partition is not None  # noqa: S101 - seen by the caller
+    assert new_partition is not None  # noqa: S101 - nobody of it waits
+    first, number = dense(partition.group[unchanged])
+    rows = np.append(cohort.rows[unchanged], again.rows)
     order = np.argsort(rows)
-    group = np.append(first, number + other.group)[order]
-    return Cohort(rows[order], replace(one, group=group, recoding={}), cohort.waiting)
+    group = np.append(first, number + new_partition.group)[order]
+    return Cohort(rows[order], replace(partition, group=group, recoding={}), cohort.waiting)
 
 
 class _Places:
-    """Who is in which group of a cohort, while places of equal values are exchanged."""
+    """The people in the groups of a cohort, while places of equal values are exchanged."""
 
     def __init__(self, cohort: Cohort, items: np.ndarray, former: dict[int, Items]) -> None:
         assert cohort.partition is not None  # noqa: S101 - seen by the caller
@@ -194,7 +194,7 @@ class _Places:
         return former is None or former.isdisjoint(self._shown[group])
 
     def settle(self, place: int, others: Sequence[int]) -> bool:
-        """Exchange somebody with one of some others where that has to be; True where it fits."""
+        """Exchange a person with one of some others if needed; return whether the place fits."""
         mine = int(self.group[place])
         if self._fits(place, mine):
             return True

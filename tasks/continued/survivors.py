@@ -1,4 +1,4 @@
-"""Who of a table has a slot already, who goes on in it, and why others are not shown."""
+"""The people of a table who have a slot or continue in it, and why others are not shown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ Unchanged = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """What became of each row of a table (parallel, one per row).
+    """The state of each row of a table in its line (parallel, one per row).
 
     Attributes:
-        slot: the slot that its person holds (int64), -1 for none.
+        slot: the slot of its person (int64), -1 for none.
         continued: whether it is shown in that slot.
         new: whether its person was never shown.
         moved: the slots (int64) of people who are shown in other ones of equal values.
@@ -34,7 +34,7 @@ class Met:
 
 
 def stack(rows: Microdata, slots: Microdata) -> Microdata:
-    """The rows of a table and below them those of its line's slots, in common codes.
+    """Return the rows of a table and below them those of its line's slots, in common codes.
 
     Raises:
         PromiseError: where the slots lack a column, or hold values of another type.
@@ -46,13 +46,13 @@ def stack(rows: Microdata, slots: Microdata) -> Microdata:
         if slots.rows and slots[column.name].role != column.role:
             raise _not_the_same(column.name, f"was {slots[column.name].role} before")
         try:
-            columns.append(_stacked(column.name, column.role, [column, slots[column.name]]))
+            columns.append(_stack_column(column.name, column.role, [column, slots[column.name]]))
         except (ValueError, TypeError, NotImplementedError):
             raise _not_the_same(column.name, "has another type than before") from None
     return Microdata(tuple(columns), rows.rows + slots.rows)
 
 
-def _stacked(name: str, role: Role, parts: Sequence[Column]) -> Column:
+def _stack_column(name: str, role: Role, parts: Sequence[Column]) -> Column:
     arrays = [part.array() for part in parts]
     types = {array.type for array in arrays}
     if len(types) > 1:
@@ -61,7 +61,7 @@ def _stacked(name: str, role: Role, parts: Sequence[Column]) -> Column:
 
 
 def _common(types: set[pa.DataType]) -> pa.DataType:
-    """Decimals are compared at the longest scale; nothing else is compared across types."""
+    """Return the type of the longest scale of some decimals; no other types are compared."""
     if not all(pa.types.is_decimal128(type_) for type_ in types):
         raise TypeError
     return pa.decimal128(38, max(type_.scale for type_ in types))
@@ -97,10 +97,10 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
     place[of_slots[own]] = np.flatnonzero(own)
     met[1, of_out] = True
     slot = place[of_rows]
-    known = slot >= 0
-    continued = known.copy()
-    continued[known] = unchanged(np.flatnonzero(known), slot[known])
-    return Met(slot, continued, ~known & ~met[1, of_rows])
+    has_slot = slot >= 0
+    continued = has_slot.copy()
+    continued[has_slot] = unchanged(np.flatnonzero(has_slot), slot[has_slot])
+    return Met(slot, continued, ~has_slot & ~met[1, of_rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +125,12 @@ class LineSoFar:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a form shows of a group that goes on.
+    """The parts of a form that matter for groups that continue.
 
     Attributes:
         frozen: the columns that are shown as they were when the person came.
         compared: the columns whose values a slot has.
-        covers: whether labels go on to cover what they once covered.
+        covers: whether labels still cover everything that they once covered.
         by_likelihood: whether promises ask how likely each value of a group is.
     """
 
@@ -141,7 +141,7 @@ class Shape:
 
 
 class Absence(IntEnum):
-    """Why a row is not shown.
+    """Reasons why a row is not shown.
 
     The partition left it out (`SUPPRESSED`); it is new and newcomers wait (`WAITING`); its values
     are not those of its slot (`CHANGED`); its group is shown no more (`RETIRED`); or it is never
@@ -151,17 +151,17 @@ class Absence(IntEnum):
     NONE, SUPPRESSED, WAITING, CHANGED, RETIRED, OUT = range(6)
 
 
-def absences(met: Met, shown: np.ndarray, suppressed: np.ndarray) -> np.ndarray:
-    """Why each row of a table is not shown (int8, one per row), `Absence.NONE` where it is.
+def absences(met: Met, published: np.ndarray, suppressed: np.ndarray) -> np.ndarray:
+    """Return why each row of a table is not shown (int8), `Absence.NONE` if it is shown.
 
     Args:
         met: what became of each row's person.
-        shown: which rows are (bool).
-        suppressed: which the partition left out (bool).
+        published: marks the rows that are shown (bool).
+        suppressed: marks the rows that the partition left out (bool).
     """
-    known = met.slot >= 0
+    has_slot = met.slot >= 0
     why = np.where(met.new, Absence.WAITING, Absence.OUT)
-    why[known] = np.where(met.continued[known], Absence.RETIRED, Absence.CHANGED)
+    why[has_slot] = np.where(met.continued[has_slot], Absence.RETIRED, Absence.CHANGED)
     why[suppressed] = Absence.SUPPRESSED
-    why[shown] = Absence.NONE
+    why[published] = Absence.NONE
     return why.astype(np.int8)

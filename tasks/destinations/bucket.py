@@ -54,7 +54,7 @@ _TAKEN = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
 
 @contextmanager
 def translate_errors(declared: StoreDestination, right: str) -> Iterator[None]:
-    """Say what failed in a rule of ours.
+    """Translate the store's errors into ours, which name a rule.
 
     Args:
         declared: the destination, which has the address.
@@ -71,18 +71,18 @@ def translate_errors(declared: StoreDestination, right: str) -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError, Boto3Error) as error:
-        raise _ours(error, declared, right) from None
+        raise _translate_error(error, declared, right) from None
 
 
 def code_of(error: BaseException) -> str | None:
-    """The code of what a store answered, None where it did not."""
+    """Return the code of a store's answer, or None if it did not answer."""
     response = getattr(error, "response", None)
     if not isinstance(response, dict):
         return None
     return str(response.get("Error", {}).get("Code", "")) or None
 
 
-def _ours(error: Exception, declared: StoreDestination, right: str) -> SfumatoError:
+def _translate_error(error: Exception, declared: StoreDestination, right: str) -> SfumatoError:
     code = code_of(error) or code_of(error.__context__ or error)  # of a transfer that failed
     if code is None or code in _BUSY:
         return TransientFault(
@@ -91,8 +91,8 @@ def _ours(error: Exception, declared: StoreDestination, right: str) -> SfumatoEr
         )
     rule = _RULES.get(code)
     if rule is None:
-        known = code if code.isalnum() and len(code) < _LONGEST else "an unknown code"
-        return Fault(f"{declared.uri}: the store refuses ({known})")
+        shown_code = code if code.isalnum() and len(code) < _LONGEST else "an unknown code"
+        return Fault(f"{declared.uri}: the store refuses ({shown_code})")
     return InputError(f"{declared.uri}: {rule.format(right=right, keys=declared.prefix)}")
 
 
@@ -114,51 +114,57 @@ class Bucket:
         self._declared, self._name, self._client = declared, name, client
 
     def read(self, key: str) -> StoredObject | None:
-        """An object, None where there is none."""
+        """Read an object, or return None."""
 
         def get() -> StoredObject:
-            found = self._client.get_object(Bucket=self._name, Key=key)
-            with found["Body"] as body:
-                return StoredObject(body.read(), found["ETag"])
+            response = self._client.get_object(Bucket=self._name, Key=key)
+            with response["Body"] as body:
+                return StoredObject(body.read(), response["ETag"])
 
         return self._unless(_MISSING, "s3:GetObject", get)
 
     def sha256(self, key: str) -> str | None:
-        """The SHA-256 that an object of ours says it has, empty of others', None where none is."""
+        """Return the SHA-256 that an object of ours states, "" for others', None for none."""
 
         def ask() -> str:
-            found = self._client.head_object(Bucket=self._name, Key=key)
-            return str(found["Metadata"].get(_SHA256, ""))
+            response = self._client.head_object(Bucket=self._name, Key=key)
+            return str(response["Metadata"].get(_SHA256, ""))
 
         return self._unless(_MISSING, "s3:GetObject", ask)
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """The size of every object whose key begins so."""
-        with self._told("s3:ListBucket"):
+        """Return the size of every object whose key has the prefix."""
+        with self._translating_errors("s3:ListBucket"):
             pages = self._client.get_paginator("list_objects_v2")
-            found = pages.paginate(Bucket=self._name, Prefix=prefix)
-            return {one["Key"]: one["Size"] for page in found for one in page.get("Contents", ())}
+            listing = pages.paginate(Bucket=self._name, Prefix=prefix)
+            return {
+                entry["Key"]: entry["Size"]
+                for page in listing
+                for entry in page.get("Contents", ())
+            }
 
     def folders(self, prefix: str) -> list[str]:
-        """What the keys below a prefix go on with up to the next slash."""
-        with self._told("s3:ListBucket"):
+        """Return the names below a prefix, each up to the next slash."""
+        with self._translating_errors("s3:ListBucket"):
             pages = self._client.get_paginator("list_objects_v2")
-            found = pages.paginate(Bucket=self._name, Prefix=prefix, Delimiter="/")
-            common = [one["Prefix"] for page in found for one in page.get("CommonPrefixes", ())]
+            listing = pages.paginate(Bucket=self._name, Prefix=prefix, Delimiter="/")
+            common = [
+                entry["Prefix"] for page in listing for entry in page.get("CommonPrefixes", ())
+            ]
             return [key.removeprefix(prefix).rstrip("/") for key in common]
 
     def send(self, key: str, file: Path, sha256: str) -> None:
         """Write a file of any size; the store compares what arrives with a checksum."""
         from boto3.s3.transfer import TransferConfig
 
-        told = {**_about(key), "Metadata": {_SHA256: sha256}, "ChecksumAlgorithm": "SHA256"}
+        arguments = {**_headers(key), "Metadata": {_SHA256: sha256}, "ChecksumAlgorithm": "SHA256"}
         config = TransferConfig(multipart_threshold=_PART, multipart_chunksize=_PART)
-        with self._told("s3:PutObject"):
-            self._client.upload_file(str(file), self._name, key, ExtraArgs=told, Config=config)
+        with self._translating_errors("s3:PutObject"):
+            self._client.upload_file(str(file), self._name, key, ExtraArgs=arguments, Config=config)
 
     def write(self, key: str, content: bytes) -> None:
         """Write a small object, whatever is there."""
-        with self._told("s3:PutObject"):
+        with self._translating_errors("s3:PutObject"):
             self._put(key, content)
 
     def create(self, key: str, content: bytes) -> bool:
@@ -173,18 +179,18 @@ class Bucket:
 
     def delete(self, keys: list[str]) -> None:
         """Delete objects one by one, in order: not every store knows how to delete several."""
-        with self._told("s3:DeleteObject"):
+        with self._translating_errors("s3:DeleteObject"):
             for key in keys:
                 self._client.delete_object(Bucket=self._name, Key=key)
 
     def keeps_old_versions(self) -> bool | None:
-        """Tell whether deleted objects can be had back from the bucket; None if it does not say."""
+        """Return True if the bucket keeps deleted objects; None if it does not say."""
         try:
-            with self._told("s3:GetBucketVersioning"):
-                found = self._client.get_bucket_versioning(Bucket=self._name)
+            with self._translating_errors("s3:GetBucketVersioning"):
+                answer = self._client.get_bucket_versioning(Bucket=self._name)
         except InputError:
             return None
-        return "Status" in found
+        return "Status" in answer
 
     def delete_old_versions(self, prefix: str, keep: set[str]) -> None:
         """Delete for good what was deleted or overwritten below a prefix.
@@ -193,20 +199,20 @@ class Bucket:
             prefix: of the keys.
             keep: those of which the latest version stays.
         """
-        with self._told("s3:ListBucketVersions, s3:DeleteObjectVersion"):
+        with self._translating_errors("s3:ListBucketVersions, s3:DeleteObjectVersion"):
             pages = self._client.get_paginator("list_object_versions")
             for page in pages.paginate(Bucket=self._name, Prefix=prefix):
-                for one in [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]:
-                    if not (one["IsLatest"] and one["Key"] in keep):
-                        of = {"Key": one["Key"], "VersionId": one["VersionId"]}
-                        self._client.delete_object(Bucket=self._name, **of)
+                for entry in [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]:
+                    if not (entry["IsLatest"] and entry["Key"] in keep):
+                        address = {"Key": entry["Key"], "VersionId": entry["VersionId"]}
+                        self._client.delete_object(Bucket=self._name, **address)
 
     def refusal(self, rule: str) -> InputError:
-        """An error of this place."""
+        """Return an error about this place."""
         return InputError(f"{self._declared.uri}: {rule}")
 
     def unconditional(self) -> InputError:
-        """The error of a store that writes whatever the condition."""
+        """Return the error of a store that ignores conditions of writes."""
         return self.refusal(CONDITIONS)
 
     def _put(self, key: str, content: bytes, **condition: str) -> bool:
@@ -216,16 +222,16 @@ class Bucket:
             Body=content,
             Metadata={_SHA256: hashlib.sha256(content).hexdigest()},
             ChecksumAlgorithm="SHA256",
-            **_about(key),
+            **_headers(key),
             **condition,
         )
         return True
 
     def _unless(self, codes: set[str], right: str, do: Callable[[], T]) -> T | None:
-        """What is got of the store, None where it answers with one of these codes."""
+        """Return the result of a call to the store, or None if it answers one of these codes."""
         from botocore.exceptions import ClientError
 
-        with self._told(right):
+        with self._translating_errors(right):
             try:
                 return do()
             except ClientError as error:
@@ -233,11 +239,14 @@ class Bucket:
                     raise
                 return None
 
-    def _told(self, right: str) -> AbstractContextManager[None]:
+    def _translating_errors(self, right: str) -> AbstractContextManager[None]:
         return translate_errors(self._declared, right)
 
 
-def _about(key: str) -> dict[str, str]:
-    """The type of an object, and that it is asked for anew each time: it may be withdrawn."""
+def _headers(key: str) -> dict[str, str]:
+    """Return an object's type and cache rule.
+
+    It is fetched anew each time, for it may be withdrawn.
+    """
     kind = _TYPES.get(PurePosixPath(key).suffix, "text/plain; charset=utf-8")
     return {"ContentType": kind, "CacheControl": "no-cache"}

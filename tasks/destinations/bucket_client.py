@@ -1,4 +1,4 @@
-"""The way to a bucket: neither files nor a machine's own role give credentials, only variables."""
+"""The client of a bucket; credentials come from variables only, not from files or roles."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.destinations.declared import StoreDestination
-from sfumato.tasks.microdata.places.input_error import import_extra
+from sfumato.tasks.microdata.readers.input_error import import_extra
 
 _PATIENCE, _SLOW = 10, 60  # seconds until connected, and without an answer
 _ATTEMPTS = 3
@@ -50,13 +50,13 @@ def open_bucket(
 
 
 def _first(environ: Mapping[str, str], declared: StoreDestination, *names: str) -> str | None:
-    """The first of the destination's variables that is set."""
-    found = (environ.get(f"{declared.prefix}_{name}") for name in names)
-    return next(filter(None, found), None)
+    """Return the first of the destination's variables that is set."""
+    values = (environ.get(f"{declared.prefix}_{name}") for name in names)
+    return next(filter(None, values), None)
 
 
 def _session_without_files() -> Any:
-    """A session that knows no profile and reads no file of credentials."""
+    """Return a session that knows no profile and reads no file of credentials."""
     import botocore.session
 
     file = (None, None, os.devnull, None)
@@ -68,7 +68,7 @@ def _session_without_files() -> Any:
 
 @cache
 def _models(path: str | None) -> Any:
-    """What reads the descriptions of services, each once: parsing them takes longest of all."""
+    """Return the loader of services' descriptions; parsing these takes longest of all."""
     from botocore.loaders import create_loader
 
     return create_loader(path)

@@ -43,7 +43,7 @@ _RULES = {
     "55P03": "somebody reads the line there for too long: deliver again",
 }
 _BROKEN = ("08", "40", "57")
-"""What codes begin with where a connection or a transaction broke."""
+"""The beginnings of codes of broken connections and transactions."""
 _PATIENCE = "30s"  # for those who read a view that is to be replaced
 _SCHEMAS = (
     "SELECT nspname, pg_catalog.obj_description(oid, 'pg_namespace') FROM pg_catalog.pg_namespace"
@@ -53,7 +53,7 @@ _ROLES = "SELECT rolname FROM pg_catalog.pg_roles"
 
 @contextmanager
 def translate_errors(place: str, dialect: Dialect) -> Iterator[None]:
-    """Say what failed in a rule of ours, with the SQLSTATE alone.
+    """Translate the database's errors into ours, with no more of them than the SQLSTATE.
 
     Raises:
         InputError: where the database refuses.
@@ -64,16 +64,16 @@ def translate_errors(place: str, dialect: Dialect) -> Iterator[None]:
     except dialect.access.errors() as error:
         code = str(dialect.access.code(error) or "")
         rule = _RULES.get(code, "the database refuses")
-        said = f"{place}: {rule} ({code or type(error).__name__})"
+        message = f"{place}: {rule} ({code or type(error).__name__})"
         broken = not code or code.startswith(_BROKEN)
-        raise (TransientFault if broken else InputError)(said) from None
+        raise (TransientFault if broken else InputError)(message) from None
 
 
 @contextmanager
 def open_database(
     declared: DatabaseDestination, line: LineSnapshot, environ: Mapping[str, str]
 ) -> Iterator["SchemasOfLine"]:
-    """Open a database for a line: all that is done is kept at the end, or nothing is.
+    """Open a database for a line, in one transaction.
 
     Raises:
         InputError: where it cannot be reached, or refuses.
@@ -101,7 +101,7 @@ class SchemasOfLine:
         database.begin()
         self._lock()
         self._there: dict[str, str | None] = dict(database.execute(_SCHEMAS))
-        self._told = self._require_our_line()
+        self._line_mark = self._require_our_line()
         self._require_readers()
 
     def withdraw(self, version: VersionSnapshot) -> None:
@@ -114,7 +114,7 @@ class SchemasOfLine:
         """Load a version into a schema of its own, unless it is there."""
         version.manifest()
         name = self._name(version.number)
-        if version.number in self._told.get("withdrawn", ()):
+        if version.number in self._line_mark.get("withdrawn", ()):
             raise withdrawn_there(self._declared.uri, version.number)
         if name in self._there:
             mark = self._require_mark(name)
@@ -139,7 +139,7 @@ class SchemasOfLine:
         for name in self._withdrawn:
             self._drop(name)
         if self._declared.readers:
-            names = [self._base, *map(self._name, (one.number for one in line.live))]
+            names = [self._base, *map(self._name, (version.number for version in line.live))]
             for name in names if line.live else ():
                 PublishedSchema(self._database, name).let_read(self._declared.readers)
 
@@ -155,7 +155,7 @@ class SchemasOfLine:
         schema.mark(self._text({**mark, "members": schema.names}))
 
     def _switch(self, base: PublishedSchema, current: str, withdrawing: bool) -> None:
-        (version,) = [one for one in self._line.live if one.number == current]
+        (version,) = [version for version in self._line.live if version.number == current]
         if self._base not in self._there:
             base.create()
         source = PublishedSchema(self._database, self._name(current))
@@ -165,9 +165,9 @@ class SchemasOfLine:
         functions = functions_of(declared, self._database.dialect, source.names)
         self._database.run(set_locally("search_path", f'"{self._base}"'))
         base.replace_functions(functions, Marked(text, self._declared.uri), cascade=withdrawing)
-        withdrawn = [one.number for one in self._line.withdrawn]
-        told = {"counter": self._line.record.counter, "withdrawn": withdrawn}
-        base.mark(self._text({"current": current, **told}))
+        withdrawn = [version.number for version in self._line.withdrawn]
+        state = {"counter": self._line.record.counter, "withdrawn": withdrawn}
+        base.mark(self._text({"current": current, **state}))
 
     def _drop(self, name: str) -> None:
         schema = PublishedSchema(self._database, name)
@@ -185,21 +185,23 @@ class SchemasOfLine:
         self._database.run(exp.select(exp.func("pg_advisory_xact_lock", number)))
 
     def _require_our_line(self) -> dict[str, Any]:
-        """What the schema of views says of the line; nothing where there is none."""
+        """Return the mark of the schema of views; empty if there is no such schema."""
         if self._base not in self._there:
             return {}
         mark = self._require_mark(self._base)
-        told = {key: mark[key] for key in ("owner", "counter") if mark.get(key) is not None}
-        there = Record(name=str(mark["line"]), **told)
+        owner_and_counter = {
+            key: mark[key] for key in ("owner", "counter") if mark.get(key) is not None
+        }
+        there = Record(name=str(mark["line"]), **owner_and_counter)
         require_same_line(f"{self._declared.uri}, schema {self._base}", there, self._line)
         return mark
 
     def _require_readers(self) -> None:
-        known = (
+        roles = (
             {name for (name,) in self._database.execute(_ROLES)} if self._declared.readers else ()
         )
         for role in self._declared.readers:
-            if role not in known:
+            if role not in roles:
                 raise InputError(
                     f"{self._declared.uri}: there is no role {role!r} (publish.database.readers)"
                 )
@@ -214,15 +216,15 @@ class SchemasOfLine:
         return mark
 
     def _mark(self, name: str) -> dict[str, Any] | None:
-        """What a schema's comment says, None where it is not this line's."""
+        """Return the mark in a schema's comment, or None if it is not this line's."""
         try:
-            found = json.loads(self._there[name] or "")
-            return dict(found) if found["sfumato"] and found["line"] == self._line.name else None
+            mark = json.loads(self._there[name] or "")
+            return dict(mark) if mark["sfumato"] and mark["line"] == self._line.name else None
         except (ValueError, KeyError, TypeError):
             return None
 
     def _text(self, mark: Mapping[str, Any]) -> str:
-        """A comment by which something is known as this line's."""
+        """Return a comment that marks something as this line's."""
         whose = {"sfumato": 1, "line": self._line.name, "owner": self._line.record.owner}
         return json.dumps({**whose, **mark})
 

@@ -1,4 +1,4 @@
-"""Destinations as a steward declares them; their secrets come from the environment alone."""
+"""Destinations as a steward declares them; their secrets come only from the environment."""
 
 from typing import Annotated, Self
 
@@ -8,7 +8,7 @@ from sfumato.tasks.microdata.notation.address import UNSAFE_ADDRESS, holds_secre
 from sfumato.tasks.schema.names import safe_name
 
 LONGEST_SCHEMA = 57
-"""The bytes that PostgreSQL has for a name, without those of a version's number."""
+"""The bytes of a name in PostgreSQL, without those of a version's number."""
 _OF_STORES = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
 
 
@@ -96,5 +96,5 @@ class DatabaseDestination(BaseModel):
         return variables_in(self.uri)
 
     def schema_of(self, line: str) -> str:
-        """The name of the schema of the current version's views."""
+        """Return the name of the schema of the current version's views."""
         return self.within or safe_name(line)

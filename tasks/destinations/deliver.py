@@ -1,7 +1,7 @@
-"""Delivery: each destination of a line is brought up to the line as it stands in its directory.
+"""Delivery: each destination of a line is brought up to the state of the line's directory.
 
-A destination that fails stays behind, which is noted before anything is tried, so that a killed
-process leaves the note, too; whoever delivers next completes it. Nothing that was published here
+A destination that fails stays behind. This is noted before anything is tried, so that a killed
+process also leaves the note; the next delivery completes it. Nothing that was published here
 depends on it. One delivery of a line goes at a time, and holds up no publication.
 """
 
@@ -31,14 +31,14 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.wrapping import with_secrets
 
 Secrets = Callable[[Sequence[str]], AbstractContextManager[None]]
-"""Has the variables of a destination in this process, whose blocks the environment names."""
+"""Provides the variables of a destination whose blocks the environment names."""
 
 _BEGUN = "a delivery was cut short"
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """What became of a destination.
+    """Result of a delivery to one destination.
 
     Attributes:
         place: its address, as declared.
@@ -53,20 +53,20 @@ class Delivered:
     notices: tuple[str, ...] = ()
 
     @property
-    def said(self) -> tuple[str, ...]:
-        """All of it in lines."""
+    def messages(self) -> tuple[str, ...]:
+        """The result in lines."""
         if self.behind is not None:
             return (*self.notices, f"{self.place} is behind: {self.behind}")
         versions = f" (copied: {', '.join(self.copied)})" if self.copied else ""
         return (*self.notices, f"{self.place} is complete{versions}")
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """Return the result for JSON."""
         return asdict(self)
 
 
 def kind_of(declared: Any) -> str:
-    """The name of the kind of place that is declared."""
+    """Return the name of the kind of place that is declared."""
     return next(name for name, kind in DESTINATIONS.items() if isinstance(declared, kind.declared))
 
 
@@ -78,12 +78,16 @@ def remember(line: Line, declared: Sequence[StoreDestination | DatabaseDestinati
     """
     with hold_lock(line.private / ".delivering"):
         before = read_destinations(line.private)
-        known = tuple(_known(one, before) for one in declared)
-        if known == before.destinations:
+        destinations = tuple(_entry_for(place, before) for place in declared)
+        if destinations == before.destinations:
             return []
-        write_destinations(line.private, KnownDestinations(destinations=known))
-    kept = {(one.kind, one.place) for one in known}
-    gone = [one.place for one in before.destinations if (one.kind, one.place) not in kept]
+        write_destinations(line.private, KnownDestinations(destinations=destinations))
+    remaining = {(destination.kind, destination.place) for destination in destinations}
+    gone = [
+        destination.place
+        for destination in before.destinations
+        if (destination.kind, destination.place) not in remaining
+    ]
     return [
         f"{place} is no destination any more: what is there stays, withdrawn or not"
         for place in gone
@@ -95,43 +99,43 @@ def deliver(line: Line, environ: Mapping[str, str], secrets: Secrets) -> list[De
 
     Args:
         line: the line, whose locks need not be held.
-        environ: what `${NAME}` in addresses stands for, and keys of stores.
+        environ: the values of `${NAME}` in addresses, and keys of stores.
         secrets: has variables whose blocks the environment names.
 
     Raises:
         PromiseError: where it cannot be read what the line remembers.
     """
     with hold_lock(line.private / ".delivering"):
-        known = read_destinations(line.private).destinations
+        destinations = read_destinations(line.private).destinations
         if not read_record(line.public).versions:
             return []
-        return [_deliver(line, one, environ, secrets) for one in known]
+        return [_deliver(line, destination, environ, secrets) for destination in destinations]
 
 
 def _deliver(
-    line: Line, known: KnownDestination, environ: Mapping[str, str], secrets: Secrets
+    line: Line, destination: KnownDestination, environ: Mapping[str, str], secrets: Secrets
 ) -> Delivered:
-    """Bring one destination up to the line, or say why not; other destinations are not held up."""
-    _note(line, known, behind=known.behind or _BEGUN)
-    found = Delivered(known.place)
+    """Bring one destination up to date, or report why not; the other destinations do not wait."""
+    _note(line, destination, behind=destination.behind or _BEGUN)
+    result = Delivered(destination.place)
     try:
         with sanitise_errors("deliver"):
             former = read_state(line.private).former_mark
             whole = snapshot(line.public, former)
-            found = _bring(whole, known, environ, secrets)
+            result = _bring(whole, destination, environ, secrets)
             delivered = whole.sha256
     except SfumatoError as error:
-        reason = str(error).removeprefix(f"{known.place}: ")
-        _note(line, known, behind=reason)
-        return Delivered(known.place, behind=reason)
-    _note(line, known, delivered=delivered)
-    return found
+        reason = str(error).removeprefix(f"{destination.place}: ")
+        _note(line, destination, behind=reason)
+        return Delivered(destination.place, behind=reason)
+    _note(line, destination, delivered=delivered)
+    return result
 
 
 def _bring(
-    line: LineSnapshot, known: KnownDestination, environ: Mapping[str, str], secrets: Secrets
+    line: LineSnapshot, destination: KnownDestination, environ: Mapping[str, str], secrets: Secrets
 ) -> Delivered:
-    declared, kind = _declared(known), DESTINATIONS[known.kind]
+    declared, kind = _read_declaration(destination), DESTINATIONS[destination.kind]
     with (
         secrets(declared.variables),
         kind.opened(declared, line, with_secrets(environ)) as there,
@@ -140,37 +144,40 @@ def _bring(
             there.withdraw(version)
         copied = tuple(version.number for version in line.live if there.put(version))
         there.tell(line)
-    return Delivered(known.place, copied, notices=tuple(there.notices))
+    return Delivered(destination.place, copied, notices=tuple(there.notices))
 
 
-def _declared(known: KnownDestination) -> Any:
+def _read_declaration(destination: KnownDestination) -> Any:
     try:
-        return DESTINATIONS[known.kind].declared.model_validate(known.declared)
+        return DESTINATIONS[destination.kind].declared.model_validate(destination.declared)
     except (KeyError, ValidationError):
         raise PromiseError(
-            f"{known.place}: cannot be read as a destination: release once more"
+            f"{destination.place}: cannot be read as a destination: release once more"
         ) from None
 
 
-def _known(
+def _entry_for(
     declared: StoreDestination | DatabaseDestination, before: KnownDestinations
 ) -> KnownDestination:
-    """What is known of a destination that a spec names: it is behind until it is delivered to."""
+    """Return the entry of a destination that a spec names; a new one is behind until delivery."""
     kind = kind_of(declared)
     document = declared.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    found = before.find(kind, declared.uri)
-    if found is None:
+    earlier = before.find(kind, declared.uri)
+    if earlier is None:
         reason = "nothing was delivered there yet"
         return KnownDestination(kind=kind, declared=document, time=_now(), behind=reason)
-    return found.model_copy(update={"declared": document})
+    return earlier.model_copy(update={"declared": document})
 
 
 def _note(
-    line: Line, known: KnownDestination, behind: str | None = None, delivered: str | None = None
+    line: Line,
+    destination: KnownDestination,
+    behind: str | None = None,
+    delivered: str | None = None,
 ) -> None:
-    told = {"time": _now(), "behind": behind, "delivered": delivered or known.delivered}
+    update = {"time": _now(), "behind": behind, "delivered": delivered or destination.delivered}
     notes = read_destinations(line.private)
-    write_destinations(line.private, notes.with_one(known.model_copy(update=told)))
+    write_destinations(line.private, notes.with_one(destination.model_copy(update=update)))
 
 
 def _now() -> str:

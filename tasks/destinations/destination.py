@@ -16,7 +16,7 @@ class Destination(Protocol):
     """A place that is brought up to a line, in this order; each step may be done again."""
 
     notices: list[str]
-    """What is to be said beside, in lines."""
+    """Further messages for the steward, in lines."""
 
     def withdraw(self, version: VersionSnapshot) -> None:
         """Leave nothing of a version that was withdrawn but what says so.
@@ -27,7 +27,7 @@ class Destination(Protocol):
         ...
 
     def put(self, version: VersionSnapshot) -> bool:
-        """Have a whole version there, which nobody takes for one before it is.
+        """Copy a version as a whole: no reader sees it before it is complete.
 
         Returns:
             False where it was there already, and whole.
@@ -48,7 +48,7 @@ class Destination(Protocol):
 
 
 Opened = Callable[[Any, LineSnapshot, Mapping[str, str]], AbstractContextManager[Destination]]
-"""Opens a destination as it is declared, for a line, with the environment that has its secrets."""
+"""Opens a declared destination for a line, with the environment that has its secrets."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class DestinationKind:
 
 
 def require_same_line(place: str, there: Record, line: LineSnapshot) -> None:
-    """Refuse a place where another line, or a newer state of this one, was copied to.
+    """Refuse a place that has another line, or a newer state of this one.
 
     Args:
         place: for messages.
@@ -90,7 +90,7 @@ def require_same_line(place: str, there: Record, line: LineSnapshot) -> None:
 
 
 def another_release(place: str, number: str, digest: str) -> PromiseError:
-    """The refusal to overwrite a version by another of the same number.
+    """Return the refusal to overwrite a version by another of the same number.
 
     Args:
         place: where.
@@ -104,7 +104,7 @@ def another_release(place: str, number: str, digest: str) -> PromiseError:
 
 
 def withdrawn_there(place: str, number: str) -> PromiseError:
-    """The refusal to bring back a version that a later state of the line withdrew."""
+    """Return the refusal to bring back a version that a later state of the line withdrew."""
     return PromiseError(
         f"{place}: version {number} was withdrawn there, and this line does not know it: put back "
         "the line as it was published last"

@@ -47,7 +47,7 @@ _ATTEMPTS = 3
 
 
 def catalogue_of(line: LineSnapshot, there: Collection[str]) -> dict[str, str]:
-    """The files of the catalogue of a destination, by their names.
+    """Return the files of a destination's catalogue by name.
 
     None where a line is there that is not published beside this one: another machine, which knows
     what belongs in the catalogue, writes it.
@@ -56,11 +56,11 @@ def catalogue_of(line: LineSnapshot, there: Collection[str]) -> dict[str, str]:
         line: which was copied there.
         there: the names of the lines that are there.
     """
-    found = {place.name: place for place in lines_in(line.public.parent)}
-    if set(there) - found.keys():
+    places = {place.name: place for place in lines_in(line.public.parent)}
+    if set(there) - places.keys():
         return {}
     try:
-        entries = [read_line_entry(found[name]) for name in sorted(there)]
+        entries = [read_line_entry(places[name]) for name in sorted(there)]
     except SfumatoError:
         return {}
     listed: list[LineEntry] = [entry for entry in entries if entry is not None]
@@ -95,17 +95,17 @@ class ObjectStore:
         self._root = f"{self._above}{line.name}/"
 
     def record(self) -> tuple[Record, str] | None:
-        """The record that is there and its tag, None where there is none.
+        """Return the record in the store and its tag, or None.
 
         Raises:
             PromiseError: where it is another line's, or newer.
         """
-        found = self._bucket.read(f"{self._root}{RECORD}")
-        if found is None:
+        stored = self._bucket.read(f"{self._root}{RECORD}")
+        if stored is None:
             return None
-        there = parse_record(f"{self._uri}: {self._root}{RECORD}", found.content)
+        there = parse_record(f"{self._uri}: {self._root}{RECORD}", stored.content)
         require_same_line(self._uri, there, self._line)
-        return there, found.tag
+        return there, stored.tag
 
     def put(self, version: VersionSnapshot) -> bool:
         """Copy a version, its manifest last; a part of it that is there and right stays.
@@ -155,24 +155,24 @@ class ObjectStore:
             self._write_ours(f"{self._above}{name}", text.encode())
 
     def _claim(self, version: VersionSnapshot) -> None:
-        """Have the number for this release; a store that writes over a claim is none."""
+        """Claim the number for this release; refuse a store that overwrites a claim."""
         key, content = f"{self._root}{_CLAIMS}/{version.number}", version.digest.encode()
         if self._bucket.create(key, content) and self._bucket.create(key, content):
             raise self._bucket.unconditional()
-        found = self._bucket.read(key)
-        if found is None:
+        stored = self._bucket.read(key)
+        if stored is None:
             raise TransientFault(f"{self._uri}: somebody else writes there")
-        if found.content != content:
-            digest = found.content.decode(errors="replace")
+        if stored.content != content:
+            digest = stored.content.decode(errors="replace")
             raise another_release(self._uri, version.number, digest)
 
     def _holds(self, below: str, file: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
-        """True where a file of the manifest is there, whole."""
+        """Return True if a file of the manifest is there, whole."""
         key = f"{below}{file['path']}"
-        return sizes.get(key) == file["bytes"] and self._bucket.sha256(key) == _stated(file)
+        return sizes.get(key) == file["bytes"] and self._bucket.sha256(key) == _stated_sha256(file)
 
     def _send(self, below: str, path: Path, file: Mapping[str, Any]) -> None:
-        self._bucket.send(f"{below}{file['path']}", path, _stated(file))
+        self._bucket.send(f"{below}{file['path']}", path, _stated_sha256(file))
 
     def _write_signature(self, below: str, version: VersionSnapshot) -> bool:
         content = version.signature()
@@ -183,40 +183,40 @@ class ObjectStore:
         key = f"{below}{MANIFEST}"
         version.manifest()  # it may have been withdrawn meanwhile
         if not self._bucket.create(key, manifest):
-            found = self._bucket.read(key)
-            if found is None or found.content != manifest:
-                digest = _digest_in(found.content) if found else "unknown"
+            stored = self._bucket.read(key)
+            if stored is None or stored.content != manifest:
+                digest = _digest_in(stored.content) if stored else "unknown"
                 raise another_release(self._uri, version.number, digest)
 
     def _mark(self, number: str) -> None:
-        """Have the record there call a version withdrawn, if it has it."""
+        """Mark a version as withdrawn in the store's record, if the record has it."""
         for _ in range(_ATTEMPTS):
-            found = self.record()
-            if found is None or number not in found[0].versions:
+            present = self.record()
+            if present is None or number not in present[0].versions:
                 return
-            if found[0].versions[number].status == "withdrawn":
+            if present[0].versions[number].status == "withdrawn":
                 return
-            if self._replaced(record_content(found[0].with_withdrawal(number)), found[1]):
+            if self._put_record(record_content(present[0].with_withdrawal(number)), present[1]):
                 return
         raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
 
     def _replace_record(self, content: bytes) -> None:
         for _ in range(_ATTEMPTS):
-            found = self.record()
-            if found is not None and record_content(found[0]) == content:
+            present = self.record()
+            if present is not None and record_content(present[0]) == content:
                 return
-            if self._replaced(content, None if found is None else found[1]):
+            if self._put_record(content, None if present is None else present[1]):
                 return
         raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
 
-    def _replaced(self, content: bytes, tag: str | None) -> bool:
+    def _put_record(self, content: bytes, tag: str | None) -> bool:
         key = f"{self._root}{RECORD}"
         if tag is None:
             return self._bucket.create(key, content)
         return self._bucket.replace(key, content, tag)
 
     def _write(self, key: str, content: bytes) -> bool:
-        """Write a small object unless it is there; False where it is."""
+        """Write a small object unless it is there already; then return False."""
         if self._bucket.sha256(key) == hashlib.sha256(content).hexdigest():
             return False
         self._bucket.write(key, content)
@@ -245,14 +245,14 @@ class ObjectStore:
 
 
 def _digest_in(manifest: bytes) -> str:
-    """The digest that a manifest says it has; somebody else may have written it."""
+    """Return the digest that a manifest states; somebody else may have written it."""
     try:
         return str(parse_json(manifest)["sfumato"]["digest"])
     except (ValueError, KeyError, TypeError):
         return "unknown"
 
 
-def _stated(file: Mapping[str, Any]) -> str:
+def _stated_sha256(file: Mapping[str, Any]) -> str:
     return str(file["hash"]).removeprefix("sha256:")
 
 

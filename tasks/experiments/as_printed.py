@@ -4,7 +4,7 @@ Source: Wang, Ambiguity: hide the presence of individuals and their privacy with
 loss. As printed, a group begins with ⌈1/β⌉ + 1 rows (the loop runs from 0 to ⌈1/β⌉), its presence
 is the number of its *distinct sensitive values* over its combinations, where the theorem needs the
 number of its rows, and the row that is added is the one that covers the *fewest* new values, where
-the text asks for the most. The loop that adds rows has no end where no value is left to add.
+the text asks for the most. The loop that adds rows never ends when no value is left to add.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss, Algorithm 1. Inside the loop over attributes it adds c·l/m, where the worked example
@@ -12,13 +12,13 @@ multiplies; on that example the printed version gives 11/6 and the paper's text 
 
 Source: Aggarwal et al., Approximation algorithms for k-anonymity (2005), section 4. A vertex that
 belongs to one part and is needed to connect the other is copied there; such a copy (a Steiner
-vertex) is no row. The printed cases reckon as if each vertex at which a piece is cut were a row, so
-that a piece cut at a copy may leave parts of k - 1 rows, and none of k.
+vertex) is no row. The printed cases count each vertex at which a piece is cut as a row, so that a
+piece cut at a copy may leave parts of k - 1 rows, and no part of k.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). The
 last term of its recurrence, the subdomains that a node keeps, lacks the fakes that came to it.
 
-Nothing but experiments and tests may import these.
+Only experiments and tests may import these.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class PrintedGroups:
 
 
 def printed_presence(values: np.ndarray, cells: np.ndarray) -> float:
-    """The presence of a group as Algorithm 3 has it: distinct sensitive values by combinations.
+    """Return the presence of a group by Algorithm 3: distinct sensitive values by combinations.
 
     Args:
         values: the sensitive value of each of its rows.
@@ -57,7 +57,7 @@ def printed_presence(values: np.ndarray, cells: np.ndarray) -> float:
 def printed_groups(
     values: np.ndarray, cells: np.ndarray, alpha: float, beta: float, rng: np.random.Generator
 ) -> PrintedGroups:
-    """Group rows as printed; the loop without end is left where it would begin.
+    """Group rows as printed; stop where the loop without end would begin.
 
     Args:
         values: the sensitive value of each row (int64; 0, 1, …).
@@ -67,7 +67,9 @@ def printed_groups(
         rng: decides among rows that cover as much.
     """
     least = ceil(1 / beta - 1e-12)
-    remaining = [rng.permutation(np.flatnonzero(values == value)) for value in range(values.max() + 1)]
+    remaining = [
+        rng.permutation(np.flatnonzero(values == value)) for value in range(values.max() + 1)
+    ]
     group = np.full(len(values), -1, dtype=np.int64)
     groups, endless = 0, 0
     while sum(len(bucket) > 0 for bucket in remaining) > least:
@@ -89,7 +91,9 @@ def _grow(
     used: set[int] = set()
     while len(members) < picks or printed_presence(values[members], cells[members]) > alpha:
         value = max(
-            (v for v in range(len(remaining)) if v not in used), key=lambda v: len(remaining[v]), default=-1
+            (v for v in range(len(remaining)) if v not in used),
+            key=lambda v: len(remaining[v]),
+            default=-1,
         )
         if value < 0 or not len(remaining[value]):
             break
@@ -101,7 +105,7 @@ def _grow(
 
 
 def _fewest_new(candidates: np.ndarray, members: np.ndarray) -> int:
-    """The candidate that covers the fewest values anew."""
+    """Return the candidate that covers the fewest values anew."""
     new = [~np.isin(column, had) for column, had in zip(candidates.T, members.T, strict=True)]
     return int(np.argmin(np.sum(new, axis=0)))
 
@@ -123,8 +127,8 @@ def printed_count(counts: np.ndarray, shares: np.ndarray) -> float:
     """Return Σ over groups and attributes of c·l/m.
 
     Args:
-        counts: how many rows of each group have the sensitive value (one per group).
-        shares: which share of the values that it admits is meant (groups x attributes).
+        counts: the number of rows of each group with the sensitive value (one per group).
+        shares: the selected share of the values that it admits (groups x attributes).
     """
     return float((counts[:, None] * shares).sum())
 
@@ -133,12 +137,12 @@ def printed_clusters(to: np.ndarray, k: int) -> np.ndarray:
     """Cut the trees of a forest as printed.
 
     Args:
-        to: where each vertex points (int64), -1 for nowhere; each tree has at least k vertices.
-        k: what the smallest size of a cluster should be.
+        to: the target of each vertex (int64), -1 for none; each tree has at least k vertices.
+        k: the smallest intended size of a cluster.
 
     Returns:
-        The cluster of each vertex (int64), 0, 1, …; with fewer than k vertices where the printed
-        cases do not reckon with copies.
+        The cluster of each vertex (int64), 0, 1, …; with fewer than k vertices if the printed
+        cases ignore copies.
     """
     cluster = np.full(len(to), -1, dtype=np.int64)
     waiting, number = list(_trees(to)), 0
@@ -172,7 +176,7 @@ def _cut(tree: PrintedTree, k: int) -> tuple[PrintedTree, ...]:
     """Cut a large piece into two parts; return no parts if one of them would have no row."""
     u = min(tree, key=lambda vertex: (vertex < 0, vertex))  # "any vertex"
     size = _rows(tree)
-    while True:
+    while True:  # walk into the largest branch until the rest has k - 1 rows
         branches = sorted((_reachable(tree, v, u) for v in tree[u]), key=_rows, reverse=True)
         largest = branches[0]
         (v,) = tree[u] & largest
@@ -194,8 +198,8 @@ def _by_branches(
 ) -> tuple[PrintedTree, ...]:
     """Divide the branches at a vertex: some until they have k - 1 rows, and the others.
 
-    The vertex goes with the others if they have exactly k - 1 rows, otherwise with the first
-    ones;\nits copy goes with the rest.
+    The vertex goes with the others if they have exactly k - 1 rows, otherwise with the first ones;
+    its copy goes with the rest.
     """
     first, other = set[int](), set[int]()
     for branch in branches:
@@ -240,14 +244,14 @@ def _rows(vertices: PrintedTree | set[int]) -> int:
 def printed_costs(
     tree: Tree, counts: np.ndarray, ranges: np.ndarray, most: int, *, mended: bool = False
 ) -> list[float]:
-    """The sum of ranges that the recurrence gives with 0, 1, …, `most` fakes.
+    """Return the sum of ranges that the recurrence gives with 0, 1, …, `most` fakes.
 
     Args:
         tree: binary, all values as likely, so that siblings with as many leaves weigh the same.
-        counts: how often each node (a leaf) is a value (int64, one per node).
+        counts: the number of values at each node, a leaf (int64, one per node).
         ranges: the range of each node.
         most: the largest number of fakes.
-        mended: with the term that is missing, for comparison.
+        mended: whether to add the missing term, for comparison.
     """
     totals = counts.copy()
     for node in range(len(totals) - 1, 0, -1):
@@ -256,7 +260,7 @@ def printed_costs(
 
     @cache
     def cost(node: int, fakes: int, removed: int) -> float:
-        """The least sum below a node that got fakes, and from which subdomains are removed."""
+        """Return the least sum below a node with so many fakes added and subdomains removed."""
         if not family[node]:
             return 0.0 if removed <= totals[node] + fakes else _NEVER
         return min((split(node, fakes, removed, x) for x in range(fakes + 1)), default=_NEVER)

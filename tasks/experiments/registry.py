@@ -1,4 +1,4 @@
-"""Every experiment by its name, in the order of papers and of what they show."""
+"""All experiments by name, in the order of the papers and of their figures."""
 
 from collections.abc import Mapping
 
@@ -49,10 +49,10 @@ EXPERIMENTS: Mapping[str, Experiment] = Entries(
 
 
 def experiment_named(name: str) -> Experiment:
-    """The experiment of that name.
+    """Return the experiment of that name.
 
     Raises:
-        InputError: where there is none.
+        InputError: if there is no such experiment.
     """
     if name not in EXPERIMENTS:
         raise InputError(f"experiment {name!r}: there are {', '.join(EXPERIMENTS)}")

@@ -33,17 +33,17 @@ def run_experiments(
     seeds: int,
     inputs: Inputs,
 ) -> Mapping[str, Results]:
-    """Run experiments, in parallel but for those that measure time, which run last, one by one.
+    """Run experiments in parallel, except those that measure time: they run last, one by one.
 
     Args:
         chosen: the experiments.
-        size: whether they run in full, or for a second each.
-        seeds: how many there are: 0, 1, ….
-        inputs: where files are.
+        size: `full`, or `quick` for a second each.
+        seeds: the number of seeds: 0, 1, ….
+        inputs: the places of files.
 
     Returns:
-        What was measured, by the names of the experiments, in their order; a seed that fails ends
-        none but itself.
+        The results by the names of the experiments, in their order; a seed that fails ends only
+        itself.
     """
     results = dict[str, Results]()
     with closing(_Workers()) as pool:
@@ -108,7 +108,7 @@ def _units(
 
 
 def measure_seed(name: str, size: Size, inputs: Inputs, seed: int) -> tuple[Point, ...]:
-    """The points of one seed of an experiment; its trials are deleted afterwards."""
+    """Return the points of one seed of an experiment; its trials are deleted afterwards."""
     experiment = EXPERIMENTS[name]
     scratch = private_directory(inputs.scratch / f"{name}-{seed}")
     try:

@@ -1,8 +1,8 @@
 """The people of a reference whom published labels admit: whom each group could be about.
 
-Labels are read as queries read them, so that whoever has the release and the reference finds the
-same people. A person whom labels of two groups admit could be in either: of such groups no share is
-known, and they are refused.
+Labels are read as queries read them, so that everyone who has the release and the reference finds
+the same people. A person whom labels of two groups admit could be in either. No share of such
+groups is known, so they are refused.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,57 +34,57 @@ def admitted_people(
     scope: tuple[Sequence[str], Sequence[str]],
     people: Microdata,
 ) -> Population:
-    """The people whom each group of rows with equal labels could be about.
+    """Return the people whom each group of rows with equal labels could be about.
 
     Args:
         table: the published rows; groups are numbered as `recoded.groups` numbers them.
         schema: as declared.
         reader_of: reads the labels of a column.
-        scope: the columns that tell groups apart, and the sensitive attributes that are counted.
+        scope: the columns that define groups, and the sensitive attributes that are counted.
         people: the reference, with these columns.
 
     Raises:
         PromiseError: where somebody could be in two groups, or a label means nothing.
     """
-    by, sensitive = scope
-    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
-    group = _only_groups(shown, [people[name] for name in by], first)[vector]
-    sizes = np.bincount(group[group >= 0], minlength=len(shown.first)).astype(np.int64)
-    told = {
+    names, sensitive = scope
+    vector, published, first = _vectors_beside(table, schema, reader_of, names, people)
+    group = _only_groups(published, [people[name] for name in names], first)[vector]
+    sizes = np.bincount(group[group >= 0], minlength=len(published.first)).astype(np.int64)
+    joint = {
         name: _joint(group, vector, people[name], sensitive_column(table, schema, name))
         for name in sensitive
     }
-    return Population(sizes, int((group < 0).sum()), told)
+    return Population(sizes, int((group < 0).sum()), joint)
 
 
 def only_groups(
-    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, names: Sequence[str], people: Microdata
 ) -> np.ndarray:
-    """The group that admits each person, -1 where none does (int64).
+    """Return the group that admits each person, -1 if no group does (int64).
 
     Args:
         table: the published rows; groups are numbered as `recoded.groups` numbers them.
         schema: as declared.
         reader_of: reads the labels of a column.
-        by: the columns that tell groups apart.
+        names: the columns that define groups.
         people: with these columns.
 
     Raises:
         PromiseError: where somebody could be in two groups, or a label means nothing.
     """
-    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
-    return np.asarray(_only_groups(shown, [people[name] for name in by], first)[vector])
+    vector, published, first = _vectors_beside(table, schema, reader_of, names, people)
+    return np.asarray(_only_groups(published, [people[name] for name in names], first)[vector])
 
 
 @dataclass(frozen=True, eq=False)
 class FittingPeople:
-    """Which rows fit whom, by vectors of quasi-identifiers and by groups of rows.
+    """The fit of rows to people, by vectors of quasi-identifiers and by groups of rows.
 
     Attributes:
-        vector: of each person (int64).
+        vector: the vector of each person (int64).
         rows: how many rows fit each vector (int64).
-        expected: how many of them are a person's who has the vector, where everybody whom a group
-            fits is as likely to be in it (float64).
+        expected: how many of them belong to a person with the vector, if everyone whom a group fits
+            is equally likely to be in it (float64).
         sizes: the rows of each group (int64).
         fit: how many people each group fits (int64).
     """
@@ -96,8 +96,8 @@ class FittingPeople:
     fit: np.ndarray
 
 
-class _ShownGroups:
-    """Groups by the first row of each, and by column the meaning of labels and each row's label."""
+class _PublishedGroups:
+    """Groups by their first rows, and columns by their labels' meanings and rows' labels."""
 
     def __init__(
         self,
@@ -111,109 +111,113 @@ class _ShownGroups:
 
 
 def _groups(
-    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str]
-) -> _ShownGroups:
-    keys, _ = key([encode(n, "quasi-identifier", table[n]) for n in by], table.num_rows)
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, names: Sequence[str]
+) -> _PublishedGroups:
+    keys, _ = key([encode(n, "quasi-identifier", table[n]) for n in names], table.num_rows)
     groups = distinct(keys)
     first = np.zeros(len(groups), dtype=np.int64)
     group = np.searchsorted(groups, keys)
     first[group] = np.arange(len(keys))
     columns = {}
-    for name in by:
+    for name in names:
         labels, codes = labels_of(table, name)
         read = reader_of(name, schema[name])
         columns[name] = [read(label) for label in labels], codes
-    return _ShownGroups(first, np.bincount(group, minlength=len(groups)), columns)
+    return _PublishedGroups(first, np.bincount(group, minlength=len(groups)), columns)
 
 
-def _admitted(
-    shown: _ShownGroups, columns: Sequence[Column], first: np.ndarray
+def _admit_vectors(
+    published: _PublishedGroups, columns: Sequence[Column], first: np.ndarray
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Which groups admit which vectors (bool, groups x vectors), some vectors at a time."""
+    """Yield some vectors at a time, and which groups admit them (bool, groups x vectors)."""
     labels = [
-        (codes[shown.first], fitting_values(of, column))
-        for (of, codes), column in zip(shown.columns.values(), columns, strict=True)
+        (codes[published.first], fitting_values(meanings, column))
+        for (meanings, codes), column in zip(published.columns.values(), columns, strict=True)
     ]
-    step = max(1, _AT_ONCE // max(1, len(shown.first)))
+    step = max(1, _AT_ONCE // max(1, len(published.first)))
     for start in range(0, len(first), step):
         some = slice(start, start + step)
-        admitted = np.ones((len(shown.first), len(first[some])), dtype=bool)
+        admitted = np.ones((len(published.first), len(first[some])), dtype=bool)
         for (label, fits), column in zip(labels, columns, strict=True):
             admitted &= fits[:, column.codes[first[some]]][label]
         yield some, admitted
 
 
 def people_who_fit(
-    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, names: Sequence[str], people: Microdata
 ) -> FittingPeople:
-    """Which rows of groups fit whom of some people, in as many groups as it is.
+    """Return how rows of groups fit people; several groups may fit one person.
 
     Args:
         table: the published rows; groups are numbered as `recoded.groups` numbers them.
         schema: as declared.
         reader_of: reads the labels of a column.
-        by: the columns that tell groups apart.
+        names: the columns that define groups.
         people: with these columns.
     """
-    vector, shown, first = _vectors_beside(table, schema, reader_of, by, people)
-    columns, many = [people[name] for name in by], np.bincount(vector, minlength=len(first))
-    fit = np.zeros(len(shown.first), dtype=np.int64)
-    for some, admitted in _admitted(shown, columns, first):
+    vector, published, first = _vectors_beside(table, schema, reader_of, names, people)
+    columns, many = [people[name] for name in names], np.bincount(vector, minlength=len(first))
+    fit = np.zeros(len(published.first), dtype=np.int64)
+    for some, admitted in _admit_vectors(published, columns, first):
         fit += admitted @ many[some]
     rows = np.zeros(len(first), dtype=np.int64)
     expected = np.zeros(len(first))
-    for some, admitted in _admitted(shown, columns, first):
-        rows[some] = shown.sizes @ admitted
-        expected[some] = (shown.sizes / np.maximum(fit, 1)) @ admitted
-    return FittingPeople(vector, rows, expected, shown.sizes, fit)
+    for some, admitted in _admit_vectors(published, columns, first):
+        rows[some] = published.sizes @ admitted
+        expected[some] = (published.sizes / np.maximum(fit, 1)) @ admitted
+    return FittingPeople(vector, rows, expected, published.sizes, fit)
 
 
 def groups_that_fit(
-    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, names: Sequence[str], people: Microdata
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Which groups fit which vectors of some people, some vectors at a time, as `people_who_fit`.
+    """Yield the groups that fit vectors of people, some vectors at a time, as in `people_who_fit`.
 
     Yields:
-        Which vectors, and which groups fit each of them (bool, groups x vectors).
+        The vectors, and the groups that fit each of them (bool, groups x vectors).
     """
-    _, shown, first = _vectors_beside(table, schema, reader_of, by, people)
-    yield from _admitted(shown, [people[name] for name in by], first)
+    _, published, first = _vectors_beside(table, schema, reader_of, names, people)
+    yield from _admit_vectors(published, [people[name] for name in names], first)
 
 
 def _vectors_beside(
-    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
-) -> tuple[np.ndarray, _ShownGroups, np.ndarray]:
-    """The vector of each person (int64), the groups, and somebody with each vector (int64)."""
-    vectors, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, names: Sequence[str], people: Microdata
+) -> tuple[np.ndarray, _PublishedGroups, np.ndarray]:
+    """Return each person's vector (int64), the groups, and a person with each vector (int64)."""
+    vectors, vector = np.unique(
+        key([people[n] for n in names], people.rows)[0], return_inverse=True
+    )
     first = np.zeros(len(vectors), dtype=np.int64)
     first[vector] = np.arange(people.rows)
-    return vector, _groups(table, schema, reader_of, by), first
+    return vector, _groups(table, schema, reader_of, names), first
 
 
-def _only_groups(shown: _ShownGroups, columns: Sequence[Column], first: np.ndarray) -> np.ndarray:
-    """The group that admits each vector of values, -1 for none (int64, one per vector).
+def _only_groups(
+    published: _PublishedGroups, columns: Sequence[Column], first: np.ndarray
+) -> np.ndarray:
+    """Return the group that admits each vector of values, -1 for none (int64, one per vector).
 
     `first` has a row of the reference for each vector.
     """
-    found = np.full(len(first), -1, dtype=np.int64)
+    chosen = np.full(len(first), -1, dtype=np.int64)
     double = 0
-    for some, admitted in _admitted(shown, columns, first):
+    for some, admitted in _admit_vectors(published, columns, first):
         times = admitted.sum(axis=0)
         double += int((times > 1).sum())
-        found[some] = np.where(times == 1, admitted.argmax(axis=0), -1)
+        chosen[some] = np.where(times == 1, admitted.argmax(axis=0), -1)
     if double:
         raise PromiseError(
             f"reference: labels of several groups admit people with the same quasi-identifiers "
             f"({double} combinations of these): no share of them is known; use a partition whose "
             "groups do not overlap, such as full-domain"
         )
-    return found
+    return chosen
 
 
 def fitting_values(labels: Sequence[Admitted], column: Column) -> np.ndarray:
-    """Which values each label admits (bool, labels x values), last whether it admits null."""
+    """Mark the values that each label admits (bool, labels x values); null is the last column."""
     values = column.values.to_pylist()
-    place = {value: at for at, value in enumerate(values)}
+    place = {value: index for index, value in enumerate(values)}
     fits = np.zeros((len(labels), len(values) + 1), dtype=bool)
     for row, label in zip(fits, labels, strict=True):
         row[-1] = label.null
@@ -224,7 +228,7 @@ def fitting_values(labels: Sequence[Admitted], column: Column) -> np.ndarray:
 def _values_of(
     label: Admitted, values: Sequence[Any], place: Mapping[Any, int]
 ) -> slice | list[int]:
-    """Where the values are that a label admits; `values` ascend."""
+    """Return the positions of the values that a label admits; `values` ascend."""
     match label:
         case ListedValues(values=listed):
             return [place[value] for value in listed if value in place]
@@ -232,31 +236,31 @@ def _values_of(
             if low is None:
                 return slice(None)
             if values and isinstance(values[0], float):  # NaN has no place in their order
-                return [at for at, value in enumerate(values) if low <= value <= high]
+                return [index for index, value in enumerate(values) if low <= value <= high]
             return slice(bisect_left(values, low), bisect_right(values, high))
-    return [at for at, value in enumerate(values) if admits(label, value)]
+    return [index for index, value in enumerate(values) if admits(label, value)]
 
 
-def _joint(group: np.ndarray, vector: np.ndarray, people: Column, shown: Column) -> Joint:
-    """The sensitive values of people by group and vector, numbered as they are shown."""
-    number = _numbers(people, shown)[people.codes]
-    known = (group >= 0) & (people.codes >= 0)
-    triples = np.stack([group[known], vector[known], number[known]])
+def _joint(group: np.ndarray, vector: np.ndarray, people: Column, published: Column) -> Joint:
+    """Return people's sensitive values by group and vector, with the numbers of the release."""
+    number = _numbers(people, published)[people.codes]
+    inside = (group >= 0) & (people.codes >= 0)
+    triples = np.stack([group[inside], vector[inside], number[inside]])
     rows, counts = np.unique(triples, axis=1, return_counts=True)
     return Joint(rows[0], rows[1], rows[2], counts.astype(np.int64))
 
 
-def _numbers(people: Column, shown: Column) -> np.ndarray:
-    """The number of each value of the people (int64): as shown, and from there on if it is not."""
-    type_ = common_type(people.values.type, shown.values.type)
+def _numbers(people: Column, published: Column) -> np.ndarray:
+    """Return the number of each value of the people (int64), new if the release lacks the value."""
+    type_ = common_type(people.values.type, published.values.type)
     if type_ is None:
         raise InputError(
-            f"reference: column {shown.name!r} holds {people.values.type}, "
-            f"the release {shown.values.type}"
+            f"reference: column {published.name!r} holds {people.values.type}, "
+            f"the release {published.values.type}"
         )
-    found = pc.index_in(people.values.cast(type_), value_set=shown.values.cast(type_))
-    place = as_numpy(found.fill_null(-1)).astype(np.int64)
-    null, new = int(shown.has_null), place < 0
+    indices = pc.index_in(people.values.cast(type_), value_set=published.values.cast(type_))
+    place = as_numpy(indices.fill_null(-1)).astype(np.int64)
+    null, new = int(published.has_null), place < 0
     place += null
-    place[new] = len(shown.values) + null + np.arange(int(new.sum()))
+    place[new] = len(published.values) + null + np.arange(int(new.sum()))
     return np.append(place, -1)

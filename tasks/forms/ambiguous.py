@@ -1,14 +1,15 @@
-"""Ambiguity's form: one table for each quasi-identifier, another one for the sensitive values.
+"""Ambiguity's form: one table for each quasi-identifier, and another for the sensitive values.
 
 `at_<name>` has every value of a quasi-identifier that a group admits, once, and group_id; `st` the
-sensitive values of each group with their counts (see `tasks.forms.counts_table`). Nothing but
-group_id joins them: a group of many values covers more combinations than it has rows.
+sensitive values of each group with their counts (see `tasks.forms.counts_table`). Only group_id
+joins them: a group of many values covers more combinations than it has rows.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
 
-What is found is that of `expectations.measures.readings`, to the last bit: sums are added up in
-the same order. Arrays of a million entries do not stay near the processor, one group's do.
+Expected occurrences equal those of `expectations.measures.readings` to the last bit: sums are added
+up in the same order. Arrays of a million entries do not fit into a processor's cache, those of one
+group do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ _LARGE = 1 << 16  # entries
 
 
 def table_of(name: str) -> str:
-    """The name of the table of a quasi-identifier.
+    """Return the name of the table of a quasi-identifier.
 
     >>> table_of("native-country")
     'at_native_country'
@@ -55,20 +56,20 @@ def publish(
     parameters: AmbiguousParameters,
     randomness: Randomness,
 ) -> Tables:
-    """Show of each group the values that it admits and those that it counts, each by themselves."""
-    kept = np.flatnonzero(partition.group >= 0)
-    shown, group = microdata.take(kept), partition.group[kept].astype(np.int64)
+    """Show the values that each group admits and those that it counts, in separate tables."""
+    positions = np.flatnonzero(partition.group >= 0)
+    published, group = microdata.take(positions), partition.group[positions].astype(np.int64)
     admitted = {
         table_of(column.name): _distinct(
-            pa.table({column.name: column.encoded(), GROUP_ID: pa.array(group)})
+            pa.table({column.name: column.dictionary_array(), GROUP_ID: pa.array(group)})
         )
-        for column in shown.with_roles("quasi-identifier")
+        for column in published.with_roles("quasi-identifier")
     }
-    return canonical({**admitted, **st.tables_of(shown, group, parameters.together)})
+    return canonical({**admitted, **st.tables_of(published, group, parameters.together)})
 
 
 def _distinct(table: pa.Table) -> pa.Table:
-    """Every different row once."""
+    """Return every different row once."""
     keys = _keys(table)
     order = stable_order(keys)
     return table.take(as_array(order[starts(keys[order])], pa.int64()))
@@ -80,12 +81,12 @@ def _keys(table: pa.Table) -> np.ndarray:
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same tables in canonical order: groups by what they admit, rows by group and value."""
+    """Return the tables in canonical order: groups by what they admit, rows by group and value."""
     return canonical_apart(tables)
 
 
 def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.Schema]:
-    """A value and the group's number for each quasi-identifier, and the tables of counts."""
+    """Return the schemas: a value and its group for each quasi-identifier, and counts."""
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     admitted = {
         table_of(name): pa.schema([st.field(name, schema), group])
@@ -97,62 +98,62 @@ def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Counts of sensitive values per group_id, and which values each group admits.
+    """Count sensitive values per group_id, and return which values each group admits.
 
-    An adversary who knows other sensitive values sees the rows of a group that have them; what
-    those admit of the quasi-identifiers is then not told.
+    An adversary who knows other sensitive values sees the rows of a group that have them; which
+    quasi-identifiers those rows admit stays hidden.
 
     Raises:
         PromiseError: where a group admits no value of a quasi-identifier, or more than it has rows.
     """
     rows = _rows(tables, schema)
-    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
+    known_columns = [name for name in adversary_columns if schema[name].role == "sensitive"]
     counts = {name: table for name, table in tables.items() if not name.startswith("at_")}
-    seen = st.groups(counts, schema, known, sensitive)
-    if known:
+    seen = st.groups(counts, schema, known_columns, sensitive)
+    if known_columns:
         return seen
     covers = {}
     for name in adversary_columns:
         table = tables[table_of(name)]
         column = encode(name, "quasi-identifier", table[name])
-        of = cover(as_integers(table[GROUP_ID]), *column.category())
-        admitted = of.sizes(len(rows))
+        column_cover = cover(as_integers(table[GROUP_ID]), *column.category())
+        admitted = column_cover.sizes(len(rows))
         if (admitted < 1).any() or (admitted > rows).any():
             raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
-        covers[name] = of
+        covers[name] = column_cover
     return replace(seen, covers=covers)
 
 
 def _rows(tables: Tables, schema: Schema) -> np.ndarray:
-    """The rows of each group, by all tables of counts alike; groups are 0, 1, … in all."""
+    """Return the rows of each group, on which all tables of counts agree; groups are 0, 1, …."""
     number = max(int(as_integers(table[GROUP_ID]).max(initial=-1)) for table in tables.values()) + 1
     if number > min(table.num_rows for table in tables.values()):
         raise PromiseError("group_id: not every table has every group, 0, 1, …")
     names = [name for name in tables if not name.startswith("at_")]
-    found = [st.totals(tables[name], number) for name in names]
-    if any(rows is None or (rows != found[0]).any() or not rows.all() for rows in found):
+    totals = [st.totals(tables[name], number) for name in names]
+    if any(rows is None or (rows != totals[0]).any() or not rows.all() for rows in totals):
         raise PromiseError(f"{', '.join(names)}: counts of a group are not the same everywhere")
-    return np.asarray(found[0])
+    return np.asarray(totals[0])
 
 
 def rules(
     schema: Schema, parameters: AmbiguousParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """Each group admits a value once; counts add up to the rows."""
-    found = dict(st.rules(schema, parameters.together, rows, withheld))
+    """Return the rules: each group admits a value once, and counts add up to the rows."""
+    by_table = dict(st.rules(schema, parameters.together, rows, withheld))
     for name in names_with_roles(schema, "quasi-identifier"):
         arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
-        found[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)
-    return found
+        by_table[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)
+    return by_table
 
 
 def _is_once(table: pa.Table) -> bool:
-    """Decide whether the rows are sorted, and every value stands once in a group."""
+    """Decide whether the rows are sorted, and every value occurs once in a group."""
     return is_sorted(table) and len(distinct(_keys(table))) == table.num_rows
 
 
 def expected_occurrences(sizes: np.ndarray, cover: Cover) -> np.ndarray:
-    """The expected number of rows of each group that have each value it admits.
+    """Return the expected number of rows of each group that have each value it admits.
 
     Args:
         sizes: the rows of each group (int64), at least as many as values that it admits.
@@ -163,11 +164,11 @@ def expected_occurrences(sizes: np.ndarray, cover: Cover) -> np.ndarray:
     """
     if len(cover.value) < _LARGE:
         return occurrences(sizes, cover)
-    return fit_occurrences(sizes, cover, _compiled())
+    return fit_occurrences(sizes, cover, _compiled_loop())
 
 
 def fit_occurrences(sizes: np.ndarray, cover: Cover, fit: Loop) -> np.ndarray:
-    """The same by `fit`: `fit_by_loop`, as it is or compiled."""
+    """Return the same as `expected_occurrences` by `fit`: `fit_by_loop`, as it is or compiled."""
     admitted = cover.sizes(len(sizes))
     ends, spare = np.append(0, np.cumsum(admitted)), (sizes - admitted).astype(np.float64)
     weights = np.bincount(cover.value, minlength=cover.values).astype(np.float64)
@@ -188,20 +189,20 @@ def fit_by_loop(
     for _ in range(rounds):
         following[:] = 0.0
         for j in range(len(spare)):
-            if spare[j] == 0:  # whatever the weights are
-                for at in range(ends[j], ends[j + 1]):
-                    following[value[at]] += 1.0
+            if spare[j] == 0:  # each value occurs once, whatever the weights are
+                for entry in range(ends[j], ends[j + 1]):
+                    following[value[entry]] += 1.0
                 continue
             mass = 0.0
-            for at in range(ends[j], ends[j + 1]):
-                mass += weights[value[at]]
-            for at in range(ends[j], ends[j + 1]):
-                share = weights[value[at]] / mass
-                expected[at] = 1.0 + spare[j] * share
-                following[value[at]] += expected[at]
+            for entry in range(ends[j], ends[j + 1]):
+                mass += weights[value[entry]]
+            for entry in range(ends[j], ends[j + 1]):
+                share = weights[value[entry]] / mass
+                expected[entry] = 1.0 + spare[j] * share
+                following[value[entry]] += expected[entry]
         weights[:] = following
 
 
 @cache
-def _compiled() -> Loop:
+def _compiled_loop() -> Loop:
     return compile_loop(fit_by_loop)

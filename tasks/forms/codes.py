@@ -1,10 +1,10 @@
-"""The codes of columns that a release publishes, and the leaves and labels of these alone.
+"""The codes of columns that a release publishes, and only their leaves and labels.
 
 A hierarchy's file may list values that nobody of a release has, or that it suppressed. The root
-tells of no leaf: a star in the place of a value admits any.
+reveals no leaf: a star in place of a value admits any value.
 
-A list of codes may have some that nobody has, or that nobody has any more: unless it is public as a
-whole, only those are told that stand in the tables or behind a published label.
+A list of codes may have some that nobody has, or no longer has. Unless the whole list is public,
+only codes in the tables or behind a published label are published.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ from sfumato.tasks.schema.stated import CodeLabels, PublishedWords
 def with_published_leaves(
     columns: Mapping[str, DeclaredColumn], tables: Tables
 ) -> dict[str, DeclaredColumn]:
-    """The columns of a release, their hierarchies with the leaves that may be published.
+    """Return the columns of a release, their hierarchies with the leaves that may be published.
 
-    A hierarchy of which no label but the root is published is left out.
+    A hierarchy whose only published label is the root is left out.
 
     Args:
         columns: as declared.
@@ -39,23 +39,23 @@ def with_published_leaves(
 def _narrow(name: str, column: DeclaredColumn, tables: Tables) -> DeclaredColumn:
     if column.leaves == "all" or not isinstance(column.hierarchy, tuple):
         return column
-    shown = published_texts(name, tables) - {ROOT, None}
-    rows = tuple(row for row in column.hierarchy if not shown.isdisjoint(row))
+    texts = published_texts(name, tables) - {ROOT, None}
+    rows = tuple(row for row in column.hierarchy if not texts.isdisjoint(row))
     return column.model_copy(update={"hierarchy": rows or None})
 
 
 def published_texts(name: str, tables: Tables) -> set[str | None]:
-    """The different texts of a column, or of the bounds that are published in its place."""
+    """Return the different texts of a column, or of the bounds that are published in its place."""
     own = any(name in table.column_names for table in tables.values())
     places = (name,) if own else (LOWER, UPPER)
-    found = (pc.unique(t[n]) for t in tables.values() for n in places if n in t.column_names)
-    return {text for values in found for text in pc.cast(values, pa.string()).to_pylist()}
+    columns = (pc.unique(t[n]) for t in tables.values() for n in places if n in t.column_names)
+    return {text for values in columns for text in pc.cast(values, pa.string()).to_pylist()}
 
 
 def with_published_codes(
     words: PublishedWords, columns: Mapping[str, DeclaredColumn], tables: Tables
 ) -> PublishedWords:
-    """Words with the labels of published codes, where a list is not published as a whole.
+    """Return words with the labels of published codes, unless the whole list is published.
 
     Args:
         words: as the owner says them.
@@ -63,29 +63,33 @@ def with_published_codes(
         tables: what is published.
     """
     cut = {
-        name: of if of.whole else _cut(of, published_codes(name, columns[name], tables))
-        for name, of in words.labels.items()
+        name: labels if labels.whole else _cut(labels, published_codes(name, columns[name], tables))
+        for name, labels in words.labels.items()
         if name in columns
     }
-    return words.model_copy(update={"labels": {name: of for name, of in cut.items() if of.codes}})
+    return words.model_copy(
+        update={"labels": {name: labels for name, labels in cut.items() if labels.codes}}
+    )
 
 
 def published_codes(name: str, column: DeclaredColumn, tables: Tables) -> set[str]:
-    """The texts that stand of a column, the values behind sets of them, and published leaves."""
+    """Return a column's published texts, the values behind sets of them, and published leaves."""
     texts = {text for text in published_texts(name, tables) if text is not None}
     leaves = column.hierarchy if isinstance(column.hierarchy, tuple) else ()
-    behind = {str(value) for text in texts for value in _listed(text, name, column)}
+    behind = {str(value) for text in texts for value in _listed_values(text, name, column)}
     return texts | behind | {label for row in leaves for label in row}
 
 
-def _listed(text: str, name: str, column: DeclaredColumn) -> tuple[object, ...]:
-    """The values that a text admits where it lists them, none where it does not."""
+def _listed_values(text: str, name: str, column: DeclaredColumn) -> tuple[object, ...]:
+    """Return the values that a text lists, none if it lists none."""
     try:
-        found = reader(name, column)(text)
+        admitted = reader(name, column)(text)
     except PromiseError:
         return ()
-    return found.values if isinstance(found, ListedValues) else ()
+    return admitted.values if isinstance(admitted, ListedValues) else ()
 
 
-def _cut(of: CodeLabels, codes: set[str]) -> CodeLabels:
-    return of.model_copy(update={"codes": {c: t for c, t in of.codes.items() if c in codes}})
+def _cut(labels: CodeLabels, codes: set[str]) -> CodeLabels:
+    return labels.model_copy(
+        update={"codes": {c: t for c, t in labels.codes.items() if c in codes}}
+    )

@@ -1,4 +1,4 @@
-"""A form as a composed version shows it: with vacant values, and how its groups go on."""
+"""A form as a composed version shows it: with vacant values, and with the lineage of its groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -57,13 +57,13 @@ class ComposedForm:
     def publish(
         self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
     ) -> Tables:
-        """The tables to publish, in canonical order."""
+        """Return the tables to publish, in canonical order."""
         return self.compose(microdata, partition, parameters, randomness)[0]
 
     def compose(
         self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
     ) -> tuple[Tables, np.ndarray]:
-        """The tables to publish, and the id that each group of the partition has there (int64).
+        """Return the tables to publish, and the id of each group of the partition (int64).
 
         Raises:
             ValueError: where the partition does not say how its groups go on.
@@ -77,9 +77,9 @@ class ComposedForm:
         tables = self.shown.publish(marked, partition, parameters, randomness)
         ids, number = self.vacancies.group_in(tables)
         sensitive = [column.name for column in microdata.with_roles("sensitive")]
-        rows, vacant = (_counted(partition, kind)[number] for kind in (LIVE, VACANT))
-        shown = {
-            **self.vacancies.apart(tables, sensitive),
+        rows, vacant = (_count_kind(partition, kind)[number] for kind in (LIVE, VACANT))
+        visible = {
+            **self.vacancies.remove_marks(tables, sensitive),
             LINEAGE: lineage_of(
                 ids,
                 continued.previous[number],
@@ -88,18 +88,18 @@ class ComposedForm:
             ),
             ALONG: pa.table({GROUP_ID: ids, _NUMBER: number}),
         }
-        published = dict(self.canonical(shown))
+        published = dict(self.canonical(visible))
         along = published.pop(ALONG)
         named = np.full(len(continued.previous), -1, dtype=np.int64)
         named[as_integers(along[_NUMBER])] = as_integers(along[GROUP_ID])
         return published, named
 
     def canonical(self, tables: Tables) -> Tables:
-        """The same tables in the order that is a function of their content."""
+        """Return the tables in the order that is a function of their content."""
         return self.shown.canonical(tables)
 
     def schemas(self, schema: Schema, parameters: Any) -> Mapping[str, pa.Schema]:
-        """The form's, changed by what is vacant, and `lineage`."""
+        """Return the form's schemas, changed for vacant values, and that of `lineage`."""
         arrow = self.shown.schemas(schema, parameters)
         return {**self.vacancies.schemas(arrow, schema), LINEAGE: SCHEMA}
 
@@ -110,7 +110,7 @@ class ComposedForm:
         adversary_columns: Sequence[str],
         sensitive: Sequence[str],
     ) -> Groups:
-        """What an adversary sees of each group: vacant values are values, and nobody is vacant.
+        """Return what an adversary sees of each group: vacant values count, but not as people.
 
         Raises:
             PromiseError: where `lineage` does not say how many rows and values groups have.
@@ -124,27 +124,27 @@ class ComposedForm:
     def rules(
         self, schema: Schema, parameters: Any, rows: int, withheld: Sequence[str]
     ) -> Mapping[str, tuple[Rule, ...]]:
-        """The rules of each table, where so many people are published."""
+        """Return the rules of each table for the number of people who are published."""
         people = self.shown.rules(schema, parameters, rows, withheld)
         everyone = self.shown.rules(schema, parameters, rows + self.vacant, withheld)
         arrow = self.schemas(schema, parameters).get(VACANT_TABLE)
         of_vacant = () if arrow is None else rules_of_vacant(arrow, self.vacant, withheld)
-        found = self.vacancies.rules(people, everyone, of_vacant)
-        return {**found, LINEAGE: rules_of_lineage(rows, withheld)}
+        by_table = self.vacancies.rules(people, everyone, of_vacant)
+        return {**by_table, LINEAGE: rules_of_lineage(rows, withheld)}
 
 
-def _counted(partition: Partition, kind: int) -> np.ndarray:
-    """The rows of a kind in each group (int64, one per group)."""
+def _count_kind(partition: Partition, kind: int) -> np.ndarray:
+    """Return the number of rows of a kind in each group (int64, one per group)."""
     assert partition.continued is not None  # noqa: S101 - seen by the caller
     of_kind = partition.group[(partition.continued.kind == kind) & (partition.group >= 0)]
     return np.bincount(of_kind, minlength=len(partition.continued.previous)).astype(np.int64)
 
 
 def composed_form(method: str, vacant: int = 0) -> ComposedForm:
-    """The form of that name as a composed version shows it, with so many vacant values."""
+    """Return the form of that name as a composed version shows it, with so many vacant values."""
     return ComposedForm(FORMS[method], VACANCIES[method], vacant)
 
 
 def form_named(method: str, *, composed: bool, vacant: int = 0) -> Form:
-    """The form of that name as a version of such a line shows it."""
+    """Return the form of that name as a version shows it, composed or not."""
     return composed_form(method, vacant) if composed else FORMS[method]

@@ -1,6 +1,6 @@
 """The table ST of the papers: every sensitive value of each group, with its count.
 
-Several sensitive attributes stand in one such table, their association surviving, or in one each
+Several sensitive attributes are in one such table, which keeps their association, or in one each
 (`st_<name>`). A form that has one shows something else of the groups in other tables, joined to
 this one by group_id.
 """
@@ -27,34 +27,34 @@ ST = "st"
 
 
 def names_of_tables(sensitive: Sequence[str], together: bool) -> dict[str, list[str]]:
-    """The sensitive attributes of each table by its name."""
+    """Return the sensitive attributes of each table by its name."""
     if len(sensitive) == 1 or together:
         return {ST: list(sensitive)}
     return {f"{ST}_{safe_name(name)}": [name] for name in sensitive}
 
 
-def tables_of(shown: Microdata, group: np.ndarray, together: bool) -> dict[str, pa.Table]:
-    """Every value of each `group` (int64, one per row) with its count, in any order."""
-    names = [column.name for column in shown.with_roles("sensitive")]
+def tables_of(microdata: Microdata, group: np.ndarray, together: bool) -> dict[str, pa.Table]:
+    """Return every value of each `group` (int64, one per row) with its count, in any order."""
+    names = [column.name for column in microdata.with_roles("sensitive")]
     tables = {}
     for name, attributes in names_of_tables(names, together).items():
-        columns = {column: shown[column].encoded() for column in attributes}
+        columns = {column: microdata[column].dictionary_array() for column in attributes}
         tables[name] = _with_counts(pa.table({GROUP_ID: group, **columns}))
     return tables
 
 
 def _with_counts(values: pa.Table) -> pa.Table:
-    """Every different row once, and how often it occurs."""
+    """Return every different row once, and how often it occurs."""
     columns = [encode(name, "sensitive", values[name]) for name in values.column_names]
     keys, _ = key(columns, values.num_rows)
     order = stable_order(keys)
-    at = starts(keys[order])
-    shown = values.take(as_array(order[at], pa.int64()))
-    return shown.append_column(COUNT, as_array(lengths(at, len(order)), pa.int64()))
+    first = starts(keys[order])
+    different = values.take(as_array(order[first], pa.int64()))
+    return different.append_column(COUNT, as_array(lengths(first, len(order)), pa.int64()))
 
 
 def schemas(schema: Schema, together: bool) -> dict[str, pa.Schema]:
-    """The group's number, columns of their own types, and counts."""
+    """Return schemas of the group's number, columns of their own types, and counts."""
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     times = pa.field(COUNT, pa.int64(), nullable=False)
     return {
@@ -66,61 +66,61 @@ def schemas(schema: Schema, together: bool) -> dict[str, pa.Schema]:
 
 
 def field(name: str, schema: Schema) -> pa.Field:
-    """A published column as it is."""
+    """Return the schema's field of a column published as it is."""
     return pa.field(name, schema[name].arrow_type, schema[name].nulls)
 
 
 def groups(
-    tables: Tables, schema: Schema, known: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, known_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Counts of sensitive values per group_id, and per value of other attributes that are known.
+    """Count sensitive values per group_id, and per value of other attributes that are known.
 
     Args:
-        tables: those that `tables_of` made, whose counts are known to add up.
+        tables: those that `tables_of` made; their counts add up.
         schema: as declared.
-        known: the sensitive attributes that an adversary knows.
+        known_columns: the sensitive attributes that an adversary knows.
         sensitive: the attributes whose values are counted.
     """
-    tables_with = {name: _table_with(tables, [name, *known]) for name in sensitive}
-    seen = [_groups(table, schema, known, [name]) for name, table in tables_with.items()]
+    tables_with = {name: _table_with(tables, [name, *known_columns]) for name in sensitive}
+    seen = [_groups(table, schema, known_columns, [name]) for name, table in tables_with.items()]
     if not seen:
-        return _groups(_table_with(tables, known), schema, known, [])
+        return _groups(_table_with(tables, known_columns), schema, known_columns, [])
     counts = {name: counts for groups in seen for name, counts in groups.sensitive.items()}
     return Groups(seen[0].sizes, counts)
 
 
 def _groups(
-    table: pa.Table, schema: Schema, known: Sequence[str], sensitive: Sequence[str]
+    table: pa.Table, schema: Schema, known_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """The groups that an adversary tells apart in one table."""
-    by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
-    by += [encode(name, "sensitive", table[name]) for name in known]
-    keys, bound = dense(key(by, table.num_rows)[0])
-    coded = {name: sensitive_column(table, schema, name).coded() for name in sensitive}
+    """Return the groups that an adversary can distinguish in one table."""
+    columns = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
+    columns += [encode(name, "sensitive", table[name]) for name in known_columns]
+    keys, bound = dense(key(columns, table.num_rows)[0])
+    coded = {name: sensitive_column(table, schema, name).counted_codes() for name in sensitive}
     return count(keys, bound, coded, as_integers(table[COUNT]))
 
 
 def _table_with(tables: Tables, columns: Sequence[str]) -> pa.Table:
-    """The table that has these columns."""
+    """Return the table that has these columns."""
     return next(table for table in tables.values() if set(columns) <= set(table.column_names))
 
 
 def totals(table: pa.Table, groups: int) -> np.ndarray | None:
-    """Rows of each of the groups 0, 1, … by the counts (int64), None where these are unsound."""
-    of, times = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
+    """Return the rows of the groups 0, 1, … by the counts (int64), None if these are unsound."""
+    group, times = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
     rows = np.zeros(groups, dtype=np.int64)
-    if not len(of) or of.min() < 0 or of.max() >= groups or times.min() < 1:
+    if not len(group) or group.min() < 0 or group.max() >= groups or times.min() < 1:
         return None
     if times.astype(np.float64).sum() >= 2**62:
         return None
-    np.add.at(rows, of, times)
+    np.add.at(rows, group, times)
     return rows
 
 
 def rules(
     schema: Schema, together: bool, rows: int, withheld: Sequence[str]
 ) -> dict[str, tuple[Rule, ...]]:
-    """Every combination of values stands once in a group; the counts add up to so many rows."""
+    """Return the rules: combinations of values occur once in a group; counts add up to the rows."""
     return {
         name: (
             *rules_of_published(arrow, None, _is_counted, withheld, (GROUP_ID, COUNT)),
@@ -132,6 +132,8 @@ def rules(
 
 def _is_counted(table: pa.Table) -> bool:
     """Decide whether rows are sorted, and a group has every combination of values once."""
-    by = [encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT]
-    keys, _ = key(by, table.num_rows)
+    columns = [
+        encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT
+    ]
+    keys, _ = key(columns, table.num_rows)
     return is_sorted(table) and len(distinct(keys)) == table.num_rows

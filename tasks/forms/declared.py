@@ -1,6 +1,6 @@
 """The declaration of a form in a spec: its parameters, and the data that it shows.
 
-The subclasses stand beside their algorithms, in modules that import none of them.
+The subclasses are in modules beside their algorithms, which they do not import.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from sfumato.tasks.schema.names import GROUP_ID, Part
 
 
 class Companions(Protocol):
-    """The parts of a spec that a form has to go with."""
+    """The parts of a spec that a form has to match."""
 
     @property
     def columns(self) -> Mapping[str, ColumnSpec]:
@@ -32,8 +32,8 @@ class Companions(Protocol):
         """The parameters of the partition."""
         ...
 
-    def named(self, *roles: Role) -> list[str]:
-        """The columns that have one of these roles, in order."""
+    def names_with_roles(self, *roles: Role) -> list[str]:
+        """Return the columns that have one of these roles, in order."""
         ...
 
 
@@ -66,27 +66,27 @@ class FormParameters(Part):
 
     @classmethod
     def admits(cls, promise: PrivacyModel) -> bool:
-        """Decide whether a promise means something of what the form shows."""
+        """Decide whether a promise means something for what the form shows."""
         return (cls.judged_as or cls.shows) in promise.ways
 
     @classmethod
-    def numbered(cls, _table: str) -> tuple[str, ...]:
-        """The columns of a table with numbers that run on from part to part of a release."""
+    def numbered_columns(cls, _table: str) -> tuple[str, ...]:
+        """Return the columns of a table whose numbers continue from part to part of a release."""
         return () if cls.shows == "labels" else (GROUP_ID,)
 
     @property
     def protects_values(self) -> bool:
-        """False where it is hidden who people are, and there is no value of theirs to protect."""
+        """False if the form hides who people are, and has no values to protect."""
         return True
 
     @property
     def tells_labels(self) -> bool:
-        """True where it is published in tables what each label admits."""
+        """True if tables publish which values each label admits."""
         return False
 
     @property
     def together(self) -> bool:
-        """True where the sensitive values of one person stand in one row."""
+        """True if the sensitive values of one person are in one row."""
         return True
 
     @property
@@ -99,11 +99,11 @@ class FormParameters(Part):
         promises: Sequence[PrivacyModel],
         partition: PartitionParameters,  # noqa: ARG002 - of most forms
     ) -> tuple[PrivacyModel, ...]:
-        """The promises that groups are made for; the gate alone judges those about a reference."""
+        """Return the promises that groups are made for, without those about a reference."""
         return tuple(promise for promise in promises if not promise.needs_population)
 
     def fault_in(self, _spec: Companions) -> str | None:
-        """Name a key of a spec that the form does not go with, and the rule it breaks."""
+        """Return a key of a spec that the form does not go with, and why; None if all do."""
         return None
 
 
@@ -119,10 +119,10 @@ class SensitiveApart(FormParameters):
 
     @property
     def tells_labels(self) -> bool:
-        """True where it is published in tables what each label admits."""
+        """True if tables publish which values each label admits."""
         return False
 
     @property
     def together(self) -> bool:
-        """True where the sensitive values of one person stand in one row."""
+        """True if the sensitive values of one person are in one row."""
         return self.sensitive == "together"

@@ -15,20 +15,20 @@ Tables = Mapping[str, pa.Table]
 
 
 class Form(Protocol):
-    """One module per form offers these."""
+    """The functions that each module of a form offers."""
 
     def publish(
         self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
     ) -> Tables:
-        """The tables to publish, in canonical order."""
+        """Return the tables to publish, in canonical order."""
         ...
 
     def canonical(self, tables: Tables) -> Tables:
-        """The same tables in the order that is a function of their content."""
+        """Return the same tables in the order that is a function of their content."""
         ...
 
     def schemas(self, schema: Schema, parameters: Any) -> Mapping[str, pa.Schema]:
-        """The Arrow schema of every table; columns are nullable where nulls are a category."""
+        """Return the Arrow schema of every table; columns are nullable if nulls are a category."""
         ...
 
     def groups(
@@ -38,7 +38,7 @@ class Form(Protocol):
         adversary_columns: Sequence[str],
         sensitive: Sequence[str],
     ) -> Groups:
-        """Count what an adversary sees of each group, from the published tables alone.
+        """Count what an adversary sees of each group, from the published tables only.
 
         Args:
             tables: as published.
@@ -51,8 +51,8 @@ class Form(Protocol):
     def rules(
         self, schema: Schema, parameters: Any, rows: int, withheld: Sequence[str]
     ) -> Mapping[str, tuple[Rule, ...]]:
-        """The rules of each table besides promises, where so many rows are published.
+        """Return the rules of each table, without promises, for the number of published rows.
 
-        No column may be called as one of `withheld`.
+        No column may have a name of `withheld`.
         """
         ...

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from sfumato.tasks.forms.declared import Companions, FormParameters, SensitiveApart
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 
 
 class RecodedParameters(FormParameters):
@@ -15,19 +15,19 @@ class RecodedParameters(FormParameters):
     recodes: ClassVar[bool] = True
     keeps_nulls: ClassVar[bool] = True
 
-    protects: Literal["values", "identities"] = since(
+    protects: Literal["values", "identities"] = field_since(
         6, "values", "sensitive values, or who people are in a table that has none"
     )
-    label_tables: bool = since(6, False, "what each label admits is published in tables, too")
+    label_tables: bool = field_since(6, False, "what each label admits is published in tables, too")
 
     @property
     def protects_values(self) -> bool:
-        """False where it is hidden who people are, and there is no value of theirs to protect."""
+        """False if the form hides who people are, and has no values to protect."""
         return self.protects == "values"
 
     @property
     def tells_labels(self) -> bool:
-        """True where it is published in tables what each label admits."""
+        """True if tables publish which values each label admits."""
         return self.label_tables
 
 
@@ -37,7 +37,7 @@ class GeneralizedParameters(RecodedParameters):
     shows_hierarchies: ClassVar[bool] = True
 
     method: Literal["generalized"]
-    single_values: Literal["quoted", "plain"] = since(
+    single_values: Literal["quoted", "plain"] = field_since(
         6,
         "quoted",
         "texts without a hierarchy that stand alone: in braces and quotes where they have special "
@@ -64,7 +64,7 @@ class SuppressedParameters(RecodedParameters):
     def fault_in(self, spec: Companions) -> str | None:
         """Refuse to link any other columns."""
         for name in (name for linked in self.linked for name in linked):
-            if name not in spec.named("quasi-identifier"):
+            if name not in spec.names_with_roles("quasi-identifier"):
                 return f"form.linked: {name!r} is not a quasi-identifier"
         return None
 

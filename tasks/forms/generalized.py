@@ -1,4 +1,4 @@
-"""Generalization: of each group one label per quasi-identifier, which admits all its values.
+"""Generalization: one label per quasi-identifier for each group, which admits all its values.
 
 The label is the node of the hierarchy that the partition chose, or the lowest one above the group;
 without a hierarchy it is the interval from the least to the greatest value, or the set of values.
@@ -21,9 +21,9 @@ from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.label_readers import reader as reader_of
 from sfumato.tasks.forms.labels import STAR, interval, value_set
 from sfumato.tasks.forms.recoded import (
-    by_group,
     canonical,
     groups,
+    rows_by_group,
     rules_of_labels,
     schemas,
     table_of,
@@ -43,21 +43,21 @@ def publish(
     randomness: Randomness,
 ) -> Tables:
     """Replace quasi-identifiers by labels and publish in canonical order."""
-    kept, group, order = by_group(partition)
+    positions, group, order = rows_by_group(partition)
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     labels, plain = {}, parameters.single_values == "plain"
     for column in microdata.with_roles("quasi-identifier"):
-        categories = column.category()[0][kept]
+        categories = column.category()[0][positions]
         recoding = partition.recoding.get(column.name)
-        shown = _labels(column, categories[order], starts, recoding, plain)
-        labels[column.name] = pc.dictionary_encode(shown).take(pa.array(group))
-    return table_of(microdata, kept, labels)
+        texts = _labels(column, categories[order], starts, recoding, plain)
+        labels[column.name] = pc.dictionary_encode(texts).take(pa.array(group))
+    return table_of(microdata, positions, labels)
 
 
 def rules(
     schema: Schema, parameters: GeneralizedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """Every label is one of its column."""
+    """Return the rules: every label is one of its column."""
     return rules_of_labels(schema, reader_of, rows, withheld)
 
 
@@ -68,7 +68,7 @@ def _labels(
     recoding: np.ndarray | None,
     plain: bool,
 ) -> pa.Array:
-    """The label of each group: a run of `categories` from each of `starts` on."""
+    """Return the label of each group: a run of `categories` from each of `starts` on."""
     if column.ancestors is not None or recoding is not None:
         return _nodes(column, categories, starts, recoding, plain)
     if is_ordered(column.values.type):
@@ -83,7 +83,7 @@ def _nodes(
     recoding: np.ndarray | None,
     plain: bool,
 ) -> pa.Array:
-    """The node at the level of each group, by default the lowest at which its rows agree."""
+    """Return the node at the level of each group, by default the lowest at which its rows agree."""
     levels = column.levels()
     level = lowest_common(levels, categories, starts) if recoding is None else recoding
     node = levels[level, categories[starts]]
@@ -93,19 +93,19 @@ def _nodes(
 
 
 def _texts(column: Column, level: int, nodes: np.ndarray, plain: bool) -> pa.Array:
-    """The label of each node of a level, null for the null's own."""
+    """Return the label of each node of a level, null for the null's own."""
     number = int(nodes.max(initial=-1)) + 1
     if column.labels is not None:
-        known = column.labels[level]
-        return pa.concat_arrays([known, pa.nulls(number - len(known), pa.string())])
+        named = column.labels[level]
+        return pa.concat_arrays([named, pa.nulls(number - len(named), pa.string())])
     if level > 0:
         return pa.array([STAR])
-    values = _written(column, plain)
+    values = _value_texts(column, plain)
     return pa.concat_arrays([pa.nulls(number - len(values), pa.string()), values])
 
 
-def _written(column: Column, plain: bool) -> pa.Array:
-    """The label of each value alone."""
+def _value_texts(column: Column, plain: bool) -> pa.Array:
+    """Return the label of each single value."""
     texts = pc.cast(column.values, pa.string())
     if is_ordered(column.values.type):
         return texts
@@ -113,11 +113,11 @@ def _written(column: Column, plain: bool) -> pa.Array:
 
 
 def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
-    """From the least to the greatest value of each group; a null is the lowest category."""
+    """Return the interval from least to greatest value of each group; null is below all values."""
     null = int(column.has_null)
     high = np.maximum.reduceat(categories, starts)
-    known = np.where(categories >= null, categories, np.iinfo(categories.dtype).max)
-    low = np.minimum(np.minimum.reduceat(known, starts), high)
+    without_null = np.where(categories >= null, categories, np.iinfo(categories.dtype).max)
+    low = np.minimum(np.minimum.reduceat(without_null, starts), high)
     some = np.minimum.reduceat(categories, starts) < null
     texts = [None] * null + pc.cast(column.values, pa.string()).to_pylist()
     shape = low.astype(np.int64) * len(texts) + high
@@ -125,13 +125,13 @@ def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa
     labels = []
     for pair in pairs.tolist():
         (first, last), with_null = divmod(pair // 2, len(texts)), bool(pair % 2)
-        alone = texts[last] is None
-        labels.append(None if alone else interval(texts[first], texts[last], with_null))
+        only_null = texts[last] is None
+        labels.append(None if only_null else interval(texts[first], texts[last], with_null))
     return pa.array(labels, pa.string()).take(pa.array(place))
 
 
 def _sets(column: Column, categories: np.ndarray, starts: np.ndarray, plain: bool) -> pa.Array:
-    """The values of each group, in ascending order."""
+    """Return the values of each group, in ascending order."""
     null, number = int(column.has_null), column.category()[1]
     texts = pc.cast(column.values, pa.string()).to_pylist()
     group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(categories)))
@@ -143,8 +143,8 @@ def _sets(column: Column, categories: np.ndarray, starts: np.ndarray, plain: boo
     for end in ends.tolist():
         run, before = tuple(members[before:end]), end
         if run not in seen:
-            known = [texts[category - null] for category in run if category >= null]
-            with_null = len(known) < len(run)
-            seen[run] = value_set(known, with_null, plain=plain) if known else None
+            values = [texts[category - null] for category in run if category >= null]
+            with_null = len(values) < len(run)
+            seen[run] = value_set(values, with_null, plain=plain) if values else None
         labels.append(seen[run])
     return pa.array(labels, pa.string())

@@ -39,7 +39,7 @@ Reader = Callable[[str | None], Admitted]
 
 
 def read_interval(text: str, widths: Iterable[int]) -> Admitted:
-    """The integers of `20`, `20-24` or `-5 to -1`.
+    """Return the integers of `20`, `20-24` or `-5 to -1`.
 
     Raises:
         ValueError: where the text is no interval of one of these widths, or no integer.
@@ -62,7 +62,7 @@ def _interval_limits(text: str) -> tuple[int, int] | None:
 
 
 def read_period(text: str) -> Admitted:
-    """The dates of a day, a month, a quarter, a year, a decade or a century.
+    """Return the dates of a day, a month, a quarter, a year, a decade or a century.
 
     Raises:
         ValueError: where the text is none of these.
@@ -86,24 +86,27 @@ def _end_of_month(year: int, month: int) -> date:
 
 
 def read_prefixed(text: str, lengths: Iterable[int]) -> Admitted:
-    """The codes of `130**`: two characters are hidden, or stars that the code itself has."""
-    kept = min(_lengths_kept(text, lengths), default=None)
-    return ListedValues((text,)) if kept is None else Prefixed(text[:kept], len(text))
+    """Return the codes of `130**`: two hidden characters, or stars that the code itself has."""
+    length = min(_lengths_kept(text, lengths), default=None)
+    return ListedValues((text,)) if length is None else Prefixed(text[:length], len(text))
 
 
 def width_of(label: str) -> int | None:
-    """The number of integers in an interval, None for a label that is no interval."""
+    """Return the number of integers in an interval, None for a label that is no interval."""
     limits = _interval_limits(label)
     return None if limits is None else limits[1] - limits[0] + 1
 
 
 def period_name(label: str) -> str | None:
-    """The kind of period that a label writes, None for a day."""
+    """Return the kind of period that a label writes, None for a day."""
     return next((name for name, form in _PERIOD_FORMS.items() if re.fullmatch(form, label)), None)
 
 
 def length_kept(label: str, lengths: Iterable[int]) -> int | None:
-    """The most characters that a label can have kept, None for all; stars may be the code's own."""
+    """Return the most characters that a label can have kept, None for all.
+
+    Stars may be characters of the code itself.
+    """
     return max(_lengths_kept(label, lengths), default=None)
 
 
@@ -113,7 +116,7 @@ def _lengths_kept(label: str, lengths: Iterable[int]) -> list[int]:
 
 
 def reader(name: str, column: DeclaredColumn) -> Reader:
-    """The reader of a generalized column's labels: null is a label, too.
+    """Return the reader of a generalized column's labels: null is a label, too.
 
     The reader raises PromiseError for a text that is no label of this column.
     """
@@ -134,7 +137,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
-    """The reader of a column that shows its values as they are, or a star."""
+    """Return the reader of a column that shows its values as they are, or a star."""
     read = _strict(name, lambda text: ListedValues((value_of(text, column.type),)))
     return _with_null(read, _anything(column), name, column)
 
@@ -146,17 +149,17 @@ def _anything(column: DeclaredColumn) -> Admitted:
 def _with_null(
     read: Callable[[str], Admitted], whole: Admitted, name: str, column: DeclaredColumn
 ) -> Reader:
-    """A reader that reads nulls, too, and a star as the `whole` domain."""
+    """Return a reader that also reads nulls, and a star as the `whole` domain."""
 
-    def admitted(text: str | None) -> Admitted:
+    def read_cell(text: str | None) -> Admitted:
         if text == STAR:
             return replace(whole, null=column.nulls)
-        found = ListedValues((), null=True) if text is None else read(text)
-        if found.null and not column.nulls:
+        admitted = ListedValues((), null=True) if text is None else read(text)
+        if admitted.null and not column.nulls:
             raise PromiseError(f"column {name!r}: a label admits null, but nulls are not declared")
-        return found
+        return admitted
 
-    return admitted
+    return read_cell
 
 
 def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admitted]:
@@ -170,20 +173,20 @@ def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admit
 
 
 def _by_leaves(labels: Labels, column: DeclaredColumn) -> Callable[[str], Admitted]:
-    """By label the leaves below it; where nodes of several levels share one, those of all."""
+    """Return a reader of labels as the leaves below them, on all levels that have the label."""
     below: dict[str, dict[str, None]] = {}
     for row in labels:
         for label in row:
             below.setdefault(label, {})[row[0]] = None
-    values = {row[0]: _known(row[0], column) for row in labels}
+    values = {row[0]: _leaf_value(row[0], column) for row in labels}
     return {
         label: ListedValues(tuple(values[leaf] for leaf in leaves if values[leaf] is not None))
         for label, leaves in below.items()
     }.__getitem__
 
 
-def _known(leaf: str, column: DeclaredColumn) -> Any:
-    """The value that a leaf is, None where it is none of the column's type."""
+def _leaf_value(leaf: str, column: DeclaredColumn) -> Any:
+    """Return the value of a leaf, None if it is no value of the column's type."""
     try:
         value = value_of(leaf, column.type)
         if column.type == "string":
@@ -196,9 +199,9 @@ def _known(leaf: str, column: DeclaredColumn) -> Any:
 def levels(
     column: DeclaredColumn, labels: Sequence[str | None], admitted: Sequence[Admitted]
 ) -> tuple[list[int], int]:
-    """The level of each label of a column's hierarchy, and the root's; the lowest that it can be.
+    """Return the lowest possible level of each label of a column's hierarchy, and the root's level.
 
-    Without a hierarchy there are two levels: single values, and all else.
+    Without a hierarchy there are two levels: single values, and everything else.
 
     Args:
         column: as declared.
@@ -215,10 +218,12 @@ def levels(
         case Prefixes(prefixes=lengths):
             names, name = list(lengths), partial(length_kept, lengths=lengths)
         case None:
-            return [int(not _is_alone(one)) for one in admitted], 1
-        case known:
-            places = _places(known)
-            return [0 if label is None else places[label] for label in labels], len(known[0]) - 1
+            return [int(not _is_alone(values)) for values in admitted], 1
+        case node_rows:
+            places = _places(node_rows)
+            return [0 if label is None else places[label] for label in labels], len(
+                node_rows[0]
+            ) - 1
     height = len(names) + 1
 
     def level(label: str | None) -> int:

@@ -1,9 +1,9 @@
 """The notation of recoded cells: how a label is written, and which values it admits when read.
 
-A value alone is written as it is; `[17, 23]` admits all values from 17 to 23, `{a, b}` these two,
-`… or null` null as well; a label of the column's hierarchy admits the leaves below it, and `*` any
-value. A text that could be taken for another notation is quoted in a set of its own: `{"{a, b}"}`;
-so is any with a comma, a quote or a brace, where single values are not to be `plain`.
+A single value is written as it is; `[17, 23]` admits all values from 17 to 23, `{a, b}` these two,
+`… or null` also null; a label of the column's hierarchy admits the leaves below it, and `*` any
+value. A text that could be taken for another notation is quoted in a set of its own: `{"{a, b}"}`.
+So is any text with a comma, a quote or a brace, unless single values are to be `plain`.
 """
 
 import json
@@ -29,7 +29,7 @@ _ITEM = re.compile(r'("(?:[^"\\]|\\.)*"|[^{},"]+)(?:, |$)')
 
 @dataclass(frozen=True)
 class ListedValues:
-    """These values (of the column's type), and null where `null` says so."""
+    """Listed values (of the column's type), and null if `null` is True."""
 
     values: tuple[Any, ...]
     null: bool = False
@@ -78,7 +78,7 @@ def admits(label: Admitted, value: Any) -> bool:
 
 
 def interval(low: str, high: str, null: bool = False) -> str:
-    """The label of the values from `low` to `high`, as texts.
+    """Return the label of the values from `low` to `high`, as texts.
 
     >>> interval("17", "23"), interval("17", "17"), interval("17", "23", null=True)
     ('[17, 23]', '17', '[17, 23] or null')
@@ -88,20 +88,20 @@ def interval(low: str, high: str, null: bool = False) -> str:
 
 
 def value_set(texts: Sequence[str], null: bool = False, *, plain: bool = False) -> str:
-    """The label of some values, as texts; a single one can be `plain`.
+    """Return the label of some values, as texts; a single one can be `plain`.
 
     >>> value_set(["a", "b"]), value_set(["a"]), value_set(["a, b"]), value_set(["a"], null=True)
     ('{a, b}', 'a', '{"a, b"}', 'a or null')
     """
     if plain and len(texts) == 1:
         return _plain(texts[0]) + _OR_NULL * null
-    quoted = [_quoted(text) for text in texts]
-    alone = len(texts) == 1 and quoted[0] == texts[0]
-    return (quoted[0] if alone else f"{{{', '.join(quoted)}}}") + _OR_NULL * null
+    quoted = [_quote(text) for text in texts]
+    is_single = len(texts) == 1 and quoted[0] == texts[0]
+    return (quoted[0] if is_single else f"{{{', '.join(quoted)}}}") + _OR_NULL * null
 
 
 def _plain(text: str) -> str:
-    """The label of one value, as a text: itself, unless it reads as a label.
+    """Return the label of one value, as a text: itself, unless it reads as a label.
 
     >>> _plain("a, b"), _plain("*"), _plain("{a}"), _plain("[1, 2]"), _plain("a or null")
     ('a, b', '{"*"}', '{"{a}"}', '{"[1, 2]"}', '{"a or null"}')
@@ -110,13 +110,13 @@ def _plain(text: str) -> str:
     return f"{{{json.dumps(text, ensure_ascii=False)}}}" if reads else text
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     special = not text or _SPECIAL.search(text)
     return json.dumps(text, ensure_ascii=False) if special else text
 
 
 def value_of(text: str, type_: ColumnType) -> Any:
-    """The value of a type that a published text writes.
+    """Return the value of a type that a published text writes.
 
     Raises:
         ValueError: where it writes none.
@@ -128,7 +128,7 @@ def value_of(text: str, type_: ColumnType) -> Any:
 
 
 def integer(text: str) -> int:
-    """The integer of 64 bits that a text writes.
+    """Return the integer of 64 bits that a text writes.
 
     Raises:
         ValueError: where it writes none.
@@ -152,7 +152,7 @@ _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
 
 @lru_cache(maxsize=_KEPT)
 def read_notation(text: str, type_: ColumnType) -> Admitted:
-    """The values that a label in this notation admits, for a column without a hierarchy.
+    """Return the values that a label in this notation admits, for a column without a hierarchy.
 
     Raises:
         ValueError: where the text is no such label of the type.
@@ -178,7 +178,7 @@ def _items(label: str) -> list[str]:
     inner = label[1:-1]
     if label.endswith("}") and _UNQUOTED.fullmatch(inner):
         return inner.split(", ")
-    found = list(_ITEM.finditer(inner))
-    if sum(len(item[0]) for item in found) < len(inner) or not label.endswith("}"):
+    matches = list(_ITEM.finditer(inner))
+    if sum(len(item[0]) for item in matches) < len(inner) or not label.endswith("}"):
         raise ValueError("not a set of values")
-    return [json.loads(item[1]) if item[1].startswith('"') else item[1] for item in found]
+    return [json.loads(item[1]) if item[1].startswith('"') else item[1] for item in matches]

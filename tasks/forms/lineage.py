@@ -32,24 +32,24 @@ SCHEMA = pa.schema(
 def lineage_of(
     group: np.ndarray, previous: np.ndarray, rows: np.ndarray, vacant: np.ndarray
 ) -> pa.Table:
-    """The table of groups (all int64, one per group); -1 is no previous group."""
+    """Return the table of groups (all int64, one per group); -1 is no previous group."""
     before = pa.array(previous, pa.int64(), mask=previous < 0)
     return pa.table([group, before, rows, vacant], schema=SCHEMA)
 
 
 def rows_of(lineage: pa.Table) -> np.ndarray:
-    """The people shown in each of the groups 0, 1, … (int64, one per group)."""
+    """Return the people shown in each of the groups 0, 1, … (int64, one per group)."""
     return as_integers(lineage[ROWS])
 
 
 def vacant_of(lineage: pa.Table) -> np.ndarray:
-    """The vacant values of each of the groups 0, 1, … (int64, one per group)."""
+    """Return the vacant values of each of the groups 0, 1, … (int64, one per group)."""
     return as_integers(lineage[VACANT_ROWS])
 
 
 @dataclass(frozen=True)
 class LineageTotals:
-    """The number of groups that go on, that are new, and that somebody has left."""
+    """The numbers of groups that continue, that are new, and that somebody has left."""
 
     continued: int
     new: int
@@ -63,7 +63,7 @@ def totals_of(lineage: pa.Table) -> LineageTotals:
 
 
 def rules(people: int, withheld: Sequence[str]) -> tuple[Rule, ...]:
-    """Each group once, none without people, none continued twice; rows add up to the people."""
+    """Return the rules: groups occur once, have people, continue different groups; rows add up."""
     of_any = rules_of_published(SCHEMA, None, _is_sound, withheld, SCHEMA.names)
     return (*of_any, TotalCount(ROWS, people))
 

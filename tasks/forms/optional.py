@@ -1,4 +1,4 @@
-"""What a form may offer besides: one that does not is asked in vain, and needs no word about it."""
+"""Optional abilities of forms; a form without an ability needs no code for it."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,13 +16,13 @@ class MakesValuesUp(Protocol):
     """A form that shows values which no row has."""
 
     def fakes(self, tables: Tables) -> int:
-        """The number of values that are made up in published tables."""
+        """Return the number of values that are made up in published tables."""
         ...
 
 
 @runtime_checkable
 class HasDiagnostics(Protocol):
-    """A form that has lost what the steward alone may know."""
+    """A form that can measure what was lost, which only the steward may know."""
 
     def diagnostics(
         self,
@@ -32,35 +32,35 @@ class HasDiagnostics(Protocol):
         schema: Schema,
         parameters: Any,
     ) -> dict[str, Any]:
-        """Measure by name what the tables have lost of the original."""
+        """Measure, by name, what the tables have lost of the original."""
         ...
 
 
 @runtime_checkable
 class ShowsLabels(Protocol):
-    """A form that shows labels in the place of quasi-identifiers, as its parameters say."""
+    """A form that shows labels in place of quasi-identifiers, as its parameters say."""
 
     def reader_of(self, name: str, column: DeclaredColumn) -> Reader:
-        """The reader of a column's labels."""
+        """Return the reader of a column's labels."""
         ...
 
 
 def reader_for(form: Form) -> ReaderOf:
-    """The reader of the labels of a form.
+    """Return the reader of the labels of a form.
 
     Raises:
         TypeError: where it shows none.
     """
-    shown = _shown(form)
-    if not isinstance(shown, ShowsLabels):
+    plain = _plain_form(form)
+    if not isinstance(plain, ShowsLabels):
         raise TypeError(form)
-    return shown.reader_of
+    return plain.reader_of
 
 
 def fakes(form: Form, tables: Tables) -> int:
-    """The number of values that are made up in the tables of a form."""
-    shown = _shown(form)
-    return shown.fakes(tables) if isinstance(shown, MakesValuesUp) else 0
+    """Return the number of values that are made up in the tables of a form."""
+    plain = _plain_form(form)
+    return plain.fakes(tables) if isinstance(plain, MakesValuesUp) else 0
 
 
 def diagnostics(
@@ -71,13 +71,13 @@ def diagnostics(
     schema: Schema,
     parameters: Any,
 ) -> dict[str, Any]:
-    """Measure by name what the tables of a form have lost of the original; it stays private."""
-    shown = _shown(form)
-    if not isinstance(shown, HasDiagnostics):
+    """Measure, by name, what a form's tables have lost of the original; it stays private."""
+    plain = _plain_form(form)
+    if not isinstance(plain, HasDiagnostics):
         return {}
-    return shown.diagnostics(original, partition, tables, schema, parameters)
+    return plain.diagnostics(original, partition, tables, schema, parameters)
 
 
-def _shown(form: Form) -> Form:
-    """The form without what a composed version adds."""
+def _plain_form(form: Form) -> Form:
+    """Return the form without what a composed version adds."""
     return form.shown if isinstance(form, ComposedForm) else form

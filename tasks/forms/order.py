@@ -1,8 +1,8 @@
-"""The order of published rows: a function of what is published, so that it can tell nothing else.
+"""The order of published rows: a function of what is published, so that it reveals nothing else.
 
-Rows stand in ascending order of their values (nulls first, then group_id), and group ids are dense
-in the order of first appearance. Groups that the values alone do not tell apart are ordered by
-their contents; where even those agree, exchanging them changes nothing.
+Rows ascend by their values (nulls first, then group_id), and group ids are dense in the order of
+first appearance. Groups with equal values are ordered by their contents; if the contents are also
+equal, exchanging the groups changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,42 +16,42 @@ from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.schema.names import GROUP_ID
 
-ALONG = "/along"  # the name of a table that is never published: it tells how groups were renamed
+ALONG = "/along"  # the name of a table that is never published: it records how groups were renamed
 
 
 def canonical_table(table: pa.Table) -> pa.Table:
-    """The same rows in canonical order, with group ids renamed; a fixed point of itself."""
+    """Return the rows in canonical order, with group ids renamed; a fixed point of itself."""
     if GROUP_ID not in table.column_names:
         return _in_order(table, stable_order(_by_value(table, [])))
-    return _renamed(table, None)[0]
+    return _rename_groups(table, None)[0]
 
 
 def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.Table]:
-    """The same tables, joined by their group ids, in canonical order.
+    """Return the tables, joined by their group ids, in canonical order.
 
-    Group ids are renamed as `canonical_table` renames those of the table `first`; groups that it
-    does not tell apart are ordered by their contents in the others, which are sorted by group id
-    and value. The table `ALONG` is renamed with them and decides nothing.
+    Group ids are renamed as `canonical_table` renames those of the table `first`; groups that are
+    equal there are ordered by their contents in the other tables, which are sorted by group id and
+    value. The table `ALONG` is renamed with them and decides nothing.
     """
     others = {name: table for name, table in tables.items() if name != first}
-    known = distinct(as_integers(tables[first][GROUP_ID]))
-    ordered, renamed = _renamed(tables[first], _places(others, known))
+    ids = distinct(as_integers(tables[first][GROUP_ID]))
+    ordered, renamed = _rename_groups(tables[first], _places(others, ids))
     return {first: ordered} | {
-        name: _sorted(table, known, renamed) for name, table in others.items()
+        name: _sort_by_group(table, ids, renamed) for name, table in others.items()
     }
 
 
 def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """The same tables, joined by their group ids, none of which has a row for each person.
+    """Return tables without a row for each person, joined by their group ids, in canonical order.
 
     Group ids number the groups as they are when sorted by their contents in the first table by
     name, then in the next; rows are sorted by group id and value. The table `ALONG` is renamed with
     them and decides nothing.
     """
-    known = distinct(as_integers(next(iter(tables.values()))[GROUP_ID]))
-    place = _places(dict(sorted(tables.items())), known)
+    ids = distinct(as_integers(next(iter(tables.values()))[GROUP_ID]))
+    place = _places(dict(sorted(tables.items())), ids)
     renamed = places_in(stable_order(place))
-    return {name: _sorted(table, known, renamed) for name, table in tables.items()}
+    return {name: _sort_by_group(table, ids, renamed) for name, table in tables.items()}
 
 
 def is_canonical(table: pa.Table) -> bool:
@@ -61,49 +61,49 @@ def is_canonical(table: pa.Table) -> bool:
 
 def is_sorted(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value, and group ids are 0, 1, …."""
-    known = distinct(as_integers(table[GROUP_ID]))
-    return np.array_equal(known, np.arange(len(known))) and is_sorted_by_group(table)
+    ids = distinct(as_integers(table[GROUP_ID]))
+    return np.array_equal(ids, np.arange(len(ids))) and is_sorted_by_group(table)
 
 
 def is_sorted_by_group(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value; groups may be missing."""
-    known = distinct(as_integers(table[GROUP_ID]))
-    return bool(_sorted(table, known, known).equals(table))
+    ids = distinct(as_integers(table[GROUP_ID]))
+    return bool(_sort_by_group(table, ids, ids).equals(table))
 
 
 def _by_value(table: pa.Table, without: Sequence[str]) -> np.ndarray:
-    """The rank of each row by its values, those of some columns left out; nulls come first."""
+    """Return the rank of each row by its values, without some columns; nulls come first."""
     names = [name for name in table.column_names if name not in without]
     columns = [encode(name, "insensitive", table[name]) for name in names]
     return dense_ranks(key(columns, table.num_rows)[0])
 
 
-def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndarray]:
-    """The table in canonical order, and what each of its groups is called there."""
+def _rename_groups(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndarray]:
+    """Return the table in canonical order, and the new id of each of its groups."""
     rank = _by_value(table, [GROUP_ID])
     group = dense_ranks(as_integers(table[GROUP_ID]))
     renamed = _by_first_appearance(rank, group, tie)
     order = stable_order(rank * len(renamed) + renamed[group])
     ids = as_array(renamed[group][order].astype(np.int64), pa.int64())
     where = table.column_names.index(GROUP_ID)
-    shown = _in_order(table, order).set_column(where, table.schema.field(where), ids)
-    return shown, renamed
+    ordered = _in_order(table, order).set_column(where, table.schema.field(where), ids)
+    return ordered, renamed
 
 
-def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray:
-    """The place of each of the `known` groups when they are sorted by their contents in tables."""
-    place = np.zeros(len(known), dtype=np.int64)
+def _places(tables: Mapping[str, pa.Table], ids: np.ndarray) -> np.ndarray:
+    """Return the place of each group of `ids` when these are sorted by their contents in tables."""
+    place = np.zeros(len(ids), dtype=np.int64)
     for name, table in tables.items():
         if name != ALONG:
-            group = np.searchsorted(known, as_integers(table[GROUP_ID]))
-            of_table = _content_ranks(_by_value(table, [GROUP_ID]), group, len(known))
-            place = dense_ranks(place * len(known) + of_table)
+            group = np.searchsorted(ids, as_integers(table[GROUP_ID]))
+            of_table = _content_ranks(_by_value(table, [GROUP_ID]), group, len(ids))
+            place = dense_ranks(place * len(ids) + of_table)
     return place
 
 
-def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table:
-    """The table with the `known` groups (ascending) renamed, sorted by group id and value."""
-    ids = renamed[np.searchsorted(known, as_integers(table[GROUP_ID]))]
+def _sort_by_group(table: pa.Table, old_ids: np.ndarray, renamed: np.ndarray) -> pa.Table:
+    """Return the table with groups (`old_ids`, ascending) renamed, sorted by id and value."""
+    ids = renamed[np.searchsorted(old_ids, as_integers(table[GROUP_ID]))]
     rank = _by_value(table, [GROUP_ID])
     order = stable_order(ids * (int(rank.max(initial=0)) + 1) + rank)
     where = table.column_names.index(GROUP_ID)
@@ -112,7 +112,7 @@ def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table
 
 
 def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
-    """The rows in some order (positions), decoded; nothing is copied where they stand in it."""
+    """Return the rows in some order (positions), decoded; rows already in order are not copied."""
     if not (order[1:] > order[:-1]).all():
         table = table.take(as_array(order.astype(np.int64), pa.int64()))
     for place, column in enumerate(table.columns):
@@ -123,7 +123,7 @@ def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
 
 
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:
-    """A new id for each group: their order of appearance when rows are sorted by value.
+    """Return a new id for each group: their order of appearance when rows are sorted by value.
 
     That is the order of their contents, since these begin with each group's smallest value.
     """
@@ -135,9 +135,9 @@ def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | 
 
 
 def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """The place of each group when groups are sorted by their ascending lists of value ranks.
+    """Return the place of each group when sorted by their ascending lists of value ranks.
 
-    Refines classes of still equal groups, one position of the lists at a time.
+    The loop splits classes of groups that are still equal, one position of the lists at a time.
     """
     width = int(rank.max(initial=0)) + 1
     members = np.sort(group * width + rank) % width
@@ -162,7 +162,7 @@ def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarr
 
 
 def _run_starts(*keys: np.ndarray) -> np.ndarray:
-    """For each position of parallel sorted keys, where its run of equal keys starts."""
+    """Return, for each position of parallel sorted keys, where its run of equal keys starts."""
     changed = np.zeros(len(keys[0]), dtype=bool)
     for values in keys:
         changed[1:] |= values[1:] != values[:-1]

@@ -32,31 +32,31 @@ def publish(
     parameters: PermutedParameters,
     randomness: Randomness,
 ) -> Tables:
-    """Shuffle the sensitive columns within the groups, alike or each by itself, and publish."""
-    kept = np.flatnonzero(partition.group >= 0)
-    shown, group = microdata.take(kept), partition.group[kept]
+    """Shuffle the sensitive columns within the groups, together or each by itself, and publish."""
+    positions = np.flatnonzero(partition.group >= 0)
+    published, group = microdata.take(positions), partition.group[positions]
     rows = stable_order(group)
     columns = {
-        column.name: column.encoded()
-        for column in shown.with_roles("quasi-identifier", "insensitive")
+        column.name: column.dictionary_array()
+        for column in published.with_roles("quasi-identifier", "insensitive")
     }
-    shuffled = np.empty(len(kept), dtype=np.int64)
-    for number, column in enumerate(shown.with_roles("sensitive")):
+    shuffled = np.empty(len(positions), dtype=np.int64)
+    for number, column in enumerate(published.with_roles("sensitive")):
         if number == 0 or parameters.sensitive == "independent":
-            shuffled[rows] = np.lexsort((randomness(len(kept)), group))
-        columns[column.name] = column.encoded().take(pa.array(shuffled))
+            shuffled[rows] = np.lexsort((randomness(len(positions)), group))
+        columns[column.name] = column.dictionary_array().take(pa.array(shuffled))
     return canonical({TABLE: pa.table({**columns, GROUP_ID: group})})
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same tables in canonical order."""
+    """Return the tables in canonical order."""
     if len(tables) > 1:
         return canonical_with(tables, TABLE)
     return {name: canonical_table(table) for name, table in tables.items()}
 
 
 def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.Schema]:
-    """All columns of their own types, and the group's number."""
+    """Return the schema: all columns of their own types, and the group's number."""
     fields = [pa.field(name, column.arrow_type, column.nulls) for name, column in schema.items()]
     return {TABLE: pa.schema([*fields, pa.field(GROUP_ID, pa.int64(), nullable=False)])}
 
@@ -64,21 +64,25 @@ def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.S
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Sizes and sensitive values per group_id; exact quasi-identifiers tell nothing more apart.
+    """Return sizes and sensitive values per group_id.
+
+    Exact quasi-identifiers distinguish nothing more.
 
     An adversary who knows other sensitive values sees the rows of a group that have them.
     """
     table = tables[TABLE]
-    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
-    by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
-    by += [encode(name, "sensitive", table[name]) for name in known]
-    keys, bound = key(by, table.num_rows)
-    return count(keys, bound, {n: sensitive_column(table, schema, n).coded() for n in sensitive})
+    known_columns = [name for name in adversary_columns if schema[name].role == "sensitive"]
+    columns = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
+    columns += [encode(name, "sensitive", table[name]) for name in known_columns]
+    keys, bound = key(columns, table.num_rows)
+    return count(
+        keys, bound, {n: sensitive_column(table, schema, n).counted_codes() for n in sensitive}
+    )
 
 
 def rules(
     schema: Schema, parameters: PermutedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """The rules of any published table."""
+    """Return the rules of any published table."""
     arrow = schemas(schema, parameters)[TABLE]
     return {TABLE: rules_of_published(arrow, rows, is_canonical, withheld)}

@@ -1,7 +1,7 @@
 """The common part of forms with recoded quasi-identifiers: rows that look alike are one group.
 
-One table, `microdata`: labels in the place of quasi-identifiers, beside them the insensitive and
-sensitive columns as they are.
+One table, `microdata`: labels in place of quasi-identifiers, and the insensitive and sensitive
+columns as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ ReaderOf = Callable[[str, DeclaredColumn], Reader]
 
 
 def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
-    """Quasi-identifiers are strings, all other columns of their own types."""
+    """Return the schema: quasi-identifiers are strings, all other columns have their own types."""
     fields = [
         pa.field(
             name,
@@ -46,18 +46,18 @@ def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same tables in canonical order; others go by the group ids of the one of rows."""
+    """Return the tables in canonical order; others follow the group ids of the table of rows."""
     if len(tables) > 1:
         return canonical_with(tables, TABLE)
     return {TABLE: canonical_table(tables[TABLE])}
 
 
-def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Array]) -> Tables:
-    """The table of the rows `kept` (positions), with labels as quasi-identifiers (one per row)."""
-    shown = microdata.take(kept)
+def table_of(microdata: Microdata, rows: np.ndarray, labels: Mapping[str, pa.Array]) -> Tables:
+    """Return the table of some `rows` (positions), with labels as quasi-identifiers."""
+    published = microdata.take(rows)
     columns = {
-        column.name: labels[column.name] if column.name in labels else column.encoded()
-        for column in shown.columns
+        column.name: labels[column.name] if column.name in labels else column.dictionary_array()
+        for column in published.columns
     }
     return canonical({TABLE: pa.table(columns)})
 
@@ -65,24 +65,26 @@ def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Arr
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Sizes and sensitive values of rows that look alike in the columns `adversary_columns`."""
+    """Return sizes and sensitive values of rows that look alike in `adversary_columns`."""
     table = tables[TABLE]
-    by = [encode(name, "quasi-identifier", table[name]) for name in adversary_columns]
-    keys, bound = key(by, table.num_rows)
+    columns = [encode(name, "quasi-identifier", table[name]) for name in adversary_columns]
+    keys, bound = key(columns, table.num_rows)
     return count(
-        keys, bound, {name: sensitive_column(table, schema, name).coded() for name in sensitive}
+        keys,
+        bound,
+        {name: sensitive_column(table, schema, name).counted_codes() for name in sensitive},
     )
 
 
 def sensitive_column(table: pa.Table, schema: Schema, name: str) -> Column:
-    """A published sensitive column, with the hierarchy that is declared for it."""
+    """Return a published sensitive column, with the hierarchy that is declared for it."""
     column = encode(name, "sensitive", table[name])
-    known = schema[name].hierarchy
-    return column if known is None else with_ancestors(column, hierarchy_of(column, known))
+    hierarchy = schema[name].hierarchy
+    return column if hierarchy is None else with_ancestors(column, hierarchy_of(column, hierarchy))
 
 
 def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]:
-    """The different labels of a column, and the position of each row's (int64, one per row)."""
+    """Return the different labels of a column, and the position of each row's label (int64)."""
     encoded = pc.dictionary_encode(table[name].combine_chunks(), null_encoding="encode")
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices)
 
@@ -90,23 +92,23 @@ def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]
 def read_labels(
     table: pa.Table, schema: Schema, reader_of: ReaderOf
 ) -> dict[str, tuple[list[Admitted], np.ndarray]]:
-    """By quasi-identifier the values that its labels admit, and each row's label (one per row).
+    """Return the values that labels admit, and each row's label, by quasi-identifier.
 
     Raises:
         PromiseError: naming the column that has a label without meaning.
     """
-    found = {}
+    by_column = {}
     for name in names_with_roles(schema, "quasi-identifier"):
         labels, codes = labels_of(table, name)
         read = reader_of(name, schema[name])
-        found[name] = [read(label) for label in labels], codes
-    return found
+        by_column[name] = [read(label) for label in labels], codes
+    return by_column
 
 
 def rules_of_labels(
     schema: Schema, reader_of: ReaderOf, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """The rules of any table, and that every label of every quasi-identifier means something."""
+    """Return the rules of any table, and that every quasi-identifier's label means something."""
 
     def unreadable(table: pa.Table, name: str) -> int:
         read = reader_of(name, schema[name])
@@ -128,11 +130,11 @@ def _is_read(read: Reader, label: str | None) -> bool:
     return True
 
 
-def by_group(partition: Partition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows that are kept (ascending), their groups, and an order of them in which groups run.
+def rows_by_group(partition: Partition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the published rows (ascending), their groups, and an order of these rows by group.
 
     Groups are dense from 0.
     """
-    kept = np.flatnonzero(partition.group >= 0)
-    group = partition.group[kept]
-    return kept, group, stable_order(group)
+    rows = np.flatnonzero(partition.group >= 0)
+    group = partition.group[rows]
+    return rows, group, stable_order(group)

@@ -2,8 +2,8 @@
 
 `qit` has the quasi-identifiers as they are and group_id; `st` the subdomains of each group, from
 `lower` to `upper`, with their counts; `aims` the target of each group; `targets` the nodes of each
-target (see `tasks.forms.targets`). A group may have more subdomains than rows: some
-then stand for no row at all, and nothing tells which.
+target (see `tasks.forms.targets`). A group may have more subdomains than rows: some are then of no
+row, and nothing reveals which.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
@@ -68,41 +68,41 @@ class Chosen:
     count: np.ndarray
 
 
-_found: WeakKeyDictionary[TargetDistributions, tuple[RedistributedParameters, Trees]]
-_found = WeakKeyDictionary()
+_trees_of_targets: WeakKeyDictionary[TargetDistributions, tuple[RedistributedParameters, Trees]]
+_trees_of_targets = WeakKeyDictionary()
 
 
 def annotate_trees(
     aims: TargetDistributions, domain: OrderedDomain, parameters: RedistributedParameters
 ) -> Trees:
-    """The tree of each distribution, annotated with it.
+    """Return the tree of each distribution, annotated with it.
 
-    They are made once for the same distributions and parameters: what is published of them is
-    measured afterwards.
+    Trees are made once for the same distributions and parameters, since what is published of them
+    is measured afterwards.
 
     Raises:
         SpecError: where there is no such tree, its weights cannot be as small as wanted, or exact
             ones are too large to be published.
     """
-    made_with, trees = _found.get(aims, (None, []))
+    made_with, trees = _trees_of_targets.get(aims, (None, []))
     if made_with != parameters:
         trees = _annotate_trees(aims, domain, parameters)
-        _found[aims] = parameters, trees
+        _trees_of_targets[aims] = parameters, trees
     return trees
 
 
 def _annotate_trees(
     aims: TargetDistributions, domain: OrderedDomain, parameters: RedistributedParameters
 ) -> Trees:
-    found = []
+    annotated = []
     for distribution in aims.distributions:
         weights = _weights(distribution)[np.argsort(domain.place)]
         tree = _tree(aims.name, domain, weights.tolist(), parameters)
         with_weights = annotate(tree, weights, None if aims.exact else parameters.largest)
         if max(with_weights.target.weight.tolist()) > INT64_MAX:
             raise SpecError("form: a target's exact ratios are too large: give a denominator")
-        found.append((tree, with_weights))
-    return found
+        annotated.append((tree, with_weights))
+    return annotated
 
 
 def _weights(distribution: Sequence[Fraction]) -> np.ndarray:
@@ -135,11 +135,11 @@ def choose_subdomains(
     domain: OrderedDomain,
     parameters: RedistributedParameters,
 ) -> Chosen:
-    """The subdomains of each group, with as many fakes as are allowed and of use.
+    """Return the subdomains of each group, with as many fakes as are allowed and useful.
 
     Args:
         trees: the trees with their targets.
-        aim: the position among them of each group's (int64, one per group).
+        aim: the position in `trees` of each group's tree (int64, one per group).
         group: 0, 1, … (int64, one per row).
         place: the position of a row's value in the domain (int64, one per row).
         domain: the domain.
@@ -149,19 +149,19 @@ def choose_subdomains(
     rank = places_in(turn)
     pairs, counts = np.unique(rank[group] * len(domain) + place, return_counts=True)
     ranks, places = np.divmod(pairs, len(domain))
-    found = []
+    parts = []
     for (tree, target), (low, high) in zip(trees, _spans(aim[turn], len(trees)), strict=True):
         start = np.searchsorted(ranks, np.arange(low, high + 1))
         leaf, count = tree.leaf[places[start[0] : start[-1]]], counts[start[0] : start[-1]]
         lengths = domain.lengths(tree.first, tree.last)
         made = _copies(target, start - start[0], leaf, count, lengths, parameters)
         first, last = tree.first[made.node], tree.last[made.node]
-        found.append((turn[low + made.group], first, last, made.count))
-    return Chosen(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        parts.append((turn[low + made.group], first, last, made.count))
+    return Chosen(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _spans(aims: np.ndarray, trees: int) -> list[tuple[int, int]]:
-    """Where the groups that share a tree begin and end, which are sorted by their aims."""
+    """Return where the groups that share a tree begin and end; groups are sorted by their aims."""
     ends = np.searchsorted(aims, np.arange(trees + 1)).tolist()
     return list(pairwise(ends))
 
@@ -174,26 +174,26 @@ def _copies(
     lengths: np.ndarray,
     parameters: RedistributedParameters,
 ) -> LeastCopies:
-    """The copies of each node for groups whose values stand one after another."""
+    """Return the copies of each node for groups whose values follow one another."""
     sizes = np.add.reduceat(count, start[:-1]) if len(start) > 1 else count
     most = np.array([parameters.most(rows) for rows in sizes.tolist()], dtype=np.int64)
     plain = np.repeat(most == 0, np.diff(start))
-    found = minima(target, _kept(start, plain), leaf[plain], count[plain])
-    parts = [(found.group, found.node, found.count)]
-    for of in np.flatnonzero(most).tolist():
-        held = np.zeros(len(target.parent), dtype=np.int64)
-        held[leaf[start[of] : start[of + 1]]] = count[start[of] : start[of + 1]]
-        faked = with_fakes(target, held, lengths, most[of]).copies
-        shown = np.flatnonzero(faked)
-        parts.append((np.full(len(shown), of), shown, faked[shown]))
+    least = minima(target, _starts_of_chosen(start, plain), leaf[plain], count[plain])
+    parts = [(least.group, least.node, least.count)]
+    for index in np.flatnonzero(most).tolist():
+        own = np.zeros(len(target.parent), dtype=np.int64)
+        own[leaf[start[index] : start[index + 1]]] = count[start[index] : start[index + 1]]
+        faked = with_fakes(target, own, lengths, most[index]).copies
+        nodes = np.flatnonzero(faked)
+        parts.append((np.full(len(nodes), index), nodes, faked[nodes]))
     group, node, copies = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = stable_order(group)
     return LeastCopies(group[order], node[order], copies[order])
 
 
-def _kept(start: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Where groups start once some of their values are left out."""
-    before: np.ndarray = np.append(0, np.cumsum(kept))[start]
+def _starts_of_chosen(start: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return where groups start among the chosen values (bool)."""
+    before: np.ndarray = np.append(0, np.cumsum(chosen))[start]
     return before
 
 
@@ -210,17 +210,19 @@ def publish(
         SpecError: where the form's tree or denominator do not suit the values.
     """
     aims = _aims(partition)
-    kept = np.flatnonzero(partition.group >= 0)
-    group, column = partition.group[kept], microdata[aims.name]
+    positions = np.flatnonzero(partition.group >= 0)
+    group, column = partition.group[positions], microdata[aims.name]
     domain = domain_of(column)
-    trees = [(tree, of.target) for tree, of in annotate_trees(aims, domain, parameters)]
-    place = domain.place[column.codes[kept]]
-    shown = choose_subdomains(trees, aims.target, group, place, domain, parameters)
-    exact = microdata.take(kept).with_roles("quasi-identifier")
-    bounds = runs(domain, shown.first, shown.last)
+    trees = [
+        (tree, annotated.target) for tree, annotated in annotate_trees(aims, domain, parameters)
+    ]
+    place = domain.place[column.codes[positions]]
+    chosen = choose_subdomains(trees, aims.target, group, place, domain, parameters)
+    exact = microdata.take(positions).with_roles("quasi-identifier")
+    bounds = runs(domain, chosen.first, chosen.last)
     tables = {
-        QIT: {**{c.name: c.encoded() for c in exact}, GROUP_ID: group},
-        st.ST: {GROUP_ID: shown.group, **bounds, COUNT: shown.count},
+        QIT: {**{c.name: c.dictionary_array() for c in exact}, GROUP_ID: group},
+        st.ST: {GROUP_ID: chosen.group, **bounds, COUNT: chosen.count},
         AIMS: {GROUP_ID: np.arange(len(aims.target)), TARGET: aims.target},
     }
     whole = {name: pa.table(columns) for name, columns in tables.items()}
@@ -238,27 +240,27 @@ def _aims(partition: Partition) -> TargetDistributions:
 def rounding_distances(
     microdata: Microdata, partition: Partition, parameters: RedistributedParameters
 ) -> list[Fraction]:
-    """The total variation between each declared distribution and the one asked for."""
+    """Return the total variation between each declared distribution and the requested one."""
     aims = _aims(partition)
     trees = annotate_trees(aims, domain_of(microdata[aims.name]), parameters)
-    return [of.distance for _, of in trees]
+    return [annotated.distance for _, annotated in trees]
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same tables in canonical order: targets by their contents, then as any others.
+    """Return the tables in canonical order: targets by their contents, then as any others.
 
     Raises:
-        PromiseError: where a group aims at a target that is not there.
+        PromiseError: where a group aims at a target that does not exist.
     """
     targets, old, new = renumber(tables[TARGETS])
     aims = tables[AIMS]
-    asked = as_integers(aims[TARGET])
-    at = np.searchsorted(old, asked)
-    if not len(old) or (old[np.minimum(at, len(old) - 1)] != asked).any():
+    numbers = as_integers(aims[TARGET])
+    places = np.searchsorted(old, numbers)
+    if not len(old) or (old[np.minimum(places, len(old) - 1)] != numbers).any():
         raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} lacks")
     where = aims.column_names.index(TARGET)
     renamed = aims.set_column(
-        where, aims.schema.field(TARGET), as_array(new[at].astype(np.int64), pa.int64())
+        where, aims.schema.field(TARGET), as_array(new[places].astype(np.int64), pa.int64())
     )
     others = {name: table for name, table in tables.items() if name != TARGETS}
     ordered = canonical_with({**others, AIMS: renamed}, QIT)
@@ -266,7 +268,7 @@ def canonical(tables: Tables) -> Tables:
 
 
 def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str, pa.Schema]:
-    """Quasi-identifiers and bounds of their own types, numbers of groups and targets, counts."""
+    """Return schemas: quasi-identifiers and bounds of their own types, numbers, and counts."""
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     targets = schema_of(schema[sensitive_name(schema)].arrow_type)
     bounds = [targets.field(LOWER), targets.field(UPPER)]
@@ -282,20 +284,20 @@ def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str,
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """The subdomains shown per group_id, and the target of each.
+    """Return the subdomains shown per group_id, and the target of each group.
 
     Raises:
         PromiseError: where the tables contradict each other.
     """
     seen = shown_groups(tables, schema)
     name = sensitive_name(schema)
-    return Groups(seen.sizes, {}, subdomains={name: seen.shown} if name in sensitive else {})
+    return Groups(seen.sizes, {}, subdomains={name: seen.subdomains} if name in sensitive else {})
 
 
 def rules(
     schema: Schema, parameters: RedistributedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """One row per person in `qit`; elsewhere each thing once, and no fakes where none may be."""
+    """Return the rules: one row per person in `qit`, other rows once, fakes only if allowed."""
     arrow = schemas(schema, parameters)
     ordered: Mapping[str, Callable[[pa.Table], bool]] = {
         QIT: is_canonical,
@@ -304,19 +306,19 @@ def rules(
         TARGETS: are_numbered,
     }
     besides = {QIT: (GROUP_ID,)} | {n: arrow[n].names for n in (st.ST, AIMS, TARGETS)}
-    found = {
+    by_table = {
         name: rules_of_published(
-            arrow[name], rows if name == QIT else None, by, withheld, besides[name]
+            arrow[name], rows if name == QIT else None, check, withheld, besides[name]
         )
-        for name, by in ordered.items()
+        for name, check in ordered.items()
     }
     if not parameters.fakes:
-        found[st.ST] = (*found[st.ST], TotalCount(COUNT, rows))
-    return found
+        by_table[st.ST] = (*by_table[st.ST], TotalCount(COUNT, rows))
+    return by_table
 
 
 def _once(*names: str) -> Callable[[pa.Table], bool]:
-    """Decide whether rows are sorted, and have different values in these columns."""
+    """Return a check that rows are sorted, and have different values in these columns."""
 
     def holds(table: pa.Table) -> bool:
         keys, _ = key([encode(n, "insensitive", table[n]) for n in names], table.num_rows)
@@ -326,7 +328,7 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
 
 def fakes(tables: Tables) -> int:
-    """The number of values made up: subdomains without a row."""
+    """Return the number of made-up values: subdomains without a row."""
     return int(as_integers(tables[st.ST][COUNT]).sum()) - int(tables[QIT].num_rows)
 
 
@@ -337,7 +339,7 @@ def diagnostics(
     schema: Schema,
     parameters: RedistributedParameters,
 ) -> dict[str, Any]:
-    """The sum of ranges, the share at the root, and how far targets are from those asked for.
+    """Return the sum of ranges, the share at the root, and targets' distances from the requested.
 
     The distance is the total variation, of each target by its number in the order of the partition.
     """
@@ -349,7 +351,7 @@ def diagnostics(
 
 
 def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:
-    """Measure the tables' accuracy exactly: ranges, what stands at the root, fakes.
+    """Measure the tables' accuracy exactly: ranges, the share at the root, fakes.
 
     `sum_of_ranges` is in the attribute's units; where values have no distance, a range is the
     number of its values, less one.
@@ -358,11 +360,11 @@ def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:
         PromiseError: where the tables contradict each other.
     """
     seen = shown_groups(tables, schema)
-    domain, row, count = seen.told.domain, seen.row, seen.shown.count
-    lengths = domain.lengths(seen.told.first[row], seen.told.last[row])
+    domain, row, count = seen.published.domain, seen.row, seen.subdomains.count
+    lengths = domain.lengths(seen.published.first[row], seen.published.last[row])
     total = sum(length * n for length, n in zip(lengths.tolist(), count.tolist(), strict=True))
     copies = int(count.sum())
-    at_root = int(count[seen.shown.node == 0].sum())
+    at_root = int(count[seen.subdomains.node == 0].sum())
     exact = domain.numbers.fraction(total) if domain.numbers else total
     return {
         "sum_of_ranges": plain(exact),

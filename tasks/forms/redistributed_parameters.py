@@ -16,7 +16,7 @@ from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS
 
 MOST = 40
@@ -56,13 +56,13 @@ class RedistributedParameters(FormParameters):
         ExactNumber,
         Field(ge=0, description="most fake values in a group: a number, or a share of its rows"),
     ] = Decimal(0)
-    rows: Annotated[int | None, Field(ge=1)] = since(
+    rows: Annotated[int | None, Field(ge=1)] = field_since(
         6, None, "fewest rows of a group, where p-privacy has target: {nearest: own}"
     )
 
     @classmethod
-    def numbered(cls, table: str) -> tuple[str, ...]:
-        """See `FormParameters`: targets have numbers, too."""
+    def numbered_columns(cls, table: str) -> tuple[str, ...]:
+        """Return the numbered columns as in `FormParameters`; targets have numbers, too."""
         return {TARGETS: (TARGET,), AIMS: (GROUP_ID, TARGET)}.get(table, (GROUP_ID,))
 
     @property
@@ -73,7 +73,7 @@ class RedistributedParameters(FormParameters):
     def grouped_by(
         self, promises: Sequence[PrivacyModel], partition: PartitionParameters
     ) -> tuple[PrivacyModel, ...]:
-        """By the number of rows alone where it is given; else by what is promised of values."""
+        """Return only the number of rows if it is given, otherwise promises about values."""
         if partition.gives_targets:
             return super().grouped_by(promises, partition)
         if self.rows is not None:
@@ -82,11 +82,11 @@ class RedistributedParameters(FormParameters):
 
     @property
     def largest(self) -> int | None:
-        """The denominator, None where ratios are exact."""
+        """The denominator, None if ratios are exact."""
         return None if self.denominator == "exact" else self.denominator
 
     def most(self, rows: int) -> int:
-        """The most fake values in a group of so many rows."""
+        """Return the most fake values in a group of so many rows."""
         whole = self.fakes >= 1
         return int(self.fakes) if whole else int(Fraction(self.fakes) * rows)
 
@@ -98,7 +98,7 @@ class RedistributedParameters(FormParameters):
 
     def fault_in(self, spec: Companions) -> str | None:
         """Refuse partitions without targets, several columns to spread, and several targets."""
-        partition, sensitive = spec.partition, spec.named("sensitive")
+        partition, sensitive = spec.partition, spec.names_with_roles("sensitive")
         own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
         if not partition.gives_targets and not own:
             return (
@@ -118,7 +118,7 @@ class RedistributedParameters(FormParameters):
         return self._fault_of_own(spec) if own else self._fault_of_given(spec)
 
     def _fault_of_given(self, spec: Companions) -> str | None:
-        """What goes with targets of groups alone."""
+        """Return what does not match targets that the partition gives, None if everything does."""
         if self.rows is not None:
             return "form.rows: goes with p-privacy whose target is {nearest: own}"
         for i, promise in enumerate(spec.promises):
@@ -130,7 +130,7 @@ class RedistributedParameters(FormParameters):
         return None
 
     def _fault_of_own(self, spec: Companions) -> str | None:
-        """What targets of groups go with: promises that the nearest target is known for."""
+        """Return what does not go with targets of groups' own, None if everything does."""
         limits = [p for p in spec.promises if not isinstance(p, PPrivacy)]
         compared = [p for p in limits if p.compares_with_all]
         if self.largest is None or self.largest > MOST:
@@ -151,7 +151,7 @@ class RedistributedParameters(FormParameters):
 
 
 def _is_aimed_at(promise: PrivacyModel) -> bool:
-    """True where the nearest target that keeps a promise is known."""
+    """Return True if the nearest target that keeps a promise is known."""
     if isinstance(promise, TCloseness):
         return promise.distance in ("equal", "ordered")
     return promise.by_ranks or isinstance(promise, BetaLikeness)

@@ -35,20 +35,20 @@ def publish(
     randomness: Randomness,
 ) -> Tables:
     """Split every row, count the sensitive values of each group, publish in canonical order."""
-    kept = np.flatnonzero(partition.group >= 0)
-    shown, group = microdata.take(kept), partition.group[kept].astype(np.int64)
-    exact = shown.with_roles("quasi-identifier", "insensitive")
-    qit = pa.table({**{c.name: c.encoded() for c in exact}, GROUP_ID: group})
-    return canonical({QIT: qit, **st.tables_of(shown, group, parameters.together)})
+    positions = np.flatnonzero(partition.group >= 0)
+    published, group = microdata.take(positions), partition.group[positions].astype(np.int64)
+    exact = published.with_roles("quasi-identifier", "insensitive")
+    qit = pa.table({**{c.name: c.dictionary_array() for c in exact}, GROUP_ID: group})
+    return canonical({QIT: qit, **st.tables_of(published, group, parameters.together)})
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same tables in canonical order: rows by their values, groups by first appearance."""
+    """Return the tables in canonical order: rows by their values, groups by first appearance."""
     return canonical_with(tables, QIT)
 
 
 def schemas(schema: Schema, parameters: SplitParameters) -> Mapping[str, pa.Schema]:
-    """Columns of their own types, the group's number, and counts."""
+    """Return schemas: columns of their own types, the group's number, and counts."""
     exact = [
         st.field(name, schema)
         for name in names_with_roles(schema, "quasi-identifier", "insensitive")
@@ -60,7 +60,7 @@ def schemas(schema: Schema, parameters: SplitParameters) -> Mapping[str, pa.Sche
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Counts of sensitive values per group_id, and per known value of another attribute.
+    """Count sensitive values per group_id, and per known value of another attribute.
 
     Raises:
         PromiseError: where the counts of a group do not add up to its rows.
@@ -75,28 +75,28 @@ def counted_groups(
     sensitive: Sequence[str],
     vacant: np.ndarray | int = 0,
 ) -> Groups:
-    """The same, where each group has so many values (int64, one per group) more than rows.
+    """Return the same as `groups` if groups have `vacant` more values than rows (int64 each).
 
     Raises:
         PromiseError: where the counts of a group do not add up.
     """
     _require_matching(tables, vacant)
-    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
-    return st.groups(_counted(tables), schema, known, sensitive)
+    known_columns = [name for name in adversary_columns if schema[name].role == "sensitive"]
+    return st.groups(_tables_of_counts(tables), schema, known_columns, sensitive)
 
 
-def _counted(tables: Tables) -> Tables:
+def _tables_of_counts(tables: Tables) -> Tables:
     return {name: table for name, table in tables.items() if name != QIT}
 
 
 def _require_matching(tables: Tables, vacant: np.ndarray | int) -> None:
-    """Refuse counts that are not those of the groups' rows, before anything is repeated by them."""
+    """Refuse counts that differ from the groups' rows, before anything is repeated by them."""
     ids = as_integers(tables[QIT][GROUP_ID])
-    known, place = np.unique(ids, return_inverse=True)
-    dense = np.array_equal(known, np.arange(len(known)))
-    sizes = np.bincount(place, minlength=len(known))
-    for name, table in _counted(tables).items():
-        rows = st.totals(table, len(known))
+    different, place = np.unique(ids, return_inverse=True)
+    dense = np.array_equal(different, np.arange(len(different)))
+    sizes = np.bincount(place, minlength=len(different))
+    for name, table in _tables_of_counts(tables).items():
+        rows = st.totals(table, len(different))
         if not dense or rows is None or not np.array_equal(sizes + vacant, rows):
             raise PromiseError(f"{name}: counts of a group are not as many as its rows in {QIT}")
 
@@ -104,7 +104,7 @@ def _require_matching(tables: Tables, vacant: np.ndarray | int) -> None:
 def rules(
     schema: Schema, parameters: SplitParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """One row per person in `qit`; in the others the counts add up to as many."""
+    """Return the rules: one row per person in `qit`; elsewhere the counts add up to as many."""
     arrow = schemas(schema, parameters)[QIT]
     of_counts = st.rules(schema, parameters.together, rows, withheld)
     return {QIT: rules_of_published(arrow, rows, is_canonical, withheld), **of_counts}

@@ -1,7 +1,7 @@
-"""Cell suppression: what all rows of a group share is shown as it is, all else is a star.
+"""Cell suppression: values that all rows of a group share are shown, all others are a star.
 
 Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (ICDT
-2005). Columns that are linked are suppressed together: where one of them is a star, all are.
+2005). Linked columns are suppressed together: if one of them is a star, all are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from sfumato.tasks.forms.form_parameters import SuppressedParameters
 from sfumato.tasks.forms.label_readers import reader_of_suppressed as reader_of
 from sfumato.tasks.forms.labels import STAR
 from sfumato.tasks.forms.recoded import (
-    by_group,
     canonical,
     groups,
+    rows_by_group,
     rules_of_labels,
     schemas,
     table_of,
@@ -42,29 +42,29 @@ def publish(
     Raises:
         InputError: where a value reads like a suppressed cell.
     """
-    kept, group, order = by_group(partition)
+    positions, group, order = rows_by_group(partition)
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     columns = microdata.with_roles("quasi-identifier")
     starred = {}
     for column in columns:
-        cells = column.category()[0][kept][order]
+        cells = column.category()[0][positions][order]
         starred[column.name] = _differ(cells, starts) | _at_root(column, partition, len(starts))
     for linked in parameters.linked:
         together = np.logical_or.reduce([starred[name] for name in linked])
         starred |= dict.fromkeys(linked, together)
-    cells = {c.name: _cells(c, kept, starred[c.name][group]) for c in columns}
-    return table_of(microdata, kept, cells)
+    cells = {c.name: _cells(c, positions, starred[c.name][group]) for c in columns}
+    return table_of(microdata, positions, cells)
 
 
 def rules(
     schema: Schema, parameters: SuppressedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """Every cell is a star or a value of its column."""
+    """Return the rules: every cell is a star or a value of its column."""
     return rules_of_labels(schema, reader_of, rows, withheld)
 
 
 def _differ(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """In which runs of `cells` not all are equal."""
+    """Mark the runs of `cells` that are not all equal."""
     if not len(starts):
         return np.zeros(0, dtype=bool)
     differ: np.ndarray = np.minimum.reduceat(cells, starts) != np.maximum.reduceat(cells, starts)
@@ -72,7 +72,7 @@ def _differ(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def _at_root(column: Column, partition: Partition, groups: int) -> np.ndarray:
-    """In which groups the partition wishes the column to be no longer told."""
+    """Mark the groups in which the partition wants the column hidden."""
     recoding = partition.recoding.get(column.name)
     if recoding is None:
         return np.zeros(groups, dtype=bool)
@@ -80,10 +80,10 @@ def _at_root(column: Column, partition: Partition, groups: int) -> np.ndarray:
     return at_root
 
 
-def _cells(column: Column, kept: np.ndarray, starred: np.ndarray) -> pa.Array:
+def _cells(column: Column, rows: np.ndarray, starred: np.ndarray) -> pa.Array:
     texts = pc.cast(column.values, pa.string())
     if STAR in texts.to_pylist():
         raise InputError(f"column {column.name!r}: a value reads like a suppressed cell")
     star = len(texts)
-    codes = np.where(starred, star, column.codes[kept])
+    codes = np.where(starred, star, column.codes[rows])
     return pa.concat_arrays([texts, pa.array([STAR])]).take(pa.array(codes, mask=codes < 0))

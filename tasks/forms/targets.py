@@ -1,7 +1,7 @@
 """The table of targets: every node of each annotated hierarchy, with its weight and its groups.
 
-A node is the run from `lower` to `upper` in the order of the domain, and what contains it is above
-it; a leaf is one value, and every target has a leaf for each. The root weighs 1.
+A node is the run from `lower` to `upper` in the order of the domain; the node above it contains it.
+A leaf is one value, and every target has a leaf for each value. The root has weight 1.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ QIT = "qit"
 class OrderedDomain:
     """The values in their order; `place` is the position of each of `Column.values`.
 
-    Numbers, dates and timestamps ascend, and are known exactly. Other values stand in the order of
-    their hierarchy's leaves, or ascend where they have none. `ancestors[level]` numbers the node
-    above each position at each level, in the order of appearance.
+    Numbers, dates and timestamps ascend, and are known exactly. Other values are in the order of
+    their hierarchy's leaves, or ascend if they have no hierarchy. `ancestors[level]` numbers the
+    node above each position at each level, in the order of appearance.
     """
 
     values: pa.Array
@@ -52,14 +52,14 @@ class OrderedDomain:
         return len(self.place)
 
     def lengths(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """The ranges of runs (one per run): exact units of values, or their number less one."""
-        at = np.arange(len(self)) if self.numbers is None else self.numbers.units
-        lengths: np.ndarray = at[last] - at[first]
+        """Return the ranges of runs: exact units of values, or their number less one."""
+        units = np.arange(len(self)) if self.numbers is None else self.numbers.units
+        lengths: np.ndarray = units[last] - units[first]
         return lengths
 
 
 def domain_of(column: Column) -> OrderedDomain:
-    """The domain that the values of a column without nulls are."""
+    """Return the domain of the values of a column without nulls."""
     ordered = is_ordered(column.values.type)
     order = np.arange(len(column.values))
     if column.ancestors is not None and not ordered:
@@ -71,7 +71,7 @@ def domain_of(column: Column) -> OrderedDomain:
 
 
 def _as_they_appear(ancestors: np.ndarray) -> np.ndarray:
-    """The same nodes, those of each level numbered in the order of their first values."""
+    """Return the same nodes, those of each level numbered in the order of their first values."""
     levels = []
     for nodes in ancestors:
         _, first, number = np.unique(nodes, return_index=True, return_inverse=True)
@@ -86,18 +86,20 @@ _NODE = (TARGET, LOWER, UPPER)
 
 
 def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
-    """The nodes of targets over a domain, numbered as they come."""
+    """Return the nodes of targets over a domain, numbered in the order of `trees`."""
     sizes = [len(tree.parent) for tree, _ in trees]
     first, last, weight = (
         np.concatenate(part)
-        for part in zip(*((tree.first, tree.last, of.weight) for tree, of in trees), strict=True)
+        for part in zip(
+            *((tree.first, tree.last, target.weight) for tree, target in trees), strict=True
+        )
     )
     number, bounds = np.repeat(np.arange(len(trees)), sizes), runs(domain, first, last)
     return pa.table({TARGET: number, **bounds, WEIGHT: weight.astype(np.int64)})
 
 
 def runs(domain: OrderedDomain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
-    """The values at the ends of runs, by their positions in the domain (int64, one per run)."""
+    """Return the values at the ends of runs, by their positions in the domain (int64)."""
     return {
         LOWER: domain.values.take(_integers(first)),
         UPPER: domain.values.take(_integers(last)),
@@ -105,13 +107,13 @@ def runs(domain: OrderedDomain, first: np.ndarray, last: np.ndarray) -> dict[str
 
 
 def schema_of(type_: pa.DataType) -> pa.Schema:
-    """A number, the ends of a run of values of this type, and a weight."""
+    """Return the schema of a number, the ends of a run of values of this type, and a weight."""
     types = {TARGET: pa.int64(), LOWER: type_, UPPER: type_, WEIGHT: pa.int64()}
-    return pa.schema([pa.field(name, of, nullable=False) for name, of in types.items()])
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
 
 
 def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
-    """The same targets numbered by their contents, equal ones once; rows by number, lower, upper.
+    """Number targets by their contents, equal ones once; sort rows by number, lower, upper.
 
     Nodes ascend in lower and descend in upper, as values, so that roots come first.
 
@@ -122,13 +124,13 @@ def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     low, high = ends[: len(number)], ends[len(number) :]
     order = np.lexsort((-high, low, number))
     old, starts = np.unique(number[order], return_index=True)
-    told = np.stack([low, -high, as_integers(table[WEIGHT])], axis=1)[order]
-    contents = [tuple(part.ravel().tolist()) for part in np.split(told, starts[1:]) if len(part)]
+    nodes = np.stack([low, -high, as_integers(table[WEIGHT])], axis=1)[order]
+    contents = [tuple(part.ravel().tolist()) for part in np.split(nodes, starts[1:]) if len(part)]
     rows = dict(zip(contents, np.split(order, starts[1:]), strict=False))
-    place = {content: at for at, content in enumerate(sorted(rows))}
-    shown = [rows[content] for content in place]
-    again = np.repeat(np.arange(len(shown)), [len(part) for part in shown])
-    taken = table.take(_integers(np.concatenate([order[:0], *shown])))
+    place = {content: index for index, content in enumerate(sorted(rows))}
+    row_sets = [rows[content] for content in place]
+    again = np.repeat(np.arange(len(row_sets)), [len(part) for part in row_sets])
+    taken = table.take(_integers(np.concatenate([order[:0], *row_sets])))
     new = np.array([place[content] for content in contents], dtype=np.int64)
     return taken.set_column(0, table.schema.field(TARGET), _integers(again)), old, new
 
@@ -146,17 +148,17 @@ def are_numbered(table: pa.Table) -> bool:
 
 
 def _both(table: pa.Table) -> Column:
-    """The lower and then the upper ends of all rows, as one column."""
+    """Return the lower and then the upper ends of all rows, as one column."""
     ends = [*table[LOWER].chunks, *table[UPPER].chunks]
     return encode(LOWER, "sensitive", pa.chunked_array(ends, table.schema.field(LOWER).type))
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PublishedTargets:
     """Targets as published, their nodes sorted by target, first, last.
 
     Attributes:
-        domain: of the attribute.
+        domain: the domain of the attribute.
         target: that each node is of (int64, one per node).
         node: its number in its target, in this order (int64, one per node).
         first: the position of its least value in the domain (int64, one per node).
@@ -172,8 +174,8 @@ class Told:
     targets: tuple[Target, ...]
 
 
-def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
-    """The targets that a table tells of an attribute.
+def read(table: pa.Table, name: str, declared: DeclaredColumn) -> PublishedTargets:
+    """Return the targets that a table has for an attribute.
 
     Raises:
         PromiseError: where its rows are no hierarchies over one domain, each with all its values.
@@ -198,11 +200,11 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
         raise PromiseError(f"{TARGETS}: weights of siblings have a common divisor")
     targets = map(_target, np.split(parent, starts[1:]), np.split(weight, starts[1:]))
     node = np.arange(len(number)) - starts[number]
-    return Told(domain, number, node, first, last, tuple(targets))
+    return PublishedTargets(domain, number, node, first, last, tuple(targets))
 
 
 def _target(parent: np.ndarray, weight: np.ndarray) -> Target:
-    """The target of these nodes; one that is in use already, for what is found of it is kept."""
+    """Return the target of these nodes, the one in use if there is one: results are kept for it."""
     content = blake2b(parent.tobytes())
     content.update(weight.tobytes())
     return _alive.setdefault(content.digest(), Target(parent, weight))
@@ -222,11 +224,11 @@ def _are_reduced(
 def _with_hierarchy(column: Column, declared: DeclaredColumn) -> Column:
     if declared.hierarchy is None or column.has_null:
         return column
-    known = hierarchy_of(column, declared.hierarchy)
+    hierarchy = hierarchy_of(column, declared.hierarchy)
     texts = pc.cast(column.values, pa.string()).to_pylist()
-    if any(text not in known for text in texts):
+    if any(text not in hierarchy for text in texts):
         raise PromiseError(f"{TARGETS}: a bound is not a leaf of the hierarchy")
-    return with_ancestors(column, known)
+    return with_ancestors(column, hierarchy)
 
 
 def _dense(number: np.ndarray) -> bool:
@@ -235,7 +237,7 @@ def _dense(number: np.ndarray) -> bool:
 
 
 def _parents(number: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """The node above each of sorted nodes (int64), by its number in the target; -1 for roots.
+    """Return the node above each sorted node (int64), by its number in the target; -1 for roots.
 
     All are int64, one per node, sorted by target, then first, then last in descending order. Of the
     nodes before it in its target a node is inside those that have not ended when it begins: their
@@ -252,8 +254,8 @@ def _parents(number: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndar
     roots = rows == start
     by_depth = stable_order(depth)
     key = (depth * len(rows) + rows)[by_depth]
-    at = np.searchsorted(key, (depth - 1) * len(rows) + rows) - 1
-    above = np.where(roots, rows, by_depth[np.maximum(at, 0)])
+    before = np.searchsorted(key, (depth - 1) * len(rows) + rows) - 1
+    above = np.where(roots, rows, by_depth[np.maximum(before, 0)])
     twice = np.zeros(len(rows), dtype=bool)
     twice[1:] = (np.diff(first) == 0) & (np.diff(last) == 0) & ~roots[1:]
     if (first > last).any() or twice.any() or ((depth == 0) != roots).any():
@@ -263,36 +265,38 @@ def _parents(number: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndar
     return np.where(roots, -1, above - start)
 
 
-def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
-    """The row of `told` that each subdomain is (int64, one per subdomain).
+def locate(
+    published: PublishedTargets, target: np.ndarray, lower: pa.Array, upper: pa.Array
+) -> np.ndarray:
+    """Return the row of `published` that each subdomain is (int64, one per subdomain).
 
     Args:
-        told: the targets.
-        target: that each subdomain is of (int64, one per subdomain).
+        published: the targets.
+        target: the target of each subdomain (int64, one per subdomain).
         lower: its least value (of the attribute's type, one per subdomain).
         upper: its greatest value.
 
     Raises:
-        PromiseError: where one is none of its target's nodes.
+        PromiseError: where a subdomain is no node of its target.
     """
-    first, last = (_places(told.domain, bound) for bound in (lower, upper))
-    columns = [(told.target, target), (told.first, first), (told.last, last)]
+    first, last = (_places(published.domain, bound) for bound in (lower, upper))
+    columns = [(published.target, target), (published.first, first), (published.last, last)]
     whole = [np.concatenate(pair) for pair in columns]
     keys, _ = pack(whole, [int(column.max(initial=0)) + 1 for column in whole])
-    known, asked = keys[: len(told.target)], keys[len(told.target) :]
-    order = np.argsort(known)
-    at = np.minimum(np.searchsorted(known[order], asked), len(known) - 1)
-    if (known[order][at] != asked).any():
+    node_keys, subdomain_keys = keys[: len(published.target)], keys[len(published.target) :]
+    order = np.argsort(node_keys)
+    place = np.minimum(np.searchsorted(node_keys[order], subdomain_keys), len(node_keys) - 1)
+    if (node_keys[order][place] != subdomain_keys).any():
         raise PromiseError("a group has a subdomain that its target lacks")
-    found: np.ndarray = order[at]
-    return found
+    rows: np.ndarray = order[place]
+    return rows
 
 
 def _places(domain: OrderedDomain, values: pa.ChunkedArray) -> np.ndarray:
-    found = pc.index_in(values, value_set=domain.values)
-    if found.null_count or values.null_count:
+    indices = pc.index_in(values, value_set=domain.values)
+    if indices.null_count or values.null_count:
         raise PromiseError("a bound of a group's subdomain is not a value of its target")
-    return as_integers(found)
+    return as_integers(indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,40 +305,42 @@ class ShownGroups:
 
     Attributes:
         sizes: rows of each group (int64, one per group).
-        told: the targets, with their domain.
-        row: the node in `told` that each row of `st` shows (int64, one per row of `st`).
-        shown: the subdomains of each group.
+        published: the targets, with their domain.
+        row: the node in `published` that each row of `st` shows (int64, one per row of `st`).
+        subdomains: the subdomains of each group.
     """
 
     sizes: np.ndarray
-    told: Told
+    published: PublishedTargets
     row: np.ndarray
-    shown: Subdomains
+    subdomains: Subdomains
 
 
 def shown_groups(tables: Tables, schema: Schema) -> ShownGroups:
-    """The groups that the tables show.
+    """Return the groups that the tables show.
 
     Raises:
         PromiseError: where the tables contradict each other.
     """
     name = sensitive_name(schema)
-    told = read(tables[TARGETS], name, schema[name])
+    published = read(tables[TARGETS], name, schema[name])
     sizes = _sizes(tables)
-    aim = _aim(tables[AIMS], len(sizes), len(told.targets))
+    aim = _aim(tables[AIMS], len(sizes), len(published.targets))
     table = tables[st.ST]
     group, count = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
-    row = locate(told, aim[group], table[LOWER], table[UPPER])
-    ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
-    shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
-    return ShownGroups(sizes, told, row, shown)
+    row = locate(published, aim[group], table[LOWER], table[UPPER])
+    ordered, ancestors = published.domain.numbers is not None, published.domain.ancestors
+    subdomains = Subdomains(
+        group, published.node[row], count, aim, published.targets, ordered, ancestors
+    )
+    return ShownGroups(sizes, published, row, subdomains)
 
 
 def _sizes(tables: Tables) -> np.ndarray:
-    """The rows of each group, none of which has fewer subdomains."""
-    known, sizes = np.unique(as_integers(tables[QIT][GROUP_ID]), return_counts=True)
-    subdomains = st.totals(tables[st.ST], len(known))
-    if not np.array_equal(known, np.arange(len(known))) or subdomains is None:
+    """Return the rows of each group; a group has at least as many subdomains."""
+    ids, sizes = np.unique(as_integers(tables[QIT][GROUP_ID]), return_counts=True)
+    subdomains = st.totals(tables[st.ST], len(ids))
+    if not np.array_equal(ids, np.arange(len(ids))) or subdomains is None:
         raise PromiseError(f"{st.ST}: its groups are not those of {QIT}, 0, 1, …, or count nothing")
     if (subdomains < sizes).any():
         raise PromiseError(f"{st.ST}: a group has fewer subdomains than rows in {QIT}")
@@ -342,7 +348,7 @@ def _sizes(tables: Tables) -> np.ndarray:
 
 
 def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
-    """The target of each group, where every target is some group's."""
+    """Return the target of each group; every target is some group's."""
     order = stable_order(as_integers(table[GROUP_ID]))
     target: np.ndarray = as_integers(table[TARGET])[order]
     if not np.array_equal(as_integers(table[GROUP_ID])[order], np.arange(groups)):
@@ -353,17 +359,17 @@ def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
 
 
 def sensitive_name(schema: Schema) -> str:
-    """The one sensitive column; a spec with others is refused."""
+    """Return the only sensitive column; a spec with others is refused."""
     return names_with_roles(schema, "sensitive")[0]
 
 
 def number_of_targets(tables: Tables) -> int:
-    """How many targets published tables have; none in tables of other forms."""
+    """Return how many targets published tables have; 0 for tables of other forms."""
     return pc.count_distinct(tables[TARGETS][TARGET]).as_py() if TARGETS in tables else 0
 
 
 def digest_of_domain(tables: Tables) -> str | None:
-    """A digest of the values that targets are over, None where there are none."""
+    """Return a digest of the values that targets are over, None if there are no targets."""
     if TARGETS not in tables:
         return None
     table = tables[TARGETS]

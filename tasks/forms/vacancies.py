@@ -1,11 +1,11 @@
-"""What a form shows of a group that people have left: their values stay, beside nobody.
+"""Vacant values of forms: values of people who left a group stay in it, without a person.
 
-A form publishes marked rows, those of people who left among them, as it publishes any. Then what
-is marked as nobody's is taken out of the tables in which each row is about a person, and what is
-counted of groups counts it still. One class per kind of form.
+A form publishes marked rows, including those of people who left, as it publishes any. Then vacant
+values are removed from the tables in which each row is about a person; counts of groups still
+include them. One class per kind of form.
 
-Whoever knows one value of a person asks for those beside it, so that versions have to go on with
-the tuples of a group, and not only with the values of each column.
+An attacker who knows one value of a person asks for the values beside it, so versions have to keep
+the tuples of a group, not only the values of each column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,23 +28,23 @@ from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.schema.published import Schema
 
 Rules = Mapping[str, tuple[Rule, ...]]
-MARK = "/mark"  # no column can be called so: four times the group, and the kind of the row
+MARK = "/mark"  # no column can have this name: four times the group, plus the kind of the row
 VACANT = "vacant"
-TUPLE = "/together"  # no column can be called so
+TUPLE = "/together"  # no column can have this name
 
 
 def mark(group: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """A mark for each row: its group (int64) and its kind."""
+    """Return a mark for each row: its group (int64) and its kind."""
     return np.asarray(group.astype(np.int64) * 4 + kind)
 
 
 class Vacancies:
-    """How a form shows vacant values; as it stands, the form of tables without rows of people.
+    """The way a form shows vacant values; this base class is for tables without rows of people.
 
     Attributes:
         as_at_entry: whether people are shown with the quasi-identifiers they had when they came.
-        covers: whether labels go on to cover what they once covered.
-        tells: whether the number of a group's vacant values may be told.
+        covers: whether labels still cover everything that they once covered.
+        tells: whether the number of a group's vacant values may be published.
     """
 
     as_at_entry = False
@@ -52,57 +52,62 @@ class Vacancies:
     tells = True
 
     def group_in(self, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Each group's id in marked tables and its number in the partition (int64, by id)."""
+        """Return each group's id in marked tables and its number in the partition (int64)."""
         marked = next(table for table in tables.values() if MARK in table.column_names)
         ids, first = np.unique(as_integers(marked[GROUP_ID]), return_index=True)
         return ids, as_integers(marked[MARK])[first] // 4
 
-    def apart(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:
-        """Marked tables as they are published: without marks, and rows of people alone."""
+    def remove_marks(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:
+        """Return marked tables as published: without marks, and with rows of people only."""
         return {name: t for name, t in tables.items() if MARK not in t.column_names}
 
     def schemas(self, arrow: Mapping[str, pa.Schema], _schema: Schema) -> Mapping[str, pa.Schema]:
-        """The schemas of the tables besides `lineage`, from those of the form."""
+        """Return the schemas of all tables but `lineage`, from those of the form."""
         return arrow
 
     def whole(self, tables: Tables) -> Tables:
-        """Published tables with a row for each vacant value, too, as the form reads them."""
+        """Return published tables with a row for each vacant value, too, as the form reads them."""
         return {name: t for name, t in tables.items() if name not in (LINEAGE, VACANT)}
 
     def groups(
-        self, form: Form, tables: Tables, schema: Schema, known: Sequence[str], of: Sequence[str]
+        self,
+        form: Form,
+        tables: Tables,
+        schema: Schema,
+        adversary_columns: Sequence[str],
+        sensitive: Sequence[str],
     ) -> Groups:
-        """The groups that an adversary sees, vacant values counted."""
-        return form.groups(self.whole(tables), schema, known, of)
+        """Return the groups that an adversary sees, vacant values counted."""
+        return form.groups(self.whole(tables), schema, adversary_columns, sensitive)
 
     def lasting(self, tables: Tables, _schema: Schema, _parameters: Any) -> tuple[pa.Table, ...]:
-        """What must be the same of a group in all versions, as rows with its id, in any order."""
+        """Return what stays the same of a group in all versions: rows with its id, in any order."""
         return tuple(table for name, table in sorted(tables.items()) if name != LINEAGE)
 
     def agree(self, tables: Tables, seen: Groups) -> bool:
-        """Decide whether `lineage` counts the values of each group, vacant ones among them."""
+        """Decide whether `lineage` counts the values of each group, including vacant ones."""
         lineage = tables[LINEAGE]
         return np.array_equal(rows_of(lineage) + vacant_of(lineage), seen.sizes)
 
     def rules(self, _people: Rules, everyone: Rules, _of_vacant: tuple[Rule, ...]) -> Rules:
-        """The rules of each table.
+        """Return the rules of each table.
 
         Args:
-            _people: the form's, where rows of people alone are counted.
-            everyone: the form's, where vacant values are counted, too.
-            _of_vacant: those of the table of vacant values, where there is one.
+            _people: the form's rules if only rows of people are counted.
+            everyone: the form's rules if vacant values are counted, too.
+            _of_vacant: the rules of the table of vacant values, if there is one.
         """
         return everyone
 
 
 class CoversBesideCounts(Vacancies):
-    """Covers and counted values of groups; whom they were first made of, they go on to show."""
+    """Covers and counted values of groups, which keep showing their first people."""
 
     as_at_entry = True
 
 
 def rules_of_vacant(arrow: pa.Schema, rows: int, withheld: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules of the table of vacant values, which may be empty."""
+    """Return the rules of the table of vacant values, which may be empty."""
     of_any = rules_of_published(arrow, rows, is_sorted_by_group, withheld, (GROUP_ID,))
     return tuple(rule for rule in of_any if not isinstance(rule, NotEmpty))
 
@@ -113,18 +118,18 @@ COVERS_BESIDE_COUNTS = CoversBesideCounts()
 def tuples_shown(
     vacancies: Vacancies, tables: Tables, schema: Schema, parameters: Any, names: Sequence[str]
 ) -> tuple[Counts, pa.Schema]:
-    """The tuples of each group with how often they are shown, vacant ones counted; and their types.
+    """Return how often each group shows each tuple, vacant ones included, and the tuples' types.
 
     Args:
         vacancies: how the form shows values of people who left.
         tables: of a version.
         schema: its columns.
         parameters: of the form.
-        names: of columns that stand in one row.
+        names: of columns whose values are in one row.
     """
     lasting = vacancies.lasting(tables, schema, parameters)
-    table = next(one for one in lasting if {*names} <= {*one.column_names})
-    coded = as_tuples(TUPLE, [table[name] for name in names]).coded()
+    table = next(candidate for candidate in lasting if {*names} <= {*candidate.column_names})
+    coded = as_tuples(TUPLE, [table[name] for name in names]).counted_codes()
     group = as_integers(table[GROUP_ID]).astype(np.int64)
     times = as_integers(table[COUNT]) if COUNT in table.column_names else None
     counted = count(group, int(group.max()) + 1, {TUPLE: coded}, times)

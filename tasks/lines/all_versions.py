@@ -43,7 +43,7 @@ def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> l
 
 
 def refusal_at(directory: Path, why: str) -> PromiseError:
-    """The error of a version that contradicts those before it."""
+    """Return the error of a version that contradicts those before it."""
     return PromiseError(f"{directory}: versions: composed is broken: {why}")
 
 
@@ -51,8 +51,6 @@ def count_grown(versions: Sequence[ShownVersion]) -> int:
     """Return the number of groups with more people than ever were in them.
 
     If a form does not show vacant values, a group's people are known from its first version on.
-
-    Where a form does not tell what is vacant, a group's people are known from its first version on.
     """
     first = versions[0]
     complete = (first.rows + first.vacant) if first.vacancies.tells else None
@@ -67,7 +65,7 @@ def count_grown(versions: Sequence[ShownVersion]) -> int:
 
 
 def joint_verdicts(versions: Sequence[ShownVersion]) -> Iterator[JointVerdict]:
-    """The last version's promises on all groups together, over those of all versions.
+    """Yield the last version's joint promises with their verdicts over the groups of all versions.
 
     Raises:
         PromiseError: where a version of another form may show whose presence these hide.
@@ -90,9 +88,7 @@ def joint_verdicts(versions: Sequence[ShownVersion]) -> Iterator[JointVerdict]:
 
 
 def _all_groups(versions: Sequence[ShownVersion]) -> Tables:
-    """Return the tables of all groups that versions show, renumbered; a group that goes on occurs
-    once.
-    """
+    """Return the tables of all groups that versions show, renumbered, each group once."""
     parts: dict[str, list[pa.Table]] = {}
     taken = 0
     for number, version in enumerate(versions):

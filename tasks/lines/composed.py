@@ -1,12 +1,8 @@
-"""The composition gate: decides whether a staged version may stand beside all those before it.
+"""The composition gate: decides whether a staged version may appear beside all earlier ones.
 
 It compares two things, neither of which is trusted by itself: the values of each group in the
 staged files, and the people of each group in the private map. Anything missing or contradictory is
 refused.
-
-It holds two things against each other, neither of which is believed by itself: what the staged
-files show of each group, and what the private map says of who stands in which. Whatever is missing
-or does not agree is refused.
 
 Source: the theorems of atoms, signatures and slots (see `expectations.composition.gate`).
 """
@@ -58,13 +54,13 @@ _GROUP = "/group"
 
 
 def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed | None:
-    """Refuse a staged version that tells more together with earlier ones than it promises.
+    """Refuse a staged version that reveals more together with earlier ones than it promises.
 
     Returns:
-        What is told, None where its groups show no values.
+        The gate's verdict, or None if its groups show no values.
 
     Raises:
-        PromiseError: with the rule, and counts of groups alone.
+        PromiseError: with the rule, and only counts of groups.
     """
     state = read_state(line.private)
     declared = open_release(staging).declared
@@ -85,7 +81,7 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
 
 
 def require_latest(candidate: Candidate, state: LineState, declared: Declared) -> None:
-    """Refuse a version that was not made from what the line's last version left.
+    """Refuse a version that was not made from the state after the line's last version.
 
     Raises:
         PromiseError: with the rule.
@@ -102,13 +98,13 @@ def require_kept_together(
     """Return the gate's verdict on a version, or a part of one, together with those before it.
 
     Args:
-        before: the map before, None where there is none.
+        before: the map before, None if there is none.
         now: its map.
-        declared: by it.
+        declared: the terms that it declares.
         tables: as it publishes them.
 
     Raises:
-        PromiseError: where that is more than is promised, with the rule, and counts alone.
+        PromiseError: where it reveals more than promised, with the rule, and only counts.
     """
     verdict = _verdict_of_gate(before, now, declared, tables)
     if isinstance(verdict, Refused):
@@ -121,10 +117,8 @@ def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVer
 
     Also refuse a map of that version that lacks some of its groups and values.
 
-    And a map of that version that does not know all of its groups and values.
-
     Raises:
-        PromiseError: with the rule, and counts of groups alone.
+        PromiseError: with the rule, and only counts of groups.
     """
     if before is None or not _knows_all(before, last):
         raise refusal("the map of the version before is not that of its groups")
@@ -137,7 +131,9 @@ def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
     lineage = last.tables[LINEAGE]
     is_published = before.published >= 0
     live, vacant = (
-        np.bincount(before.published[is_published & np.isin(before.kind, kinds)], minlength=lineage.num_rows)
+        np.bincount(
+            before.published[is_published & np.isin(before.kind, kinds)], minlength=lineage.num_rows
+        )
         for kinds in ((LIVE,), (VACANT, LEFT))
     )
     tells = VACANCIES[last.declared.form.method].tells
@@ -147,7 +143,7 @@ def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
 
 
 def refusal(why: str) -> PromiseError:
-    """The error of versions that do not compose."""
+    """Return the error of versions that do not compose."""
     return PromiseError(f"versions: composed is broken: {why}")
 
 
@@ -158,8 +154,6 @@ def _verdict_of_gate(
 
     Returns None if the groups show no values: what they show instead is compared with the version
     before.
-
-    None where they show none: what is shown in their place is compared with the version before.
     """
     columns = lasting_columns(declared)
     members = members_of(before, now, columns)
@@ -186,14 +180,13 @@ def _verdict_of_gate(
     return _without_tuples(verdict_on(before, now, members, groups, promises), now, declared)
 
 
-def _without_tuples(verdict: Passed | Refused, now: SlotMap, declared: Declared) -> Passed | Refused:
+def _without_tuples(
+    verdict: Passed | Refused, now: SlotMap, declared: Declared
+) -> Passed | Refused:
     """Return the verdict on columns, without that on tuples.
 
     An attacker who knows other values of a person learns no more from all versions than from one
     group if each group is an atom: then each release keeps the promise by itself.
-
-    Whoever knows other values of a person learns no more from all versions than from a group where
-    each group is an atom: then what the release keeps by itself is kept.
     """
     if isinstance(verdict, Refused):
         return verdict
@@ -215,14 +208,14 @@ def verdict_on(
     groups: Groups,
     promises: Sequence[PrivacyModel],
 ) -> Passed | Refused:
-    """The gate's verdict on a version, by its map and that of all versions before it.
+    """Return the gate's verdict on a version, by its map and that of all versions before it.
 
     Args:
-        before: the map before, None where there is none.
+        before: the map before, None if there is none.
         now: the map.
-        members: who of both is who.
-        groups: what the version shows of each of its groups.
-        promises: what is promised of values.
+        members: the matched members of both maps.
+        groups: the groups as the version shows them.
+        promises: the promises about values.
     """
     of_now, atoms = groups, None
     if before is not None:
@@ -244,9 +237,7 @@ def verdict_on(
 
 
 def _atoms_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
-    """Return the atoms of all earlier versions, by their map: each group is one, with former
-    holders.
-    """
+    """Return the atoms of all earlier versions by their map: groups, with former holders."""
     group, _ = dense(before.group[members.was])
     everybody = np.ones(len(group), dtype=bool)
     slots = np.arange(len(group))
@@ -259,14 +250,15 @@ def _atoms_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | 
 
 
 def lasting_columns(declared: Declared) -> list[str]:
-    """Return the columns whose values stay with a group: in recoded forms all but
-    quasi-identifiers.
+    """Return the columns whose values stay with a group.
+
+    In recoded forms these are all but quasi-identifiers.
     """
-    return declared.named("sensitive", *(["insensitive"] if declared.recoded else []))
+    return declared.names_with_roles("sensitive", *(["insensitive"] if declared.is_recoded else []))
 
 
 def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
-    """Refuse if all groups ever published together show more about anyone's presence than promised."""
+    """Refuse if all groups ever published reveal more of anyone's presence than promised."""
     for promise in declared.promises:
         if promise.judged_jointly:
             covered = promise.quasi_identifiers or ()

@@ -1,8 +1,6 @@
-"""Checks of a staged version beside all others, and reports of what they tell together.
+"""Checks of a staged version beside all others, and reports of their joint disclosure.
 
 The findings go to the version's private reports (`composition.json`), as counts only.
-
-The findings go to the version's private reports (`composition.json`), as counts alone.
 """
 
 import json
@@ -42,19 +40,19 @@ from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.terms import Declared, RowCounts
 
 JudgeAtoms = Callable[[Passed, Sequence[PrivacyModel]], tuple[Finding, ...]]
-"""Judges what versions tell together by what is promised of values."""
+"""A judge of versions together, by promises about values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """A version's joint disclosure with others: what all of them tell together.
+    """A version's joint disclosure with others.
 
     Attributes:
-        declared: what it declares.
-        exposed: what it exposes beside all others of its people.
+        declared: the terms that it declares.
+        exposed: its exposure beside all others of its people.
         slots: its map.
-        passed: the gate's verdict, None where it has none to give.
-        counts: of people and groups that went on, or did not.
+        passed: the gate's verdict, None if it judged nothing.
+        counts: the numbers of people and groups that went on, or did not.
     """
 
     declared: Declared
@@ -102,7 +100,10 @@ class Composition:
         slots = self.slots
         is_counted = (slots.published >= 0) | (not slots.composed)
         kinds = {"people": (LIVE,), "vacant": (VACANT, LEFT)}
-        return {name: int((is_counted & np.isin(slots.kind, values)).sum()) for name, values in kinds.items()}
+        return {
+            name: int((is_counted & np.isin(slots.kind, values)).sum())
+            for name, values in kinds.items()
+        }
 
 
 def totals_of_counts(
@@ -111,10 +112,10 @@ def totals_of_counts(
     """Counts of a version for people who watch a run.
 
     Args:
-        counts: of people and groups that went on, or did not.
-        rows: that it declares.
-        route: by which it composes.
-        worst: the largest posterior of anybody's value.
+        counts: the numbers of people and groups that went on, or did not.
+        rows: the row counts that it declares.
+        route: the route by which it composes.
+        worst: the largest posterior of anyone's value.
     """
     return {
         "continued": counts.get("continued", 0),
@@ -132,7 +133,7 @@ def totals_of_counts(
 
 
 class JointReport(Protocol):
-    """A report of what a version, in one table or in parts, tells together with others."""
+    """A report of the joint disclosure of a version, in one table or in parts, and others."""
 
     @property
     def declared(self) -> Declared:
@@ -150,12 +151,12 @@ class JointReport(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CombinableVersion:
-    """A version that may stand beside all others.
+    """A version that may appear beside all others.
 
     Attributes:
-        known: what its line tells of itself from now on.
-        composition: what it tells together with others.
-        notices: what a run says of lines that use the same units for other people.
+        known: its line's statement about itself from now on.
+        composition: the report of its joint disclosure.
+        notices: messages about lines that use the same units for other people.
     """
 
     known: KnownLine
@@ -166,16 +167,16 @@ class CombinableVersion:
 def require_combinable(
     line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
 ) -> CombinableVersion | None:
-    """Refuse a version that tells too much beside earlier ones, or beside other lines.
+    """Refuse a version that reveals too much beside earlier ones, or beside other lines.
 
     Args:
         line: its line, whose locks are held.
-        candidate: what is published.
+        candidate: the candidate to publish.
         staging: the staged release.
-        judge: judges once more what the gate lets pass.
+        judge: judges once more versions that pass the gate.
 
     Returns:
-        None where the line knows nobody.
+        None if the line knows nobody.
 
     Raises:
         PromiseError: with the rule, and counts of people and groups.
@@ -194,7 +195,10 @@ def require_combinable(
     met = list(meetings(line, now))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)
-    ours, same = description_of(line, declared), [meeting for meeting in met if same_people(line, meeting)]
+    ours, same = (
+        description_of(line, declared),
+        [meeting for meeting in met if same_people(line, meeting)],
+    )
     require_coded_alike(line, ours, same, candidate.versions)
     exposed = exposure_of(line, now, declared, met)
     require_declared(line, exposed, declared.exposure)
@@ -203,13 +207,13 @@ def require_combinable(
 
 
 def _require_theorem(line: Line, now: SlotMap, declared: Declared) -> None:
-    """Refuse a version that breaks what follows for people who came or left, if groups go on whole."""
+    """Refuse a version that reveals people who came or left, if groups go on whole."""
     before = maps_of(line.private)
     if before and before[-1].composed:
-        require_nothing_by_subtraction(before[-1], now, declared.named("sensitive"))
+        require_nothing_by_subtraction(before[-1], now, declared.names_with_roles("sensitive"))
 
 
 def write_composition(reports: Path, composition: JointReport) -> None:
-    """Write what a version tells together with others to its private reports."""
+    """Write the report of a version's joint disclosure to its private reports."""
     content = json.dumps(composition.document(), indent=2, ensure_ascii=False)
     write_atomically(reports / "composition.json", content.encode())

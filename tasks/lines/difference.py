@@ -1,9 +1,6 @@
 """Differences between two versions of a line, in totals that the versions publish themselves.
 
-Nothing may be added that would have to be computed from rows: nobody has judged what it tells about
-people.
-
-Keep out whatever would have to be computed from rows: what it tells of people, nobody has judged.
+Do not add anything that is computed from rows: nobody has judged what it reveals about people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +30,7 @@ class _Observation(BaseModel):
 
 _OBSERVATIONS = TypeAdapter(list[_Observation])
 _Numbers = tuple[dict[str, Any], dict[str, Any]]
-"""What numbers are about, and the numbers."""
+"""The subject of numbers, and the numbers."""
 
 
 def difference(release: Release, other: Release) -> dict[str, Any]:
@@ -42,7 +39,7 @@ def difference(release: Release, other: Release) -> dict[str, Any]:
     Returns:
         `line`; `before` and `now`: the versions with their digests; `follows`: whether one names
         the other as the one that it continues; `rows`, `promises` and `accuracy`, each number as it
-        was and is, None where it is not told; and of a composed version that follows the other
+        was and is, None if it is not stated; and for a composed version that follows the other
         `groups`: how many go on, are new, are shown no more, and have been left by somebody.
 
     Raises:
@@ -68,7 +65,9 @@ def _in_order(release: Release, other: Release) -> tuple[Release, Release]:
         raise InputError(f"{other.directory}: is of another line ({names})")
     if digest_of(release) == digest_of(other):
         raise InputError(f"{other.directory}: is the same version as {release.directory}")
-    return (other, release) if release.declared.predecessor == digest_of(other) else (release, other)
+    return (
+        (other, release) if release.declared.predecessor == digest_of(other) else (release, other)
+    )
 
 
 def _version(release: Release) -> dict[str, str]:
@@ -76,7 +75,7 @@ def _version(release: Release) -> dict[str, str]:
 
 
 def _pairs(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each number as it was and is, by its name."""
+    """Return each number as it was and is, by its name."""
     names = dict.fromkeys((*before, *now))
     return {name: {"before": before.get(name), "now": now.get(name)} for name in names}
 
@@ -101,19 +100,20 @@ def _groups(before: Release, now: Release) -> dict[str, int | None]:
 
 
 def _lineage(release: Release) -> LineageTotals:
-    """Return the numbers of groups of a version that go on, are new, and were left, over all its
-    parts.
-    """
+    """Return how many groups of a version go on, are new, and were left, over all its parts."""
     places = [release.directory / PARTS / part.name for part in release.declared.made_of]
     parts = map(open_release, places) if places else (release,)
-    totals = [totals_of(ShownVersion.read(one).lineage) for one in parts]
+    totals = [totals_of(ShownVersion.read(part).lineage) for part in parts]
     return LineageTotals(*(sum(counts) for counts in zip(*map(astuple, totals), strict=True)))
 
 
 def _promises(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Return every promise of either version, with what was observed of it in each."""
+    """Return every promise of either version, with the observations of it in each."""
     sides = [_observations_of(release) for release in (before, now)]
-    observations = [(promise, [_numbers_about(side, promise) for side in sides]) for promise in _subjects_of(sides)]
+    observations = [
+        (promise, [_numbers_about(side, promise) for side in sides])
+        for promise in _subjects_of(sides)
+    ]
     return [
         {
             "promise": promise,
@@ -136,13 +136,19 @@ def _observations_of(release: Release) -> list[_Numbers]:
         raise InputError(
             f"{release.directory}: {MANIFEST} does not say what was observed"
         ) from None
-    return [(observation.promise, observation.model_dump(exclude={"promise"})) for observation in observations]
+    return [
+        (observation.promise, observation.model_dump(exclude={"promise"}))
+        for observation in observations
+    ]
 
 
 def _accuracy(before: Release, now: Release) -> list[dict[str, Any]]:
     """Return the widths of bounds by workload, if the public record contains them."""
     sides = [_accuracy_of(release) for release in (before, now)]
-    measurements = [(workload, [_numbers_about(side, workload) for side in sides]) for workload in _subjects_of(sides)]
+    measurements = [
+        (workload, [_numbers_about(side, workload) for side in sides])
+        for workload in _subjects_of(sides)
+    ]
     return [{**workload, "widths": _pairs(was, is_)} for workload, (was, is_) in measurements]
 
 
@@ -150,7 +156,7 @@ def _accuracy_of(release: Release) -> list[_Numbers]:
     """Return the measured workloads of a release, each with the widths of its bounds."""
     try:
         record = read_record(release.directory.resolve().parent)
-    except SfumatoError:  # what stands beside a release need not be a record
+    except SfumatoError:  # a file beside a release need not be a record
         return []
     versions = [v for v in record.versions.values() if v.digest == digest_of(release)]
     return [
@@ -164,7 +170,7 @@ def _accuracy_of(release: Release) -> list[_Numbers]:
 
 
 def _subjects_of(sides: Sequence[Sequence[_Numbers]]) -> list[dict[str, Any]]:
-    """Return what the numbers of either side are about, without repetition, in order."""
+    """Return the subjects of the numbers on either side, without repetition, in order."""
     subjects: list[dict[str, Any]] = []
     for subject, _ in (entry for side in sides for entry in side):
         if subject not in subjects:

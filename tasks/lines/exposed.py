@@ -3,13 +3,10 @@
 The values are those of the line that has the fewest: a value of another line becomes the one that
 most of its people have there. People who are in only one line do not count for this.
 
-The values are those of the line that has the fewest: a value of another line is the one that most
-of its people have there. Whoever is in one line alone has no say in this.
-
 Two attacks are counted that need no proof (see `expectations.composition.exposure`). Withdrawn
-versions count: whoever has them keeps them. A column that is sensitive in one version and not in
-another stands there for everybody to read. Where a form shows less than the values of a group,
-what is counted is more than it tells.
+versions count, because people who have them keep them. A column that is sensitive in one version
+and not in another is public in the other. If a form shows less than the values of a group, more is
+counted than it reveals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +36,7 @@ from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.state import PublishedVersion
 from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure, Terms
 
-_LEAST = 2  # values that everybody should face, whatever is promised
+_LEAST = 2  # values that everyone should face under any promise
 
 
 def maps_with_one_column(
@@ -49,8 +46,8 @@ def maps_with_one_column(
 
     Args:
         maps: the private maps.
-        names: what the column is called in each, None where there is none.
-        name: what it is called then; another column of that name is taken away.
+        names: the column's name in each, None if it is missing.
+        name: its name in the result; another column of that name is removed.
     """
     if all(own_name in (None, name) for own_name in names):
         return list(maps)
@@ -58,11 +55,15 @@ def maps_with_one_column(
     coarse = min(have, key=lambda place: len(_column(maps, names, place).values))
     reference = _texts_of_people(maps[coarse], _column(maps, names, coarse))
     renamed = []
-    for at, (slots, called) in enumerate(zip(maps, names, strict=True)):
-        others = [c for c in slots.rows.columns if c.name not in (name, called)]
-        if called is not None:
-            column = _column(maps, names, at)
-            texts = _as_text(column) if at == coarse else _as_reference_values(slots, column, reference)
+    for place, (slots, own_name) in enumerate(zip(maps, names, strict=True)):
+        others = [c for c in slots.rows.columns if c.name not in (name, own_name)]
+        if own_name is not None:
+            column = _column(maps, names, place)
+            texts = (
+                _as_text(column)
+                if place == coarse
+                else _as_reference_values(slots, column, reference)
+            )
             others.append(encode(name, column.role, texts))
         renamed.append(replace(slots, rows=slots.rows.keep(others)))
     return renamed
@@ -77,7 +78,7 @@ def _as_text(column: Column) -> pa.Array:
 
 
 def _people(slots: SlotMap) -> np.ndarray:
-    return np.flatnonzero(slots.held & (slots.kind != WITNESS))
+    return np.flatnonzero(slots.is_held & (slots.kind != WITNESS))
 
 
 def _texts_of_people(slots: SlotMap, column: Column) -> Mapping[bytes, str]:
@@ -87,7 +88,9 @@ def _texts_of_people(slots: SlotMap, column: Column) -> Mapping[bytes, str]:
     return dict(zip(slots.key[rows].tolist(), texts, strict=True))
 
 
-def _as_reference_values(slots: SlotMap, column: Column, reference: Mapping[bytes, str]) -> pa.Array:
+def _as_reference_values(
+    slots: SlotMap, column: Column, reference: Mapping[bytes, str]
+) -> pa.Array:
     """Return the column's values, each as the one that most of its people have in `reference`."""
     values = _as_text(column).to_pylist()
     seen: dict[str, dict[str, int]] = {}
@@ -105,9 +108,9 @@ class Exposed:
     """A version beside others of the same people.
 
     Attributes:
-        maps: of all versions, in the order in which they are compared, this one last.
+        maps: the maps of all versions, in the order of comparison, this one last.
         versions: how many versions they are of.
-        terms: what this one declares.
+        terms: the terms of this one.
     """
 
     maps: tuple[MapOfLine, ...]
@@ -118,18 +121,21 @@ class Exposed:
     def counts(self) -> JointExposure:
         """The exposure of people by all these versions together."""
         lines = len({seen_map.line for seen_map in self.maps})
-        names = [n for n in self.terms.named("sensitive") if self._is_elsewhere(n)]
-        columns = [_exposure_of_column(self._people_by_column(name), name, self.terms.promises) for name in names]
+        names = [n for n in self.terms.names_with_roles("sensitive") if self._is_elsewhere(n)]
+        columns = [
+            _exposure_of_column(self._people_by_column(name), name, self.terms.promises)
+            for name in names
+        ]
         return JointExposure(versions=self.versions, lines=lines, columns=tuple(columns))
 
     @property
     def tells(self) -> bool:
         """True where somebody is here and in another version with a sensitive column of this."""
-        if not any(map(self._is_elsewhere, self.terms.named("sensitive"))):
+        if not any(map(self._is_elsewhere, self.terms.names_with_roles("sensitive"))):
             return False
-        others = [seen_map.slots.key[seen_map.slots.held] for seen_map in self.maps[:-1]]
+        others = [seen_map.slots.key[seen_map.slots.is_held] for seen_map in self.maps[:-1]]
         now = self.maps[-1].slots
-        return any(bool(np.isin(now.key[now.held], names).any()) for names in others)
+        return any(bool(np.isin(now.key[now.is_held], names).any()) for names in others)
 
     def _is_elsewhere(self, name: str) -> bool:
         return any(seen_map.name_of(name) for seen_map in self.maps[:-1])
@@ -139,12 +145,15 @@ class Exposed:
         return SeenPeople(self.maps)
 
     def _people_by_column(self, name: str) -> SeenPeople:
-        """People of all versions, a column by one name."""
+        """Return the people of all versions, with a column by one name."""
         names = [seen_map.name_of(name) for seen_map in self.maps]
         if all(own_name in (None, name) for own_name in names):
             return self._everybody
         slots = maps_with_one_column([seen_map.slots for seen_map in self.maps], names, name)
-        alike = [replace(seen_map, slots=renamed) for seen_map, renamed in zip(self.maps, slots, strict=True)]
+        alike = [
+            replace(seen_map, slots=renamed)
+            for seen_map, renamed in zip(self.maps, slots, strict=True)
+        ]
         return SeenPeople(alike)
 
 
@@ -154,7 +163,7 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
     Args:
         line: its line.
         now: its map.
-        terms: what it declares.
+        terms: the terms that it declares.
         met: the lines with people in common.
     """
     maps: list[MapOfLine] = []
@@ -162,10 +171,14 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
     own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
     for number, meeting in enumerate(same):
         groups = len(same) if is_joined(line, meeting) else None
-        called = _other_names(line, meeting, terms.named("sensitive"))
+        called = _other_names(line, meeting, terms.names_with_roles("sensitive"))
         maps += [MapOfLine(number, slots, groups, called) for slots in maps_of(meeting.line)]
     maps += [MapOfLine(len(same), slots) for place in own for slots in maps_of(place)]
-    earlier = [version for place in (*(meeting.line for meeting in same), *own) for version in _versions(place)]
+    earlier = [
+        version
+        for place in (*(meeting.line for meeting in same), *own)
+        for version in _versions(place)
+    ]
     versions = 1 + sum(version.map is not None for version in earlier)
     return Exposed((*maps, MapOfLine(len(same), now)), versions, terms)
 
@@ -175,7 +188,7 @@ def _versions(place: Path) -> list[PublishedVersion]:
 
 
 def _other_names(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:
-    """Return the names of columns of a line in another line, for columns with another name there."""
+    """Return other names that columns of a line have in another line, by their own names."""
     if met.known is None:
         return {}
     called = {}
@@ -188,7 +201,7 @@ def _other_names(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, st
 
 
 def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExposure | None:
-    """Return the exposure that a candidate's page has to state, or None if there is none to state."""
+    """Return the exposure that a candidate's page has to state, or None if there is none."""
     if now is None or not accepts_exposure(line, terms):
         return None
     with lock_of_lines(line.work):
@@ -197,7 +210,7 @@ def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExp
 
 
 def require_declared(line: Line, exposed: Exposed, declared: JointExposure | None) -> None:
-    """Refuse a version whose page states other counts than those that are true now.
+    """Refuse a version whose page states counts that are no longer true.
 
     Raises:
         PromiseError: where another version was published since they were made.
@@ -210,7 +223,7 @@ def require_declared(line: Line, exposed: Exposed, declared: JointExposure | Non
 
 
 def accepts_exposure(line: Line, terms: Terms) -> bool:
-    """Decide whether a spec accepts what versions, or lines, tell together."""
+    """Decide whether a spec accepts the joint disclosure of versions, or of lines."""
     return line.accepts_lines or terms.versions == "accepted-risk"
 
 
@@ -222,7 +235,7 @@ def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Seque
     """
     seen = SeenPeople([MapOfLine(0, published_slots(slots)) for slots in (before, now)])
     for name in columns:
-        earlier, later = seen.shown(name)
+        earlier, later = seen.versions_showing(name)
         if people := people_exposed_by_subtraction(earlier, later, name):
             raise PromiseError(
                 f"versions: composed is broken: {people} people who came or left are told of by "
@@ -237,9 +250,11 @@ def same_people(line: Line, met: Meeting) -> bool:
     return met.names(line.people)
 
 
-def _exposure_of_column(seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]) -> ColumnExposure:
+def _exposure_of_column(
+    seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]
+) -> ColumnExposure:
     required = _required_values([promise for promise in promises if promise.sensitive == name])
-    versions = seen.shown(name)
+    versions = seen.versions_showing(name)
     exposed = exposure(versions, name, required)
     return ColumnExposure(
         column=name,

@@ -78,7 +78,7 @@ def _kept_files(line: Line, number: str) -> dict[str, bytes]:
 
 
 def prune_kept(private: Path, state: LineState) -> None:
-    """Delete what was kept of versions that are no longer the last."""
+    """Delete the kept tables of versions that are no longer the last."""
     last = max(state.versions, default=None)
     for path in (private / WITHDRAWN).glob("[0-9]*"):
         if path.name != last:

@@ -1,11 +1,11 @@
-"""destinations.json: what a line remembers of the places where copies of it are.
+"""destinations.json: a line's memory of the places where copies of it are.
 
-    complete    what was there last is the line as it stood then, known by its SHA-256
-    behind      it is not, or nobody knows: a delivery failed, or a process was killed in one
+    complete    the last delivery left the whole line there, known by its SHA-256
+    behind      it may not be there: a delivery failed, or a process was killed in one
 
-It stands with the private state and not in the public record, which is copied itself, and read by
-everybody: addresses of servers are not everybody's. It is no secret either: secrets are in the
-environment alone. Whoever loses it loses nothing: each delivery looks at the place itself.
+The file is part of the private state and not of the public record, which is copied itself, and read
+by everyone: addresses of servers are not public. It is no secret either: secrets are only in the
+environment. Losing the file does no harm: each delivery looks at the place itself.
 """
 
 from pathlib import Path
@@ -24,10 +24,10 @@ class KnownDestination(BaseModel):
     """A destination as it was last heard of.
 
     Attributes:
-        kind: of place.
+        kind: the kind of place.
         declared: as its spec declares it.
-        time: of the last delivery.
-        behind: why it is behind, None where it was complete.
+        time: when it was last delivered to.
+        behind: why it is behind, None if it was complete.
         delivered: the SHA-256 of the line that was last there as a whole.
     """
 
@@ -61,13 +61,19 @@ class KnownDestinations(BaseModel):
 
     def find(self, kind: str, uri: str) -> KnownDestination | None:
         """Return the destination of this kind and address, or None if it is not known."""
-        same = (destination for destination in self.destinations if (destination.kind, destination.place) == (kind, uri))
+        same = (
+            destination
+            for destination in self.destinations
+            if (destination.kind, destination.place) == (kind, uri)
+        )
         return next(same, None)
 
     def with_one(self, updated: KnownDestination) -> "KnownDestinations":
         """Return a copy in which one destination is replaced."""
         changed = (
-            updated if (destination.kind, destination.place) == (updated.kind, updated.place) else destination
+            updated
+            if (destination.kind, destination.place) == (updated.kind, updated.place)
+            else destination
             for destination in self.destinations
         )
         return self.model_copy(update={"destinations": tuple(changed)})

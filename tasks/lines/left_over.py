@@ -6,8 +6,8 @@
     <line>/.<name>.<pid>.tmp   a file that was being written
     <line>/<n>/                a version that releases.json does not list
 
-Whatever a live run holds by the line's lock is no trace. Looking for traces writes nothing; the
-next command of the line's owner mends them (`publish.recover`).
+Files of a live run, which holds the line's lock, are no traces. Looking for traces writes nothing;
+the next command of the line's owner mends them (`publish.recover`).
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ TEMPORARY = ".*.tmp"
 
 
 def find_left_over(public: Path) -> tuple[str, ...]:
-    """Return in words what is left over in a line's public directory; nothing while a run is live.
+    """Return descriptions of traces in a line's public directory; () while a run is live.
 
     >>> find_left_over(Path("no such line"))
     ()
@@ -66,9 +66,7 @@ def _temporaries_of_catalogue(place: Path) -> list[Path]:
 
 
 def _unlisted_versions(public: Path) -> list[str]:
-    """Return the versions that no record lists, or [] if the record cannot be read, which is said
-    elsewhere.
-    """
+    """Return the versions that no record lists, or [] if the record cannot be read."""
     try:
         listed = read_record(public).versions
     except SfumatoError:
@@ -78,7 +76,7 @@ def _unlisted_versions(public: Path) -> list[str]:
 
 
 def _pages_out_of_date(public: Path) -> Iterator[str]:
-    """Yield what does not follow the record, in a line with a change that was begun."""
+    """Yield which pages do not follow the record, in a line with a change that was begun."""
     if not (public / UNFINISHED).exists():
         return
     from sfumato.tasks.lines.pages import pages_behind  # renders them: rarely needed

@@ -36,7 +36,7 @@ _RESTORE = "put back the line's private state (sfumato line restore)"
 
 
 LOCK, UNFINISHED = ".lock", ".unfinished"
-"""Beside a line's versions: the file of its lock, and the mark of a change that is not finished."""
+"""Files beside a line's versions: its lock, and the mark of a change that is not finished."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ class Line:
     """A release line.
 
     Attributes:
-        name: of it.
+        name: its name.
         public: the directory of its versions.
         private: the directory of its state.
-        signing_key: the file of the key that signs its versions, None where they are not signed.
+        signing_key: the file of the key that signs its versions, None if they are not signed.
         people: the name of the set of people that it is about, None for none.
-        groups: the line whose groups it shows, None where they are its own.
-        same_as: what columns are called in another line of the same people.
+        groups: the line whose groups it shows, None if they are its own.
+        same_as: the names of its columns in another line of the same people.
         pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
-        accepts_lines: whether what it tells together with other lines is accepted.
-        as_of: the day of which its next version tells, where that is said.
-        reviewers: how many have to approve a version before it appears.
+        accepts_lines: whether the spec accepts what it tells together with other lines.
+        as_of: the day that its next version describes, None if no spec states it.
+        reviewers: how many people have to approve a version before it appears.
         bars: on attacks, beyond which no version of it appears, None for none.
-        window: the width of a small range, in which guesses count; None where none is said.
-        others: whether people who come are said not to be those who left, under other names.
+        window: the width of a small range, in which guesses count; None if none is stated.
+        others: whether the user states that newcomers are not people who left, under other names.
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
-        words: what its spec says of it and of its columns, None where no spec is at hand.
+        words: its spec's words about it and its columns, None if no spec is at hand.
     """
 
     name: str
@@ -81,9 +81,7 @@ class Line:
 
     @property
     def published_words(self) -> PublishedWords:
-        """The words of its versions about it and its columns, with the key that they are signed
-        with.
-        """
+        """The published words about it and its columns, with its signing key."""
         words = self.words or PublishedWords()
         if self.signing_key is None:
             return words
@@ -133,8 +131,7 @@ class CandidateMap:
         return self.path
 
     def keep(self, line: Path, version: str) -> str:
-        """Keep the map in a line's private directory as that of a version; return its SHA-256
-        there.
+        """Keep the map in a line's directory as that of a version; return its SHA-256.
 
         Raises:
             PromiseError: where it was changed since.
@@ -158,14 +155,14 @@ class Candidate:
 
     Attributes:
         release: the directory of the whole release.
-        sha256: of each of its files when it was assessed, by its path from there.
+        sha256: the SHA-256 of each of its files when it was assessed, by its path from there.
         versions: whether people may be in several versions of the line.
-        suppressed: which rows are not published, in canonical order (bool), None where all are.
-        map: who stands in which group, None where the line remembers nobody so.
-        made_after: the digest of the line's last version when the map was made, where it goes on.
-        followed: the SHA-256 of the map whose groups it shows, None where they are its own.
-        counts: of people and groups that go on, or do not.
-        digest: of the manifest that was approved, None where nobody was asked.
+        suppressed: the rows that are not published, in canonical order (bool), None if all are.
+        map: the group of each person, None if the line keeps no map.
+        made_after: the digest of the line's last version when the map was made, if it goes on.
+        followed: the SHA-256 of the map whose groups it shows, None if they are its own.
+        counts: the numbers of people and groups that go on, or do not.
+        digest: the digest of the approved manifest, None if no approval was needed.
         made_again: whether its files are those that its tables, read back, gave when it was
             assessed; not of candidates that earlier software assessed.
     """
@@ -188,10 +185,8 @@ def hold(line: Line) -> Iterator[None]:
 
     The order is always this one, so that no two lines of a work directory are compared at once.
 
-    Always in this order: no two lines of a work directory are compared at once.
-
     Raises:
-        InputError: where a file stands in the way of the public one.
+        InputError: where a file is in the way of the public one.
         Fault: where the line's directories cannot be written.
     """
     with _named_where_closed(line):
@@ -236,7 +231,7 @@ def _make_public(place: Path) -> None:
     """Make the directory of a line's versions if it is missing.
 
     Raises:
-        InputError: where a file stands in the way.
+        InputError: where a file is in the way.
         Fault: where this user cannot.
     """
     if place.is_dir():
@@ -252,7 +247,7 @@ def _make_public(place: Path) -> None:
 
 @contextmanager
 def hold_privately(line: Line) -> Iterator[None]:
-    """Hold the locks of `hold` except that of the public directory, which is not written meanwhile."""
+    """Hold the locks of `hold` except that of the public directory, which stays as it is."""
     with lock_of_lines(line.work), state_lock(line.private):
         yield
 
@@ -276,7 +271,7 @@ def _is_beside(where: Path, place: Path) -> bool:
 
 
 def owner_mark(secret: bytes) -> str:
-    """Return the public record's mark of a private line: keyed, so that no other line can claim it."""
+    """Return the public record's mark of a private line, keyed against claims by other lines."""
     return hmac.digest(secret, b"owner of the public record", "sha256").hex()
 
 
@@ -311,7 +306,7 @@ def require_ours(line: Line, state: LineState, record: Record, directories: list
     """Refuse to decide about versions that are another line's, or that the state does not know.
 
     Args:
-        line: what publishes.
+        line: the line that publishes.
         state: its private state.
         record: the public record.
         directories: the versions that are there, recorded or not.

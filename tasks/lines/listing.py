@@ -92,8 +92,8 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
 
     Args:
         name: of the line.
-        public: its directory, None where it is not known.
-        private: its private directory, None where the reader has none.
+        public: its directory, None if it is not known.
+        private: its private directory, None if the reader has none.
 
     Raises:
         InputError: where newer software wrote either.
@@ -111,13 +111,14 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
 
 
 def _destinations(public: Path | None, private: Path | None) -> tuple[ListedDestination, ...]:
-    """Return the places to which the line is copied, by its private state; the places are not
-    asked.
-    """
+    """Return the places to which the line is copied, by its private state only."""
     if public is None or private is None or not knows_destinations(private):
         return ()
     destinations, now = read_destinations(private).destinations, snapshot(public).sha256
-    return tuple(ListedDestination(destination.place, destination.why_behind(now), destination.time) for destination in destinations)
+    return tuple(
+        ListedDestination(destination.place, destination.why_behind(now), destination.time)
+        for destination in destinations
+    )
 
 
 def _public(line: Path, entry: VersionEntry) -> ListedVersion:
@@ -132,7 +133,9 @@ def _public(line: Path, entry: VersionEntry) -> ListedVersion:
 def _private(line: Path) -> dict[str, ListedVersion]:
     """Return the versions that only the private state knows, by number."""
     state = read_state(line)
-    versions = {n: ListedVersion(n, "unknown", version.digest) for n, version in state.versions.items()}
+    versions = {
+        n: ListedVersion(n, "unknown", version.digest) for n, version in state.versions.items()
+    }
     if state.pending is not None:
         number, pending = state.pending
         versions[number] = ListedVersion(number, "unfinished", pending.digest)

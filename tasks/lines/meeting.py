@@ -1,15 +1,11 @@
-"""Lines about the same people, and which of them may stand beside each other.
+"""Lines about the same people, and the rules by which they may exist beside each other.
 
 Every line that knows its people is compared with every other line of the work directory. People in
 common have to be named; then no column may be hidden in one line and open in the other, and no
 sensitive column may be grouped in two ways.
 
-Every line that knows its people is held against every other line of the work directory. People in
-common have to be named; then no column may be hidden in one line and open in the other, and no
-sensitive column may be grouped in two ways.
-
-Values are compared as they are shown: 8,912 in one line and 8,900 in another would count as two
-values, of which a person has neither for sure, although the first is all that they tell together.
+Values are compared as they are shown. So 8,912 in one line and 8,900 in another would count as two
+values, neither of which a person surely has, although together they reveal only the first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
-from sfumato.expectations.shared.sorting import in_common
+from sfumato.expectations.shared.sorting import count_common
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.second_grouping import second_grouping
 from sfumato.tasks.partitions.of_line import line_of
@@ -45,8 +41,8 @@ class Meeting:
 
     Attributes:
         line: the other line's private directory.
-        people: how many.
-        known: what the other line told of itself, None where that was before lines did.
+        people: their number.
+        known: the other line's statement about itself, None if it published before lines made one.
     """
 
     line: Path
@@ -69,7 +65,7 @@ def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
     work, others = line.private.parent, other_lines(line.private.parent, line.name)
     names = slots.names if others else np.array([])
     for other in others:
-        if common := in_common(names, people_of(other)):
+        if common := count_common(names, people_of(other)):
             yield Meeting(other, common, read_line(work, other.name))
 
 
@@ -77,12 +73,12 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
     """Refuse people who are in another line, unless the specs say who they are.
 
     Args:
-        line: what publishes.
+        line: the line that publishes.
         met: the lines with people in common.
         rule: how its versions may be combined.
 
     Returns:
-        What a run says of lines that use the same units for other people.
+        Messages about lines that use the same units for other people.
 
     Raises:
         PromiseError: with counts of units.
@@ -94,16 +90,16 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
             require_same_file(line, meeting.known)
             if rule == "disjoint" and not (line.accepts_lines or is_joined(line, meeting)):
                 raise PromiseError(
-                    f"versions: disjoint is broken: {meeting.people} units are in line {other} about "
-                    "the same people"
+                    f"versions: disjoint is broken: {meeting.people} units are in line {other} "
+                    "about the same people"
                 )
         elif line.people and meeting.known is not None and meeting.known.people:
             notices.append(f"{meeting.people} units are in line {other}, about other people")
         elif not line.accepts_lines:
             raise PromiseError(
-                f"{meeting.people} units are in line {other}: name the people they share (people: in "
-                f"both specs, then release {other} again), or another name in each where the same "
-                "units mean other people"
+                f"{meeting.people} units are in line {other}: name the people they share (people: "
+                f"in both specs, then release {other} again), or another name in each where the "
+                "same units mean other people"
             )
     return notices
 
@@ -134,7 +130,11 @@ def require_known_columns(line: Line) -> None:
         InputError: with the columns' names.
     """
     others = [read_line(line.work, other.name) for other in other_lines(line.work, line.name)]
-    same = [other_line for other_line in others if other_line and other_line.people is not None and other_line.people == line.people]
+    same = [
+        other_line
+        for other_line in others
+        if other_line and other_line.people is not None and other_line.people == line.people
+    ]
     for name, called in line.same_as.items():
         if not any(called in other_line.roles for other_line in same):
             raise InputError(
@@ -160,7 +160,7 @@ def require_followed(line: Line, candidate: Candidate) -> None:
 def require_compatible(
     line: Line, met: Sequence[Meeting], now: SlotMap, declared: Declared
 ) -> None:
-    """Refuse a version that tells more together with the lines that it meets about its people.
+    """Refuse a version that reveals more about its people together with the lines that it meets.
 
     Raises:
         PromiseError: with the rule, and counts of people or groups.
@@ -185,10 +185,10 @@ def require_compatible(
 
 
 def description_of(line: Line, declared: Declared) -> KnownLine:
-    """Return what a line states about itself."""
+    """Return a line's statement about itself."""
     strata = {column_of(stratum) for stratum in declared.strata}
     unprotected = {n for n, column in declared.columns.items() if column.unprotected is not None}
-    open_columns = declared.named("quasi-identifier", "insensitive")
+    open_columns = declared.names_with_roles("quasi-identifier", "insensitive")
     return KnownLine(
         people=line.people,
         roles={name: column.role for name, column in declared.columns.items()},
@@ -209,10 +209,10 @@ def _codings(line: Line, declared: Declared) -> dict[str, str]:
     A coding that a line computed, or draws by unit, belongs to that line only.
     """
     codings = {}
-    for name in declared.named("sensitive"):
+    for name in declared.names_with_roles("sensitive"):
         column = declared.columns[name]
         if column.codings:
-            own = {"line": line.name} if column.computed or column.shift else {}
+            own = {"line": line.name} if column.computed_keys or column.shift else {}
             codings[name] = canonical_json({**document_of(column), **own}).decode()
     return codings
 
@@ -220,7 +220,7 @@ def _codings(line: Line, declared: Declared) -> dict[str, str]:
 def crossing_roles(ours: KnownLine, theirs: KnownLine) -> str | None:
     """Return why the roles of two lines' columns cross, or None if they do not."""
     for hidden, showing in ((ours, theirs), (theirs, ours)):
-        for name in hidden.protected:
+        for name in hidden.protected_columns:
             if any(hidden.names_of(name) & showing.names_of(open_) for open_ in showing.open):
                 return f"{name!r} is protected in one and open in the other"
     if ours.hides_presence != theirs.hides_presence:
@@ -234,8 +234,8 @@ def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rul
     """Refuse a version with a sensitive column that the same people have elsewhere in other codes.
 
     Args:
-        line: what publishes.
-        ours: what it tells of itself.
+        line: the line that publishes.
+        ours: its statement about itself.
         met: the lines about the same people.
         rule: how its versions may be combined.
 

@@ -3,10 +3,6 @@
 Of exact rows it reports how many combinations of quasi-identifiers occur once in both versions and
 in another group than before. If people stay in their groups these are few: somebody left, and
 somebody else came who looks the same. If groups are drawn anew they are nearly all.
-
-Of exact rows it is told how many combinations of quasi-identifiers stand once in both versions and
-in another group than before. Where people stay in their groups these are few: somebody left, and
-somebody else came who looks the same. Where groups are drawn anew they are nearly all.
 """
 
 from collections.abc import Sequence
@@ -31,9 +27,9 @@ class Movement:
         new: groups that do not.
         ended: groups of the version before that are shown no more.
         disappeared: rows that are not in the group that goes on from theirs: by their
-            quasi-identifiers where these are exact, else by numbers of rows alone.
-        vacated: by how much vacant values of groups that go on grew, None where that is not told.
-        unique: combinations of quasi-identifiers that stand once in both, None without exact rows.
+            quasi-identifiers if these are exact, otherwise only by numbers of rows.
+        vacated: the growth of vacant values in groups that go on, None if it is not shown.
+        unique: combinations of quasi-identifiers that occur once in both, None without exact rows.
         regrouped: how many of them are in another group than before.
         fewest: the least number of values of a sensitive column that the groups of one of them
             have in common.
@@ -59,7 +55,9 @@ def join_movements(moved: Sequence[Movement]) -> Movement:
         vacated=_sum([movement.vacated for movement in moved]),
         unique=_sum([movement.unique for movement in moved]),
         regrouped=_sum([movement.regrouped for movement in moved]),
-        fewest=min((movement.fewest for movement in moved if movement.fewest is not None), default=None),
+        fewest=min(
+            (movement.fewest for movement in moved if movement.fewest is not None), default=None
+        ),
     )
 
 
@@ -106,19 +104,21 @@ class _Rows:
 
     @classmethod
     def read(cls, before: ShownVersion, now: ShownVersion) -> "_Rows | None":
-        """Return the exact rows of both versions, or None if one has none or no column is in both."""
+        """Return the exact rows of both versions, or None if they cannot be compared."""
         rows_before, rows_now = _exact_rows(before), _exact_rows(now)
         if rows_before is None or rows_now is None:
             return None
         shared = [
             name
-            for name in now.declared.named("quasi-identifier")
+            for name in now.declared.names_with_roles("quasi-identifier")
             if name in rows_before.column_names and rows_before[name].type == rows_now[name].type
         ]
         if not shared:
             return None
         both = (pa.chunked_array([*rows_before[n].chunks, *rows_now[n].chunks]) for n in shared)
-        columns = [encode(n, "quasi-identifier", values) for n, values in zip(shared, both, strict=True)]
+        columns = [
+            encode(n, "quasi-identifier", values) for n, values in zip(shared, both, strict=True)
+        ]
         keys, _ = key(columns, rows_before.num_rows + rows_now.num_rows)
         _, keys = np.unique(keys, return_inverse=True)
         return cls(
@@ -130,9 +130,7 @@ class _Rows:
         )
 
     def unique_pairs(self) -> np.ndarray:
-        """Return the groups, before and now, of combinations that occur once in each (int64, n x
-        2).
-        """
+        """Return groups before and now of combinations that occur once in each (int64, n x 2)."""
         values = max(self.before.max(initial=-1), self.now.max(initial=-1)) + 1
         once = [np.bincount(rows, minlength=values) == 1 for rows in (self.before, self.now)]
         both = once[0] & once[1]
@@ -144,7 +142,7 @@ class _Rows:
         return np.stack(sides, axis=1)
 
     def count_disappeared(self) -> int:
-        """Count the rows of groups that go on that are not in the group that goes on from theirs."""
+        """Count rows of continued groups that are not in the group that goes on from theirs."""
         goes_on = np.isin(self.group_before, self.previous)
         names = self.previous[self.group_now]
         group = np.concatenate([self.group_before[goes_on], names[names >= 0]])
@@ -162,18 +160,21 @@ def _exact_rows(version: ShownVersion) -> pa.Table | None:
 
 
 def _fewest(before: ShownVersion, now: ShownVersion, pairs: np.ndarray) -> int | None:
-    """The least number of values that both groups of a pair show of a sensitive column."""
+    """Return the least number of values that both groups of a pair show of a sensitive column."""
     if not len(pairs) or before.declared.form.declares or now.declared.form.declares:
         return None
     groups = (Groups(v.groups.sizes, dict(v.groups.sensitive)) for v in (before, now))
     was, is_ = in_common(*groups)
     pairs = np.unique(pairs, axis=0)
-    counts = [_common(was_counts, is_.sensitive[name], pairs) for name, was_counts in was.sensitive.items()]
+    counts = [
+        _common(was_counts, is_.sensitive[name], pairs)
+        for name, was_counts in was.sensitive.items()
+    ]
     return min((int(number.min()) for number in counts), default=None)
 
 
 def _common(was: Counts, is_: Counts, pairs: np.ndarray) -> np.ndarray:
-    """The number of values that both groups of each pair (int64, n x 2) show (int64, n)."""
+    """Return the number of values that both groups of each pair (int64, n x 2) show (int64, n)."""
     length = was.distinct[pairs[:, 0]]
     pair = np.repeat(np.arange(len(pairs)), length)
     offset = np.arange(len(pair)) - np.repeat(np.cumsum(length) - length, length)

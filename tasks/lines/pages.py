@@ -3,9 +3,6 @@
 A file that was never a page of ours is not replaced: a public place may have a start page of its
 own. A page that cannot be written takes back no version: it is reported, and written by the next
 run.
-
-A file that no page of ours was before is left as it is: a public place may have a start page of its
-own. What cannot be written takes back no version: it is said, and written by the next run.
 """
 
 import os
@@ -163,8 +160,6 @@ def _entry(public: Path, *, with_manifests: bool = False) -> LineEntry | None:
     """Return the public entry of a line, or None if it cannot be read.
 
     A record of another line that was copied here belongs to no line: its name leads elsewhere.
-
-    A record of another line, copied here, is no line's: its name leads elsewhere.
     """
     try:
         entry = read_line_entry(public, with_manifests=with_manifests)

@@ -7,14 +7,6 @@ Theorem of parts. Let nobody hold, or ever have held, slots in two parts. Each g
 only one part, so a world of all versions is a world of each part, chosen independently. Then all
 versions together reveal about a person what those of the person's part reveal, under every prior
 that treats parts separately: what holds for each part by itself holds for the whole.
-
-No more than one part is in memory. What its staged files show is held against its map, and that
-against the map of the version before, as for one table (see `composed`).
-
-Theorem of parts. Let nobody hold, or ever have held, slots in two parts. Groups have people of one
-part alone, so that a world of all versions is a world of each part, chosen freely of one another.
-Then all versions together tell of anybody what those of the person's part tell, under every prior
-that is about parts one by one: what holds of each part by itself holds of the whole.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +30,8 @@ from sfumato.tasks.lines.composed import (
     require_succession,
 )
 from sfumato.tasks.lines.composition import (
-    Composition,
     CombinableVersion,
+    Composition,
     JudgeAtoms,
     require_combinable,
     totals_of_counts,
@@ -78,8 +70,8 @@ class JoinedCompositions:
     """The compositions of the parts of a version, joined; no part is kept in memory.
 
     Attributes:
-        declared: what the whole declares.
-        counts: of people and groups that went on, or did not.
+        declared: the terms that the whole declares.
+        counts: the numbers of people and groups that went on, or did not.
     """
 
     declared: Declared
@@ -99,9 +91,13 @@ class JoinedCompositions:
             **documents[0],
             "route": self._route(),
             "atoms": sum(part["atoms"] or 0 for part in documents),
-            "fewest": {n: min(part["fewest"][n] for part in documents) for n in documents[0]["fewest"]},
+            "fewest": {
+                n: min(part["fewest"][n] for part in documents) for n in documents[0]["fewest"]
+            },
             "likeliest": self._likeliest(),
-            "vacancy": {n: sum(part["vacancy"][n] for part in documents) for n in documents[0]["vacancy"]},
+            "vacancy": {
+                n: sum(part["vacancy"][n] for part in documents) for n in documents[0]["vacancy"]
+            },
             "refilled": self.counts.get("refilled", 0),
             "moved": self.counts.get("moved", 0),
             "reinserted": self.counts.get("reinserted", 0),
@@ -125,7 +121,9 @@ class JoinedCompositions:
             versions=max((exposure.versions for exposure in exposures), default=1),
             lines=1,
             columns=tuple(
-                _sum_of_parts([c for exposure in exposures for c in exposure.columns if c.column == name])
+                _sum_of_parts(
+                    [c for exposure in exposures for c in exposure.columns if c.column == name]
+                )
                 for name in columns
             ),
         )
@@ -150,20 +148,22 @@ def _sum_of_parts(columns: Sequence[ColumnExposure]) -> ColumnExposure:
 
 
 def _sum_of_people(faced: Sequence[FacedPeople]) -> FacedPeople:
-    sums = {name: sum(getattr(people, name) for people in faced) for name in FacedPeople.model_fields}
+    sums = {
+        name: sum(getattr(people, name) for people in faced) for name in FacedPeople.model_fields
+    }
     return FacedPeople(**sums)
 
 
 def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> tuple[str, ...]:
-    """Refuse a version in parts beside lines that show what it protects of the same people.
+    """Refuse a version in parts if other lines show values that it protects, of the same people.
 
     Args:
         line: its line, whose locks are held.
         now: its map.
-        ours: what the line tells of itself.
+        ours: the line's statement about itself.
 
     Returns:
-        What a run says of lines that use the same units for other people.
+        Messages about lines that use the same units for other people.
 
     Raises:
         PromiseError: with the rule, and counts of people.
@@ -174,8 +174,8 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
     for meeting in same:
         if meeting.known is not None and (fault := _fault(ours, meeting.known)):
             raise PromiseError(
-                f"lines {line.name} and {meeting.line.name} are about {meeting.people} people in common: "
-                f"{fault}"
+                f"lines {line.name} and {meeting.line.name} are about {meeting.people} people in "
+                f"common: {fault}"
             )
     require_coded_alike(line, ours, same, "composed")
     return tuple(notices)
@@ -193,7 +193,7 @@ def _meetings(line: Line, now: MapInParts) -> Iterator[Meeting]:
 
 
 def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
-    """Return why two lines tell more together, as far as that is judged in parts."""
+    """Return why two lines reveal more together, as far as that is judged in parts, or None."""
     if fault := crossing_roles(ours, theirs):
         return fault
     for name, _ in both_protect(ours, theirs):
@@ -207,16 +207,16 @@ def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
 def require_combined(
     line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
 ) -> CombinableVersion | None:
-    """Refuse a version, in one table or in parts, that tells too much beside others.
+    """Refuse a version, in one table or in parts, that reveals too much beside others.
 
     Args:
         line: its line, whose locks are held.
-        candidate: what is published.
+        candidate: the candidate to publish.
         staging: the staged release.
-        judge: judges once more what the gate lets pass.
+        judge: judges once more versions that pass the gate.
 
     Returns:
-        None where the line knows nobody.
+        None if the line knows nobody.
 
     Raises:
         PromiseError: with the rule, and counts of people and groups.
@@ -226,7 +226,7 @@ def require_combined(
         return require_combinable(line, candidate, staging, judge)
     state = read_state(line.private)
     require_latest(candidate, state, staged.declared)
-    now, before = MapInParts.of(candidate.map.file()), last_in_parts(line.private, state)
+    now, before = MapInParts.open(candidate.map.file()), last_in_parts(line.private, state)
     if now is None or (before is None) != (staged.declared.predecessor is None):
         raise refusal("what the version is made of is not known here")
     _require_same_parts(staged.declared.made_of, now, before)
@@ -259,8 +259,7 @@ class _Parts:
     versions: int
 
     def require_part(self, number: int, part: MappedPart, judge: JudgeAtoms | None) -> Composition:
-        """Refuse a part that tells too much together with its earlier versions; return its
-        composition.
+        """Refuse a part that reveals too much with its earlier versions; return the report.
 
         Raises:
             PromiseError: with the rule, and counts of people and groups.
@@ -296,7 +295,7 @@ class _Parts:
     ) -> Composition:
         maps = [MapOfLine(0, slots)]
         if before is not None:
-            require_nothing_by_subtraction(before, slots, declared.named("sensitive"))
+            require_nothing_by_subtraction(before, slots, declared.names_with_roles("sensitive"))
             maps.insert(0, MapOfLine(0, before))
         return Composition(declared, Exposed(tuple(maps), self.versions, declared), slots, passed)
 

@@ -58,8 +58,6 @@ def shown_part(
 
     Its lineage is renumbered by the groups of the part before, unless `goes_on` is False.
 
-    Its groups go on from those of a part by the numbers of that part, unless that is not looked at.
-
     Raises:
         PromiseError: where its tables are not those that it declares, or it goes on from groups of
             another part.
@@ -96,7 +94,7 @@ class _Run:
 
     Attributes:
         first: the place of the first of these versions.
-        parts: what each declares of it.
+        parts: the part as each version declares it.
     """
 
     first: int
@@ -124,7 +122,7 @@ def moved_in_parts(chain: Sequence[Release]) -> list[Movement]:
     for run in _runs(chain):
         for place, movement in _movements_in_run(chain, run):
             moved[place].append(movement)
-        gc.collect()  # what refers to itself would hold part after part
+        gc.collect()  # reference cycles would keep part after part in memory
     return [join_movements(movements) for movements in moved]
 
 

@@ -1,8 +1,6 @@
 """A composed version compared with all before it, using only their files.
 
 Each version must show of a group what all others show; what the files cannot show is reported.
-
-What one version shows of a group, all others must show; what the files cannot show is said.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,17 +26,17 @@ def chain_to(release: Release, directories: Sequence[Path]) -> tuple[Release, ..
 
     Nothing is verified yet: the order follows from what the versions say of themselves.
 
-    Nothing is believed of them yet but what they say of themselves.
-
     Raises:
-        InputError: where one of them is no composed version, or stands there twice, or they are
+        InputError: where one of them is no composed version, or is given twice, or they are
             not all of the versions between the first of them and the release.
     """
     by_digest: dict[str, Release] = {}
     for version in (release, *map(open_release, directories)):
         _require_composed(version)
         if (digest := digest_of(version)) in by_digest:
-            raise InputError(f"{version.directory}: the version with digest {digest} is given twice")
+            raise InputError(
+                f"{version.directory}: the version with digest {digest} is given twice"
+            )
         by_digest[digest] = version
     chain = [by_digest.pop(digest_of(release))]
     while by_digest:
@@ -55,7 +53,7 @@ def digest_of(release: Release) -> str:
 
 
 def _require_composed(release: Release) -> None:
-    if not release.declared.composed:
+    if not release.declared.is_composed:
         raise InputError(
             f"{release.directory}: versions of this release were not made to be combined (versions "
             f"is {release.declared.versions}), so that nothing can be held against others"

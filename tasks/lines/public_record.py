@@ -2,9 +2,6 @@
 
 Nothing else is read. A record contains no pending candidate and no refusal, and private lines have
 no record in the public place.
-
-Nothing else is read: no pending candidate and no refusal is in a record, and no private line has
-one in the public place.
 """
 
 from collections.abc import Iterator
@@ -35,7 +32,7 @@ def read_line_entry(line: Path, *, with_manifests: bool = False) -> LineEntry | 
 
     Args:
         line: the directory.
-        with_manifests: whether what the manifests of its versions tell is read, too.
+        with_manifests: whether the manifests of its versions are read, too.
 
     Raises:
         InputError: where newer software wrote it.
@@ -54,7 +51,7 @@ def entry_of(line: Path, record: Record) -> LineEntry | None:
     words = read_words(line)
     title = record.name if words.line != record.name else words.title
     versions = [_version(line, *item) for item in sorted(record.versions.items(), reverse=True)]
-    return LineEntry(record.name, title, words.shown, tuple(versions))
+    return LineEntry(record.name, title, words.shown_words, tuple(versions))
 
 
 def lines_in(place: Path) -> Iterator[Path]:
@@ -86,7 +83,7 @@ def _with_descriptions(line: Path, entry: LineEntry) -> LineEntry:
 
 
 def _description_of(directory: Path, digest: str) -> DescribedVersion | None:
-    """Return the description in a version's manifest, or None if it is not the announced manifest."""
+    """Return the description in a version's announced manifest, or None if it is another."""
     try:
         manifest = read_json(directory / MANIFEST, MANIFEST_BYTES)
         return describe_version(manifest) if manifest["sfumato"]["digest"] == digest else None

@@ -4,11 +4,6 @@ A source is compared with every version of its line, unless the spec accepts the
 them, and with every version of other lines of the work directory. Units are compared by their
 normal forms; rows of units that are not in both tables are compared by the test of
 `composition.same_people`. Only the owner is told about findings that are too small to refuse.
-
-A source is compared with every version of its line, unless the spec accepts the risk of combining
-them, and with every version of other lines of the work directory. Units are compared by their
-normal forms; rows of units that are not in both tables are compared by the test of
-`composition.same_people`. The owner alone is told of what is too little to refuse.
 """
 
 import json
@@ -53,9 +48,9 @@ class ComparedVersion:
     Attributes:
         line: its name.
         version: its number.
-        common: the counts of rows that say the same, None where none can be compared.
-        spelled: the units that are spelled in another way, None where that is not known.
-        as_written: whether units or rows were compared as they were written alone.
+        common: the counts of equal rows, None if none can be compared.
+        spelled: the units that are spelled in another way, None if that is not known.
+        as_written: whether units or rows were compared only as they were written.
         keeps_none: whether its line keeps no rows.
     """
 
@@ -140,9 +135,7 @@ def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVe
 
 
 def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | None:
-    """Return the rows of a version: as they were kept, or as the line's map has them; None if
-    neither is.
-    """
+    """Return a version's rows as they were kept, or from the line's map; None without either."""
     published = state.versions[version]
     if published.rows_normal:
         rows_kept = read_rows(other, version)
@@ -161,7 +154,7 @@ def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | 
     if published.map is None or not has_map(other, version):
         return None
     slots = read_map(other, version, published.map)
-    is_held = (slots.kind != WITNESS) & slots.held
+    is_held = (slots.kind != WITNESS) & slots.is_held
     rows = slots.rows.take(is_held.nonzero()[0])
     return normal_rows(rows, people_key(line.work), slots.key[is_held])
 
@@ -200,10 +193,10 @@ def _ways_of(rule: str) -> tuple[str, ...]:
 
 
 def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
-    """Refuse people of another line who have another name, unless they are said to be others.
+    """Refuse people of another line under another name, unless the specs say that they differ.
 
     Returns:
-        Notices for the owner, where they are said to be others.
+        Notices for the owner, if the specs say that they differ.
 
     Raises:
         PromiseError: with counts and each way out.
@@ -241,7 +234,7 @@ def _name_units(spelled: OtherSpelling) -> str:
 
 
 def _name_rows(common: RowsInCommon, where: str) -> str:
-    """Say how many rows of a version and of a source say the same."""
+    """Return a sentence that states how many rows of a version and of a source are equal."""
     rows, columns = common.rows, ", ".join(common.columns)
     if rows.equal:
         return f"all {rows.equal:,} rows are those of {where}, over the columns of both ({columns})"
@@ -258,12 +251,14 @@ def _refusal(what: str, *ways_out: str) -> PromiseError:
 
 
 def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
-    """Notices for the owner: comparisons that could not tell, or could hardly."""
+    """Return notices for the owner: comparisons that could not decide, or could hardly."""
     notices = []
     for name in dict.fromkeys(version.line for version in compared):
         whose = "earlier versions" if name == line.name else f"line {name}"
         theirs = [version for version in compared if version.line == name]
-        notices += [f"{whose}: {remark}" for remark in dict.fromkeys(map(_remark, theirs)) if remark]
+        notices += [
+            f"{whose}: {remark}" for remark in dict.fromkeys(map(_remark, theirs)) if remark
+        ]
         if any(version.as_written for version in theirs):
             notices.append(f"{whose}: {_AS_WRITTEN}")
     return notices

@@ -1,4 +1,4 @@
-"""A sensitive column that two lines about the same people group, and what both tell together."""
+"""Sensitive columns that two lines about the same people group, and their joint disclosure."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.composition.state import Refused
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.sorting import distinct
-from sfumato.tasks.lines.shown import promise_by_values, in_common
+from sfumato.tasks.lines.shown import in_common, promise_by_values
 from sfumato.tasks.private.people.followed import without_one_sided
 from sfumato.tasks.private.people.lines import KnownLine
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
@@ -26,14 +26,14 @@ def second_grouping(
     maps: Sequence[SlotMap],
     joined: bool,
 ) -> str | None:
-    """Return why a column that both protect is grouped in ways that tell more together, or None.
+    """Return why a column that both protect is grouped in ways that reveal more together, or None.
 
     Args:
         now: the map of a version.
-        declared: what it declares.
-        ours: what its line tells of itself.
-        theirs: what the other line tells of itself.
-        maps: those of the other line.
+        declared: the terms that it declares.
+        ours: its line's statement about itself.
+        theirs: the other line's statement about itself.
+        maps: the maps of the other line.
         joined: whether groups have the same numbers in both lines.
     """
     for name, called in both_protect(ours, theirs):
@@ -41,7 +41,11 @@ def second_grouping(
             return f"{name!r} is shown in both, and in one by distributions alone"
         if called != name:
             return f"{name!r} is {called!r} there: a value that changed between them would be told"
-        promises = _Promises(name, _promises_by_values(declared.promises, name), _promises_by_values(theirs.promises, name))
+        promises = _Promises(
+            name,
+            _promises_by_values(declared.promises, name),
+            _promises_by_values(theirs.promises, name),
+        )
         for slots in maps:
             if refused := _refusal_of_maps(slots, now, promises, joined):
                 return f"{name!r} is grouped in both, and {refused.reason}"
@@ -62,8 +66,8 @@ def _promises_by_values(promises: Sequence[PrivacyModel], name: str) -> list[Pri
 
 def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]]:
     """Yield the columns that two lines protect, by their names here and there."""
-    for name in ours.protected:
-        for called in theirs.protected:
+    for name in ours.protected_columns:
+        for called in theirs.protected_columns:
             if ours.names_of(name) & theirs.names_of(called):
                 yield name, called
 
@@ -71,12 +75,14 @@ def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]
 def _changed_hands(slots: SlotMap, other: SlotMap) -> bool:
     """Decide whether slots were given away in a group of one map that has people of the other."""
     of_past = np.isin(slots.past.key, other.names)
-    shared_left = np.isin(slots.key[slots.held & ~slots.own], other.names)
-    here = np.isin(slots.group, slots.past.group) & slots.held
+    shared_left = np.isin(slots.key[slots.is_held & ~slots.own], other.names)
+    here = np.isin(slots.group, slots.past.group) & slots.is_held
     return bool(of_past.any() or shared_left.any() or np.isin(slots.key[here], other.names).any())
 
 
-def _refusal_of_maps(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) -> Refused | None:
+def _refusal_of_maps(
+    theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool
+) -> Refused | None:
     """Refuse the groups of two maps that do not compose in one column; None if they do."""
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)

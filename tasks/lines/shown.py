@@ -3,11 +3,6 @@
 Every group that goes on must show exactly what it showed, and have as many people and vacant values
 together as before. Every group goes on at most once, and nobody has left a new group that the line
 made itself. If the form has changed, the values of groups are compared.
-
-Every group that goes on must show exactly what it showed, and count as many people and vacant
-values together as before; every group goes on at most once, and nobody has left a new one of the
-line's own making.
-Where the form is another one, the values of groups are compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +37,7 @@ class ShownVersion:
     """A composed version of a line.
 
     Attributes:
-        declared: what it declares.
+        declared: the terms that it declares.
         tables: as they were published.
     """
 
@@ -91,7 +86,7 @@ class ShownVersion:
             PromiseError: where its tables contradict each other.
         """
         columns = self.declared.columns
-        sensitive = self.declared.named("sensitive")
+        sensitive = self.declared.names_with_roles("sensitive")
         return form_of(self.declared).groups(self.tables, columns, (), sensitive)
 
 
@@ -120,7 +115,7 @@ def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
     if labels is None or others is None:
         raise PromiseError(_BROKEN + "the values of groups are not known here")
     both = pa.concat_arrays([labels.cast(others.type), others])
-    coded = encode("value", "sensitive", both).coded()
+    coded = encode("value", "sensitive", both).counted_codes()
     codes = coded.codes.astype(np.int64)
     like = replace(
         counts, values=coded.values, numbers=coded.numbers, labels=coded.labels, ancestors=None
@@ -134,9 +129,7 @@ def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
 
 
 def promise_by_values(promise: PrivacyModel) -> PrivacyModel | None:
-    """Return a promise as it applies to the values of a group, or None if it does not apply to
-    them.
-    """
+    """Return a promise as it applies to values of a group, or None if it does not apply."""
     return promise.over_versions if promise.judged_jointly or promise.needs_covers else promise
 
 
@@ -145,11 +138,10 @@ def judged_promises(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
     A promise against an attacker who knows other values of a person is judged in each version,
     whose groups have to be those of all versions (see `composed`).
-
-    What is promised against somebody who knows other values of a person is judged in each version,
-    whose groups have to be those of all (see `composed`).
     """
-    over_versions = [promise_by_values(promise) for promise in promises if not promise.known_columns]
+    over_versions = [
+        promise_by_values(promise) for promise in promises if not promise.known_columns
+    ]
     return [promise for promise in over_versions if promise is not None]
 
 
@@ -188,9 +180,7 @@ def _have_like_forms(before: ShownVersion, now: ShownVersion) -> bool:
 
 
 def _other_sizes(before: ShownVersion, now: ShownVersion) -> int:
-    """Return the number of groups of another size than before, or 0 if a version does not show
-    sizes.
-    """
+    """Return the number of groups of another size than before; 0 if a version hides sizes."""
     if not (before.vacancies.tells and now.vacancies.tells):
         return 0
     goes_on = now.previous >= 0
@@ -199,7 +189,7 @@ def _other_sizes(before: ShownVersion, now: ShownVersion) -> int:
 
 
 def _other_tables(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
-    """Yield the differences in tables whose rows have to stay the same as long as a group goes on."""
+    """Yield the differences in tables that must not change while a group goes on."""
     was, is_ = (
         version.vacancies.lasting(version.tables, version.declared.columns, version.declared.form)
         for version in (before, now)
@@ -269,12 +259,14 @@ def _values_alone(groups: Groups) -> Groups:
     return Groups(groups.sizes, dict(groups.sensitive))
 
 
-def _count_differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous: np.ndarray) -> int:
-    """The number of groups that go on in which the counts of some item do not cancel out.
+def _count_differing(
+    group: np.ndarray, item: np.ndarray, count: np.ndarray, previous: np.ndarray
+) -> int:
+    """Return the number of groups that go on in which the counts of some item do not cancel out.
 
     Args:
         group: of the version before, of each entry (int64); -1 for none.
-        item: what is counted (int64, one per entry).
+        item: the counted item (int64, one per entry).
         count: how often (int64): above 0 before, below 0 now.
         previous: the groups that go on (int64), and -1.
     """
@@ -292,5 +284,5 @@ def _nullable(table: pa.Table) -> pa.Table:
 
 
 def number_of(count: int) -> str:
-    """A number of groups in words."""
+    """Return a number of groups in words."""
     return "1 group" if count == 1 else f"{count} groups"

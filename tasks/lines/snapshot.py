@@ -1,4 +1,4 @@
-"""A line as it stands in its public directory at one moment, for copies of it elsewhere."""
+"""A line as it is in its public directory at one moment, for copies of it elsewhere."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class VersionSnapshot:
     """A published version, or the tombstone in its place.
 
     Attributes:
-        number: of it.
-        digest: under which it was published.
-        directory: where it is.
+        number: its number.
+        digest: the digest under which it was published.
+        directory: its directory.
     """
 
     number: str
@@ -51,12 +51,9 @@ class VersionSnapshot:
         return read_bytes(place) if place.is_file() else None
 
     def tombstone(self) -> dict[str, bytes]:
-        """Return the files in the place of a withdrawn version; the file that makes it a tombstone
-        is last.
+        """Return the files that replace a withdrawn version, its tombstone's mark last.
 
         Returns {} if no tombstone is there yet.
-
-        Nothing where no tombstone stands there yet.
         """
         if not has_replaced(self.directory):
             return {}
@@ -70,11 +67,11 @@ class LineSnapshot:
 
     Attributes:
         public: its directory.
-        record: of its versions.
+        record: the record of its versions.
         content: the bytes of the record.
         beside: the other files of the line itself, by their names.
         former_owner: the mark by which public records knew the line before its key was changed.
-        versions: in order, withdrawn ones too.
+        versions: all versions in order, including withdrawn ones.
     """
 
     public: Path
@@ -101,7 +98,7 @@ class LineSnapshot:
 
     @property
     def sha256(self) -> str:
-        """A digest of everything that copies are made of, by which an outdated copy is recognised."""
+        """A digest of everything that is copied, by which an outdated copy is recognised."""
         digest = hashlib.sha256(self.content)
         parts = {**self.beside}
         for version in self.versions:
@@ -135,4 +132,6 @@ def _other_files(public: Path) -> dict[str, bytes]:
     """Return the line's own files except its record; a page that is not ours is not copied."""
     there = [name for name in (*_PAGES, *_DOCUMENTS) if (public / name).is_file()]
     contents = {name: read_bytes(public / name) for name in there}
-    return {n: text for n, text in contents.items() if n in _DOCUMENTS or GENERATOR.encode() in text}
+    return {
+        n: text for n, text in contents.items() if n in _DOCUMENTS or GENERATOR.encode() in text
+    }

@@ -28,8 +28,8 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
     """
     state, record = read_state(line.private), read_record(line.public)
     require_ours(line, state, record, directories(line))
-    for number, known in sorted(state.versions.items()):
-        if (known.rows, known.spec) == (identity.rows, identity.spec):
+    for number, published in sorted(state.versions.items()):
+        if (published.rows, published.spec) == (identity.rows, identity.spec):
             return _still_there(line, number, record)
     require_known_columns(line)
     if state.versions:
@@ -37,7 +37,9 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
     _require_named(line, identity, versions)
     if state.versions and versions == "disjoint":
         _require_disjoint(line, state, identity)
-    if versions == "accepted-risk" and any(published.composed for published in state.versions.values()):
+    if versions == "accepted-risk" and any(
+        published.composed for published in state.versions.values()
+    ):
         raise PromiseError(
             "versions: accepted-risk would break what composed versions of the line promise of all "
             "versions together: go on with composed"
@@ -58,11 +60,9 @@ def _still_there(line: Line, number: str, record: Record) -> str:
 
 
 def name_people(line: Line, number: str) -> None:
-    """Keep what a spec says now of the people of a published version, and of its columns' names.
+    """Keep a spec's present words about a published version's people and its columns' names.
 
     Later versions may have stated more about the line: that stays.
-
-    Later versions may have told more of the line: that stays.
     """
     line_before = read_line(line.work, line.name)
     if line_before is None:

@@ -3,8 +3,8 @@
     <line>/.withdrawal-0002      the tombstone before, and the version after they changed places
     <line>/.withdrawn-0002       the version, where that took two renames
 
-What a killed process left is told by these names and the public record: a version that the record
-does not call withdrawn keeps its place, any other is replaced by what was staged.
+These names and the public record show what a killed process left: a version that the record does
+not call withdrawn keeps its place, any other is replaced by the staged tombstone.
 """
 
 import ctypes
@@ -35,12 +35,9 @@ def exchange(new: Path, place: Path, aside: Path) -> None:
     If no single step can do it there are two renames: a process that is killed between them leaves
     nothing in the place, and `new` where it was.
 
-    Where no single step can do it there are two renames: a process that is killed between them
-    leaves nothing in the place, and `new` where it was.
-
     Args:
-        new: what is to stand there.
-        place: where something else stands.
+        new: the directory to put there.
+        place: the place of another directory.
         aside: a free name beside it.
     """
     if not _exchange_at_once(new, place):
@@ -56,7 +53,7 @@ def rename(old: Path, new: Path) -> None:
 
 
 def _exchange_at_once(new: Path, place: Path) -> bool:
-    """Exchange two directories in one step; return False if the system cannot (Linux, `renameat2`)."""
+    """Exchange two directories in one step (Linux, `renameat2`); return whether it worked."""
     try:
         step = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
@@ -75,8 +72,8 @@ def stage_tombstone(public: Path, tombstone: Tombstone, title: str, signer: Sign
 
     Args:
         public: the line's directory.
-        tombstone: what it says.
-        title: what its line is called.
+        tombstone: its content.
+        title: the title of its line.
         signer: signs it, where the publisher signs.
     """
     staged = public / f"{STAGED_WITHDRAWAL}{tombstone.version}"
@@ -98,8 +95,6 @@ def put_in_place(public: Path, number: str) -> None:
     """Exchange the staged tombstone and its version, and delete the version.
 
     A second call continues where the first was stopped.
-
-    Done again it goes on where it was stopped.
     """
     staged, aside, place = _names(public, number)
     if has_replaced(staged) and not has_replaced(place):
@@ -133,7 +128,7 @@ def _delete_left(*directories: Path) -> None:
 
 
 def _delete(directory: Path) -> None:
-    """Delete a directory; nobody else reads what is half deleted."""
+    """Delete a directory; its mode keeps others from reading it when half deleted."""
     if directory.exists():
         directory.chmod(0o700)
         shutil.rmtree(directory)

@@ -29,7 +29,7 @@ class Approval(BaseModel):
 
 
 class Version(BaseModel):
-    """The record of one version; nothing of it stands in the release itself."""
+    """The record of one version, none of which is in the release itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +40,9 @@ class Version(BaseModel):
     status: Literal["published", "withdrawn", "superseded", "pending"]
     accuracy: list[dict[str, Any]] | None = None
     as_of: date | None = Field(default=None, exclude_if=lambda day: day is None)
-    approvals: tuple[Approval, ...] | None = Field(default=None, exclude_if=lambda approvals: approvals is None)
+    approvals: tuple[Approval, ...] | None = Field(
+        default=None, exclude_if=lambda approvals: approvals is None
+    )
     goal: Literal["met", "below-goal"] | None = Field(
         default=None, exclude_if=lambda goal: goal is None
     )
@@ -58,7 +60,7 @@ class Record(BaseModel):
     """A line's versions by number.
 
     Attributes:
-        format: 0 before records had numbers; 2 where a version says of which day it is; 3 where one
+        format: 0 before records had numbers; 2 where a version states its day; 3 where one
             says who approved it; 4 where one is pending, or says how useful it is.
         counter: how often the private state changed; see there.
         owner: the keyed mark of the private line that publishes here.
@@ -90,10 +92,10 @@ class Record(BaseModel):
         """Return a copy with a new version, which supersedes the current one unless it is pending.
 
         Args:
-            number: of it.
-            digest: of its manifest.
+            number: its number.
+            digest: the digest of its manifest.
             time: when it appeared.
-            as_of: the day that it tells of.
+            as_of: the day that it describes.
             pending: whether it is current only once its accuracy was measured.
         """
         standing = [v for _, v in sorted(self.versions.items()) if v.status != "withdrawn"]
@@ -108,10 +110,12 @@ class Record(BaseModel):
 
     def with_withdrawal(self, number: str) -> "Record":
         """Return a copy with a withdrawn version: the latest one not withdrawn is current."""
-        return self._with_version(number, self.versions[number].model_copy(update={"status": "withdrawn"}))
+        return self._with_version(
+            number, self.versions[number].model_copy(update={"status": "withdrawn"})
+        )
 
     def with_accuracy(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
-        """Return a copy with a version's accuracy as it may be published; it is no longer pending."""
+        """Return a copy with a version's published accuracy; it is no longer pending."""
         version = self.versions[number]
         status = "published" if version.status == "pending" else version.status
         changes = {"accuracy": accuracy, "status": status}
@@ -145,13 +149,13 @@ def _with_status(version: Version, current: bool) -> Version:
 
 
 def pending_versions(public: Path) -> list[str]:
-    """The numbers of versions whose accuracy is still to be measured, ascending."""
+    """Return the numbers of versions whose accuracy is still to be measured, ascending."""
     versions = read_record(public).versions
     return sorted(n for n, version in versions.items() if version.status == "pending")
 
 
 def is_measured(public: Path, number: str) -> bool:
-    """Decide whether a version's accuracy stands in the public record."""
+    """Decide whether a version's accuracy is in the public record."""
     return read_record(public).versions[number].accuracy is not None
 
 

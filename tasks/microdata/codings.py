@@ -1,6 +1,6 @@
-"""Codings of columns: each a function of a column's values, or of its rows and their units.
+"""Codings of columns: functions of a column's values, or of its rows and their units.
 
-Nulls pass. What is computed of rows is found apart from being used, so that it can be kept.
+Nulls stay nulls. What is computed of rows is computed apart from its use, so that it can be stored.
 """
 
 import unicodedata
@@ -41,7 +41,7 @@ CODINGS: Mapping[str, Callable[[Column, Any, Any], Column]] = Entries(
         "fold": "codings:code_fold",
     },
 )
-"""A coded column, from the column, what is declared of it, and what was found, if anything is."""
+"""Functions that code a column by its declaration and, if any, by what was computed of its rows."""
 FINDERS: Mapping[str, Callable[[Column, Any], Any]] = Entries(
     "sfumato.tasks.microdata",
     {
@@ -50,7 +50,7 @@ FINDERS: Mapping[str, Callable[[Column, Any], Any]] = Entries(
         "fold": "codings:find_fold",
     },
 )
-"""What is computed of a column's rows once, as JSON has it."""
+"""Functions that compute a coding's data of a column's rows once, for JSON."""
 _MODES: Mapping[str, str] = {
     "even": "half_to_even",
     "up": "half_up",
@@ -61,40 +61,40 @@ _ROWS_PER_TEXT = 10
 
 
 def code_column(
-    column: Column, declared: CodedColumn, known: Mapping[str, Any]
+    column: Column, declared: CodedColumn, earlier: Mapping[str, Any]
 ) -> tuple[Column, dict[str, Any]]:
-    """A column as it is declared to be coded, and what was computed of its rows for that.
+    """Return a column coded as declared, and what was computed of its rows for that.
 
     Args:
-        column: as it was read.
+        column: the column as read.
         declared: its codings.
-        known: what was computed before, by the keys of codings; the days of each row under `shift`.
+        earlier: earlier results by the keys of codings; `shift` has the days of each row.
 
     Raises:
-        InputError: where a value cannot be coded.
+        InputError: if a value cannot be coded.
     """
-    found: dict[str, Any] = {}
+    computed: dict[str, Any] = {}
     for key, wish in declared.codings.items():
-        if key in declared.computed:
-            found[key] = known[key] if key in known else FINDERS[key](column, wish)
-        column = CODINGS[key](column, wish, found.get(key, known.get(key)))
-    return column, found
+        if key in declared.computed_keys:
+            computed[key] = earlier[key] if key in earlier else FINDERS[key](column, wish)
+        column = CODINGS[key](column, wish, computed.get(key, earlier.get(key)))
+    return column, computed
 
 
 def recode(column: Column, values: pa.Array) -> Column:
-    """The column with `values`, one for each of its own, some of which may be equal."""
-    known, place = rank(values)
+    """Return the column with `values`, one for each of its own, some of which may be equal."""
+    distinct_values, place = rank(values)
     codes = np.append(place, -1).astype(np.int32)[column.codes]
-    return replace(column, values=known, codes=codes)
+    return replace(column, values=distinct_values, codes=codes)
 
 
 def rows_of_values(column: Column) -> np.ndarray:
-    """How many rows have each value (int64)."""
+    """Return the number of rows of each value (int64)."""
     return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
 
 
 def scalar_of(text: str, type_: pa.DataType) -> pa.Scalar:
-    """The value that a text means in a column of an ordered type.
+    """Return the value that a text means in a column of an ordered type.
 
     >>> scalar_of("90.0", pa.int64()).as_py(), scalar_of("2.5", pa.decimal128(38, 2)).as_py()
     (90, Decimal('2.50'))
@@ -110,17 +110,17 @@ def scalar_of(text: str, type_: pa.DataType) -> pa.Scalar:
 
 
 def text_of_scalar(value: Any) -> str:
-    """A value as a text that `scalar_of` reads back as it was."""
+    """Return a value as a text that `scalar_of` reads back unchanged."""
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def with_parameter(column: Column, text: str) -> tuple[pa.Array, pa.Scalar]:
-    """The column's values, and a parameter among them.
+    """Return the column's values, and a parameter among them.
 
     Decimals get as many digits behind the point as the parameter has.
 
     Raises:
-        InputError: where the column's type cannot hold both.
+        InputError: if the column's type cannot hold both.
     """
     try:
         values = _with_digits(column.values, text)
@@ -139,64 +139,64 @@ def _with_digits(values: pa.Array, text: str) -> pa.Array:
     return values.cast(pa.decimal128(values.type.precision, digits))
 
 
-def code_top(column: Column, declared: Threshold, found: str | None) -> Column:
-    """Every larger value becomes the threshold: the declared one, or the one that was found."""
-    return _code(column, declared, found, pc.greater)
+def code_top(column: Column, declared: Threshold, threshold: str | None) -> Column:
+    """Replace every larger value by the threshold: the declared or the computed one."""
+    return _code(column, declared, threshold, pc.greater)
 
 
-def code_bottom(column: Column, declared: Threshold, found: str | None) -> Column:
-    """Every smaller value becomes the threshold."""
-    return _code(column, declared, found, pc.less)
+def code_bottom(column: Column, declared: Threshold, threshold: str | None) -> Column:
+    """Replace every smaller value by the threshold."""
+    return _code(column, declared, threshold, pc.less)
 
 
 def _code(
     column: Column,
     declared: Threshold,
-    found: str | None,
+    threshold: str | None,
     is_beyond: Callable[[pa.Array, pa.Scalar], pa.Array],
 ) -> Column:
-    text = declared if isinstance(declared, str) else str(found)
+    text = declared if isinstance(declared, str) else str(threshold)
     values, limit = with_parameter(column, text)
     return recode(column, pc.if_else(is_beyond(values, limit), limit, values))
 
 
 def find_top(column: Column, declared: TailShare) -> str:
-    """The largest value that a share of the rows, or more, have or exceed.
+    """Return the largest value that a share of the rows, or more, have or exceed.
 
-    So at least that many rows will stand at the threshold. Rows without a value do not count.
+    So at least that many rows will have the threshold. Rows without a value do not count.
 
     Raises:
-        InputError: where no row has a value.
+        InputError: if no row has a value.
     """
     return _find(column, declared, "top", -1)
 
 
 def find_bottom(column: Column, declared: TailShare) -> str:
-    """The smallest value that a share of the rows, or more, have or fall short of.
+    """Return the smallest value that a share of the rows, or more, have or fall below.
 
     Raises:
-        InputError: where no row has a value.
+        InputError: if no row has a value.
     """
     return _find(column, declared, "bottom", 1)
 
 
 def _find(column: Column, declared: TailShare, key: str, step: int) -> str:
-    """The value at the end of the share, counted in rows from the outermost value."""
-    rows, known = rows_of_values(column), column.values
-    if pa.types.is_floating(known.type):
-        rows = np.where(np.asarray(pc.is_nan(known)), 0, rows)
+    """Return the value at the end of the share, counted in rows from the outermost value."""
+    rows, values = rows_of_values(column), column.values
+    if pa.types.is_floating(values.type):
+        rows = np.where(np.asarray(pc.is_nan(values)), 0, rows)
     if not rows.sum():
         raise InputError(f"column {column.name!r}: {key}: no row has a value to take a share of")
-    wanted = ceil(Fraction(declared.share) * int(rows.sum()))
-    place = int(np.argmax(np.cumsum(rows[::step]) >= wanted))
-    return text_of_scalar(known[::step][place].as_py())
+    least_rows = ceil(Fraction(declared.share) * int(rows.sum()))
+    place = int(np.argmax(np.cumsum(rows[::step]) >= least_rows))
+    return text_of_scalar(values[::step][place].as_py())
 
 
-def code_round(column: Column, declared: Rounding, _found: None = None) -> Column:
-    """Every number becomes the nearest multiple.
+def code_round(column: Column, declared: Rounding, _computed: None = None) -> Column:
+    """Replace every number by the nearest multiple.
 
     Raises:
-        InputError: where that is larger than the column's type holds.
+        InputError: if that is larger than the column's type holds.
     """
     values, step = with_parameter(column, declared.to)
     try:
@@ -212,73 +212,75 @@ def code_round(column: Column, declared: Rounding, _found: None = None) -> Colum
 _FIRST, _LAST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 
 
-def code_shift(column: Column, _declared: DateShift, found: np.ndarray) -> Column:
-    """Every date or timestamp is moved by its row's days (int64, one per row).
+def code_shift(column: Column, _declared: DateShift, row_days: np.ndarray) -> Column:
+    """Move every date or timestamp by its row's days (int64, one per row).
 
     Raises:
-        InputError: where a date leaves the calendar, whose years are 1 to 9999.
+        InputError: if a date leaves the calendar, whose years are 1 to 9999.
     """
-    known = column.codes >= 0
+    has_value = column.codes >= 0
     in_days = pa.types.is_date(column.values.type)
     numbers = column.values.cast(pa.int32() if in_days else pa.int64())
     unit = 1 if in_days else _DAY
-    moved = np.append(numbers.to_numpy().astype(np.int64), 0)[column.codes] + found * unit
-    days = moved[known] // unit
+    moved = np.append(numbers.to_numpy().astype(np.int64), 0)[column.codes] + row_days * unit
+    days = moved[has_value] // unit
     if len(days) and not (int(days.min()) >= _FIRST and int(days.max()) <= _LAST):
         raise InputError(
             f"column {column.name!r}: shift: a date would leave the years 1 to 9999: write dates "
             "that mean none as missing"
         )
-    whole = pa.array(moved.astype(np.int32 if in_days else np.int64), mask=~known)
+    whole = pa.array(moved.astype(np.int32 if in_days else np.int64), mask=~has_value)
     return encode(column.name, column.role, pc.cast(whole, column.values.type))
 
 
 _INVISIBLE, _SPACES = r"\p{Cf}+", r"[\s\p{Z}\p{Cc}]+"
 
 
-def code_unite(column: Column, _declared: str, _found: None = None) -> Column:
-    """Every text becomes its plain spelling, which others of the same text have, too."""
+def code_unite(column: Column, _declared: str, _computed: None = None) -> Column:
+    """Replace every text by its plain spelling, which other spellings of the text share."""
     return recode(column, plain_spelling(column.values))
 
 
 def plain_spelling(texts: pa.Array) -> pa.Array:
-    """Return each text (string) in lower case and NFKC, with single spaces inside alone.
+    """Return each text (string) in lower case and NFKC, with only single spaces inside.
 
     >>> plain_spelling(pa.array(["HIV ", "hiv", "Heart  attack"])).to_pylist()
     ['hiv', 'hiv', 'heart attack']
     """
-    lower = pc.ascii_lower(_spaced(texts))
+    lower = pc.ascii_lower(_with_single_spaces(texts))
     other = pc.invert(pc.string_is_ascii(lower))
-    folded = pa.array([_folded(text) for text in lower.filter(other).to_pylist()], pa.string())
-    return _spaced(pc.replace_with_mask(lower, other, folded))
+    folded = pa.array(
+        [_without_case(text) for text in lower.filter(other).to_pylist()], pa.string()
+    )
+    return _with_single_spaces(pc.replace_with_mask(lower, other, folded))
 
 
-def _spaced(texts: pa.Array) -> pa.Array:
+def _with_single_spaces(texts: pa.Array) -> pa.Array:
     visible = pc.replace_substring_regex(texts, _INVISIBLE, "")
     return pc.ascii_trim_whitespace(pc.replace_substring_regex(visible, _SPACES, " "))
 
 
-def _folded(text: str) -> str:
-    """The text without case; folding may undo the Unicode form, and that form bring back case."""
+def _without_case(text: str) -> str:
+    """Return the text without case, folded until neither case nor Unicode form changes it."""
     while (folded := unicodedata.normalize("NFKC", text).casefold()) != text:
         text = folded
     return text
 
 
-def code_prefix(column: Column, declared: int, _found: None = None) -> Column:
-    """Every text becomes its first characters (code points, never bytes)."""
+def code_prefix(column: Column, declared: int, _computed: None = None) -> Column:
+    """Cut every text to its first characters (code points, never bytes)."""
     return recode(column, pc.utf8_slice_codeunits(column.values, 0, declared))
 
 
-def code_fold(column: Column, declared: RareFold, found: Sequence[str]) -> Column:
-    """Every value that is not among those that were found to be frequent becomes another."""
-    kept = pc.is_in(column.values, value_set=pa.array(list(found), column.values.type))
+def code_fold(column: Column, declared: RareFold, frequent: Sequence[str]) -> Column:
+    """Replace every value that is not frequent by another."""
+    is_frequent = pc.is_in(column.values, value_set=pa.array(list(frequent), column.values.type))
     into = pa.scalar(declared.into, column.values.type)
-    return recode(column, pc.if_else(kept, column.values, into))
+    return recode(column, pc.if_else(is_frequent, column.values, into))
 
 
 def find_fold(column: Column, declared: RareFold) -> list[str]:
-    """The values that enough rows have, ascending."""
+    """Return the values that enough rows have, ascending."""
     enough = rows_of_values(column) >= declared.below
     frequent: list[str] = column.values.filter(pa.array(np.asarray(enough))).to_pylist()
     return frequent
@@ -288,7 +290,7 @@ _WORD, _WORDS, _CHARACTERS = r"[^\s\pZ]+", 5, 60
 
 
 def is_free_text(column: Column) -> bool:
-    """True where more than one row in ten has a long text that no other row has.
+    """Return True if more than one row in ten has a long text that no other row has.
 
     Long is a text of five words, of sixty characters, or of two lines. Labels may be long, but rows
     share them; names and codes may be each row's own, but they are short.

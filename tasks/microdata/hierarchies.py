@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.places.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import read_text, unreadable
@@ -33,16 +33,16 @@ from sfumato.tasks.schema.hierarchy_rules import (
 
 
 def read_side_file(path: Path, file: str) -> list[list[str]]:
-    """The fields of every line, none of a blank one; row n of errors is line n.
+    """Return the fields of every line, empty for a blank one; row n of errors is line n.
 
-    `;` separates where the first line has one, else `,`.
+    The separator is `;` if the first line has one, otherwise `,`.
 
     Args:
         path: the file, in UTF-8.
-        file: what to call it in errors.
+        file: its name in errors.
 
     Raises:
-        InputError: where it cannot be read, or a line is no CSV.
+        InputError: if it cannot be read, or a line is no CSV.
     """
     if reason := unreadable(path):
         raise input_error(file, reason)
@@ -65,10 +65,10 @@ def _fields(line: str, delimiter: str, file: str, row: int) -> list[str]:
 
 
 def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule:
-    """A column's hierarchy as a spec writes it: files, relative to `base`, are read.
+    """Return a column's hierarchy as a spec writes it, after reading files relative to `base`.
 
     Raises:
-        InputError: where a file cannot be read, or is not a hierarchy.
+        InputError: if a file cannot be read, or is not a hierarchy.
     """
     match written:
         case str(file) | HierarchyFile(file=file):
@@ -81,12 +81,12 @@ def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule
 def hierarchies(
     columns: Mapping[str, ColumnSpec], microdata: Microdata, base: Path
 ) -> dict[str, Hierarchy]:
-    """The hierarchy of every column that declares one; files are relative to `base`.
+    """Return the hierarchy of every column that declares one; files are relative to `base`.
 
     A hierarchy that is made by a rule has the values of the column as its leaves.
 
     Raises:
-        InputError: where a file cannot be read, or is not a hierarchy.
+        InputError: if a file cannot be read, or is not a hierarchy.
     """
     written = {name: c.hierarchy for name, c in columns.items() if c.hierarchy is not None}
     return {
@@ -100,14 +100,14 @@ def hierarchies(
 
 
 def file_of(written: Written) -> str | None:
-    """The file in which a hierarchy stands as a spec writes it, None where it stands in none."""
+    """Return the file of a hierarchy as a spec writes it, or None without a file."""
     if isinstance(written, HierarchyFile):
         return written.file
     return written if isinstance(written, str) else None
 
 
 def hierarchy_of(column: Column, declared: HierarchyRule, called: str = "") -> Hierarchy:
-    """A declared hierarchy over the values of its column, `called` by its file where it has one."""
+    """Return a declared hierarchy over the values of its column, `called` by its file if any."""
     values = column.values.to_pylist()
     match declared:
         case Intervals(intervals=widths):
@@ -121,7 +121,7 @@ def hierarchy_of(column: Column, declared: HierarchyRule, called: str = "") -> H
 
 
 def with_hierarchies(microdata: Microdata, declared: Mapping[str, HierarchyRule]) -> Microdata:
-    """The same table, columns with the ancestors that the hierarchies declared of them give."""
+    """Return the same table, with the ancestors that declared hierarchies give its columns."""
     return microdata.keep(
         with_ancestors(column, hierarchy_of(column, declared[column.name]))
         if column.name in declared
@@ -131,64 +131,65 @@ def with_hierarchies(microdata: Microdata, declared: Mapping[str, HierarchyRule]
 
 
 def read_hierarchy(path: Path, file: str) -> Hierarchy:
-    """Read a hierarchy from CSV; `;` separates where the first line has one, else `,`.
+    """Read a hierarchy from CSV; the separator is `;` if the first line has one, otherwise `,`.
 
     Row n of errors is line n of the file.
 
     Args:
         path: the file.
-        file: what to call it in errors.
+        file: its name in errors.
 
     Raises:
-        InputError: where it cannot be read, or is not a hierarchy.
+        InputError: if it cannot be read, or is not a hierarchy.
     """
     rows = [tuple(fields) for fields in read_side_file(path, file)]
     return Hierarchy(file, tuple(rows) if any(rows) else ())
 
 
-def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray) -> None:
+def require_leaves(column: Column, hierarchy: Hierarchy, file: str, rows: np.ndarray) -> None:
     """Make sure that every value of a column has its leaf.
 
     Raises:
         InputError: with the first row of `file` whose value has none; `rows` are the positions in
             the file (int64, one per row of the column).
     """
-    lacking = _lacking(column, known)
+    lacking = _lacking(column, hierarchy)
     absent = lacking[column.codes]
     if absent.any():
         row, number = int(rows[np.argmax(absent)]), int(lacking[np.unique(column.codes)].sum())
         several = f" ({number} values are)" if number > 1 else ""
-        rule = f"a value absent from its hierarchy {known.name}{several}"
+        rule = f"a value absent from its hierarchy {hierarchy.name}{several}"
         raise input_error(file, rule, row=row, column=column.name)
 
 
 def absent_leaves(
     microdata: Microdata, columns: Mapping[str, ColumnSpec], base: Path
 ) -> dict[str, list[str]]:
-    """The values of columns that have no leaf in their hierarchies: for the steward alone.
+    """Return the values of columns that have no leaf in their hierarchies: only for the steward.
 
     Raises:
-        InputError: where a file cannot be read, or is not a hierarchy.
+        InputError: if a file cannot be read, or is not a hierarchy.
     """
     whole = {name: column for name, column in columns.items() if not column.codings}
     absent = {}
-    for name, known in hierarchies(whole, microdata, base).items():
-        lacking = pa.array(_lacking(microdata[name], known)[:-1])
+    for name, hierarchy in hierarchies(whole, microdata, base).items():
+        lacking = pa.array(_lacking(microdata[name], hierarchy)[:-1])
         absent[name] = pc.cast(microdata[name].values.filter(lacking), pa.string()).to_pylist()
     return {name: values for name, values in absent.items() if values}
 
 
-def _lacking(column: Column, known: Hierarchy) -> np.ndarray:
-    """Which values of a column have no leaf (bool, one per value, and False for null)."""
+def _lacking(column: Column, hierarchy: Hierarchy) -> np.ndarray:
+    """Return whether each value of a column lacks a leaf (bool, one per value, False for null)."""
     texts = pc.cast(column.values, pa.string()).to_pylist()
-    return np.array([text not in known for text in texts] + [False])
+    return np.array([text not in hierarchy for text in texts] + [False])
 
 
-def with_ancestors(column: Column, known: Hierarchy) -> Column:
-    """A column whose values, all of them leaves, have the ancestors that a hierarchy gives them."""
+def with_ancestors(column: Column, hierarchy: Hierarchy) -> Column:
+    """Return a column with the ancestors that a hierarchy gives its values, all of them leaves."""
     texts = pc.cast(column.values, pa.string()).to_pylist()
     levels = [
-        [known.generalize(text, level) for text in texts] for level in range(known.height + 1)
+        [hierarchy.generalize(text, level) for text in texts]
+        for level in range(hierarchy.height + 1)
     ]
     numbered = [np.unique(labels, return_inverse=True) for labels in levels]
     return replace(
@@ -199,12 +200,12 @@ def with_ancestors(column: Column, known: Hierarchy) -> Column:
 
 
 def lowest_common(levels: np.ndarray, categories: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The lowest level at which each run of categories has one node (int64, one per run).
+    """Return the lowest level at which each run of categories has one node (int64, one per run).
 
     Args:
-        levels: of the column, see `Column.levels`.
-        categories: of rows in the order of their groups (integers).
-        starts: where each run starts (int64).
+        levels: the levels of the column, see `Column.levels`.
+        categories: the categories of rows in the order of their groups (integers).
+        starts: the position at which each run starts (int64).
     """
     lowest = np.zeros(len(starts), dtype=np.int64)
     for nodes in levels[:-1]:

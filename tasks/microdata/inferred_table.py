@@ -1,8 +1,8 @@
-"""Any table in a registered format as it is: a file, a folder of partitions, or a pattern.
+"""Tables in any registered format: a file, a folder of partitions, or a pattern.
 
 Columns that the names of folders give to Parquet files (`state=NY/part-0.parquet`) are columns of
-the table. Parquet has types of its own. CSV files, and names of folders, are text: it is read as
-values of the type that is given, and where none is given, the type is inferred.
+the table. Parquet has types of its own. CSV files and names of folders are text, which is read as
+values of the given type; without a given type, the type is inferred.
 """
 
 import glob
@@ -32,10 +32,10 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True)
 class Written:
-    """The dialect of CSV files: names of columns for files without a header, texts for null.
+    """Dialect of CSV files: names of columns for files without a header, and texts for null.
 
-    `types` are those of columns, which must fit those that Parquet has; `of_text` are those of
-    columns that are text in the files, where `types` has none.
+    `types` are the types of columns, which must fit the types in Parquet files; `of_text` are the
+    types of columns that are text in the files, if `types` has none.
     """
 
     header: tuple[str, ...] | None = None
@@ -48,36 +48,38 @@ AS_USUAL = Written()
 
 
 def types_of(microdata: Microdata) -> dict[str, ColumnType]:
-    """The types by which the text of another table becomes comparable with the values of this."""
+    """Return the types that make text of another table comparable with this table's values."""
     types = {column.name: type_of(column.values.type) for column in microdata.columns}
     return {name: type_ for name, type_ in types.items() if type_ is not None}
 
 
 def read_inferred(place: str, columns: Sequence[str], written: Written) -> Microdata:
-    """Some columns of a table, nulls as nulls.
+    """Return some columns of a table, with nulls as nulls.
 
     Args:
         place: a file, a folder of files, or a pattern with `*`, `?` or `[…]` (`**` for folders);
-            their format is that which has the ending of their names, or else CSV.
+            their format is that of the ending of their names, otherwise CSV.
         columns: the names of the columns to read.
-        written: how the files are written.
+        written: the dialect of the files.
 
     Raises:
-        InputError: where a file cannot be read, the table has no such column, or a value is not of
+        InputError: if a file cannot be read, the table has no such column, or a value is not of
             its column's type.
     """
-    wanted = list(dict.fromkeys(columns))
+    names = list(dict.fromkeys(columns))
     try:
-        table = _table(place, wanted, written)
+        table = _table(place, names, written)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "not a readable table"
         raise InputError(f"{place}: cannot be read ({reason})") from None
     except (pa.ArrowException, UnicodeError):
         raise InputError(f"{place}: cannot be read as a table") from None
-    return Microdata(tuple(_encoded(name, table[name], place) for name in wanted), table.num_rows)
+    return Microdata(
+        tuple(_encode_column(name, table[name], place) for name in names), table.num_rows
+    )
 
 
-def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
+def _table(place: str, column_names: Sequence[str], written: Written) -> pa.Table:
     files = _files(place)
     for file in files:
         if reason := unreadable(Path(file)):
@@ -86,26 +88,26 @@ def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
     if others:
         raise InputError(f"{place}: files of different formats: {', '.join([format_, *others])}")
     types = {**written.of_text, **written.types}
-    texts = {name: types[name] for name in wanted if name in types}
+    texts = {name: types[name] for name in column_names if name in types}
     if format_ == "csv":
-        return _delimited(files, texts, wanted, written, place)
-    given = {name: type_ for name, type_ in written.types.items() if name in wanted}
+        return _read_delimited(files, texts, column_names, written, place)
+    declared_types = {name: type_ for name, type_ in written.types.items() if name in column_names}
     if format_ != "parquet":
         reader = READERS[format_]
-        return read_files(reader, files, wanted, texts if reader.IS_TEXT else given)
+        return read_files(reader, files, column_names, texts if reader.IS_TEXT else declared_types)
     if files == [place]:
         single = pq.ParquetFile(Path(place).absolute())  # `a:b` would be an address to Arrow
-        table = single.read(_present(wanted, single.schema_arrow.names, place))
-        return _adopted(table, given, place)
-    table, folders = _partitions(files, texts, wanted, place)
-    inside = {name: type_ for name, type_ in given.items() if name not in folders}
-    return _adopted(_parsed(table, folders, place), inside, place)
+        table = single.read(_present(column_names, single.schema_arrow.names, place))
+        return _adopt_columns(table, declared_types, place)
+    table, folders = _partitions(files, texts, column_names, place)
+    inside = {name: type_ for name, type_ in declared_types.items() if name not in folders}
+    return _adopt_columns(_parse_columns(table, folders, place), inside, place)
 
 
 def _partitions(
-    files: Sequence[str], texts: Mapping[str, ColumnType], wanted: Sequence[str], place: str
+    files: Sequence[str], texts: Mapping[str, ColumnType], column_names: Sequence[str], place: str
 ) -> tuple[pa.Table, dict[str, ColumnType]]:
-    """The wanted columns of Parquet files, and those of `texts` that names of folders tell."""
+    """Return columns of Parquet files, and the types of those that names of folders give."""
     import pyarrow.dataset as ds  # imports pandas, which a single file can do without
 
     table = ds.dataset(files, format="parquet", partitioning="hive")
@@ -116,25 +118,25 @@ def _partitions(
         fields = [f.with_type(pa.string()) if f.name in folders else f for f in inferred]
         named = ds.partitioning(pa.schema(fields), flavor="hive")
         table = ds.dataset(files, format="parquet", partitioning=named)
-    return table.to_table(_present(wanted, table.schema.names, place)), folders
+    return table.to_table(_present(column_names, table.schema.names, place)), folders
 
 
-def _present(wanted: Sequence[str], names: Sequence[str], place: str) -> list[str]:
-    for name in wanted:
+def _present(column_names: Sequence[str], names: Sequence[str], place: str) -> list[str]:
+    for name in column_names:
         if list(names).count(name) != 1:
             raise InputError(f"{place}: column {name!r} does not occur exactly once")
-    return list(wanted)
+    return list(column_names)
 
 
 def _files(place: str) -> list[str]:
-    """The files that a place means, in the order of their names; hidden ones are none."""
+    """Return the files that a place means, in the order of their names, without hidden ones."""
     if Path(place).is_dir():
-        found = [str(path) for path in Path(place).rglob("*") if path.is_file()]
-        visible = [f for f in found if not _hidden(str(Path(f).relative_to(place)))]
+        paths = [str(path) for path in Path(place).rglob("*") if path.is_file()]
+        visible = [f for f in paths if not _is_hidden(str(Path(f).relative_to(place)))]
     elif glob.has_magic(place) and not Path(place).exists():
         anchor = Path(place).anchor
         matching = Path(anchor).glob(str(Path(place).relative_to(anchor)))
-        visible = [str(path) for path in matching if path.is_file() and not _hidden(path.name)]
+        visible = [str(path) for path in matching if path.is_file() and not _is_hidden(path.name)]
     else:
         return [place]
     if not visible:
@@ -142,45 +144,45 @@ def _files(place: str) -> list[str]:
     return sorted(visible)
 
 
-def _hidden(path: str) -> bool:
-    """Decide whether it is what writers leave beside the data, such as _SUCCESS or .crc files."""
+def _is_hidden(path: str) -> bool:
+    """Return whether writers leave such a file beside the data, as _SUCCESS or .crc files."""
     return any(part.startswith((".", "_")) for part in Path(path).parts)
 
 
-def _delimited(
+def _read_delimited(
     files: Sequence[str],
     texts: Mapping[str, ColumnType],
-    wanted: Sequence[str],
+    column_names: Sequence[str],
     written: Written,
     place: str,
 ) -> pa.Table:
-    """The wanted columns of CSV files, those with a type parsed as one column each."""
-    tables = [_csv(file, texts, wanted, written, place) for file in files]
+    """Return columns of CSV files; those with a type are parsed as one column each."""
+    tables = [_csv(file, texts, column_names, written, place) for file in files]
     if len(files) > 1:
         for file, table in zip(files, tables, strict=True):
-            _parsed(table, texts, file)  # says in which file, and in which of its rows
-    whole = pa.concat_tables(tables, promote_options="permissive").select(wanted)
-    return _parsed(whole, texts, files[0] if len(files) == 1 else place)
+            _parse_columns(table, texts, file)  # names the file, and its row, in errors
+    whole = pa.concat_tables(tables, promote_options="permissive").select(column_names)
+    return _parse_columns(whole, texts, files[0] if len(files) == 1 else place)
 
 
 def _csv(
     file: str,
     texts: Mapping[str, ColumnType],
-    wanted: Sequence[str],
+    column_names: Sequence[str],
     written: Written,
     place: str,
 ) -> pa.Table:
-    """The wanted columns, `texts` as they stand; blanks around names in the header are no part."""
+    """Return columns of a CSV file, `texts` unchanged, and names without the blanks around them."""
     blank = tuple(f" {null}" for null in written.nulls)
     header = pa.csv.ReadOptions(column_names=written.header)
     with pa.csv.open_csv(file, read_options=header) as beginning:
         names = beginning.schema.names
-    _present(wanted, [name.strip() for name in names], place)
+    _present(column_names, [name.strip() for name in names], place)
     table = pa.csv.read_csv(
         file,
         read_options=header,
         convert_options=pa.csv.ConvertOptions(
-            include_columns=[name for name in names if name.strip() in wanted],
+            include_columns=[name for name in names if name.strip() in column_names],
             column_types={name: _FIELDS for name in names if name.strip() in texts},
             null_values=["", *written.nulls, *blank],
             strings_can_be_null=True,
@@ -189,8 +191,8 @@ def _csv(
     return table.rename_columns([name.strip() for name in table.column_names])
 
 
-def _parsed(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.Table:
-    """The table with some columns of text as values of types; it is called `file` in errors."""
+def _parse_columns(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.Table:
+    """Return the table with some columns of text as typed values; `file` names it in errors."""
     for name, type_ in types.items():
         values = table[name]
         values = _text(values) if type_ == "string" else _values(values, type_, file, name)
@@ -199,7 +201,7 @@ def _parsed(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.T
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as it stands; what is not in UTF-8 stays bytes, which can be told apart, too."""
+    """Return text unchanged; bytes that are not UTF-8 stay bytes, which can also be told apart."""
     try:
         return column.cast(_TEXT)
     except pa.ArrowInvalid:
@@ -207,19 +209,19 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _values(column: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> pa.Array:
-    """Text as values of a type, of which blanks around them are no part."""
-    trimmed = convert_distinct(distinct(column), _trimmed, "not in UTF-8", file, name)
+    """Return text as values of a type, without the blanks around them."""
+    trimmed = convert_distinct(distinct(column), _trim, "not in UTF-8", file, name)
     return parse(trimmed, type_, file, name).array()
 
 
-def _trimmed(values: pa.Array) -> pa.Array:
+def _trim(values: pa.Array) -> pa.Array:
     return pc.utf8_trim(values.cast(pa.string()), characters=" \t")
 
 
-def _adopted(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.Table:
-    """The table with some columns as values of types, which must be those of the file, too.
+def _adopt_columns(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.Table:
+    """Return the table with some columns as values of types, which must fit those of the file.
 
-    None keeps the file's own dictionary, which may hold values that no row has.
+    No column keeps the file's own dictionary, which may contain values that no row has.
     """
     for number, name in enumerate(table.column_names):
         values = table[name]
@@ -231,8 +233,8 @@ def _adopted(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.
     return table
 
 
-def _encoded(name: str, values: pa.ChunkedArray, place: str) -> Column:
-    """The column in codes, where its values can be compared."""
+def _encode_column(name: str, values: pa.ChunkedArray, place: str) -> Column:
+    """Return the column in codes, if its values can be compared."""
     try:
         return encode(name, "insensitive", comparable(values))
     except pa.ArrowException:

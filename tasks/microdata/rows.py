@@ -1,4 +1,4 @@
-"""The choice of rows: the source filter, null policies, and one row per unit."""
+"""Choice of rows: the source filter, null policies, and one row per unit."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError, SpecError
-from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
+from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType, NullPolicy
 from sfumato.tasks.sql.predicate import parse_predicate
@@ -22,10 +22,10 @@ def without_nulls(
     default: NullPolicy,
     file: str,
 ) -> np.ndarray:
-    """Those of some rows (positions, int64) that the null policies leave, in their order.
+    """Return those rows (positions, int64) that the null policies leave, in their order.
 
-    A dropped column matters only where it names a policy itself. Rows without a unit are nobody's:
-    they are refused, unless the unit itself says nulls: drop-row.
+    A dropped column matters only if it names a policy itself. Rows without a unit are nobody's:
+    they are refused, unless the unit itself declares nulls: drop-row.
 
     Raises:
         InputError: for a null where nulls are refused.
@@ -33,7 +33,7 @@ def without_nulls(
     met, dropped = FaultsMet(file), np.zeros(len(rows), dtype=bool)
     for name, null in missing_values(microdata, rows, columns, default).items():
         if _policy(columns[name], default) == "refuse" and null.any():
-            with met.noted():
+            with met.noting():
                 row = int(rows[np.argmax(null)])
                 hint = (
                     ", of a unit: nulls: drop-row leaves such rows out"
@@ -52,7 +52,7 @@ def missing_values(
     columns: Mapping[str, ColumnSpec],
     default: NullPolicy,
 ) -> dict[str, np.ndarray]:
-    """Those of some rows whose value is missing (bool), by each column in which that matters."""
+    """Return which of some rows lack a value (bool), by each column in which that matters."""
     return {
         name: microdata[name].codes[rows] < 0
         for name, column in columns.items()
@@ -63,9 +63,9 @@ def missing_values(
 def one_per_unit(
     microdata: Microdata, rows: np.ndarray, columns: Mapping[str, ColumnSpec], file: str
 ) -> np.ndarray:
-    """Those of some rows (positions, int64) that are the first of their unit, in their order.
+    """Return those rows (positions, int64) that are the first of their unit, in their order.
 
-    Rows whose unit is missing are of nobody: they are refused elsewhere.
+    Rows without a unit are nobody's: they are refused elsewhere.
 
     Raises:
         InputError: for a unit that occurs twice, where that is refused.
@@ -74,7 +74,9 @@ def one_per_unit(
         if not column.unit or column.repeat == "all":
             continue
         codes = microdata[name].codes[rows]
-        first = np.empty(len(microdata[name].values) + 1, dtype=np.int64)  # and of those without
+        first = np.empty(
+            len(microdata[name].values) + 1, dtype=np.int64
+        )  # the last: of rows without a unit
         first[codes[::-1]] = rows[::-1]
         again = (first[codes] != rows) & (codes >= 0)
         if column.repeat == "refuse" and again.any():
@@ -89,9 +91,10 @@ def one_per_unit(
 def repeated_identifiers(
     microdata: Microdata, columns: Mapping[str, ColumnSpec]
 ) -> tuple[str, ...]:
-    """The identifiers that several rows have in common, where no column says who has rows.
+    """Return the identifiers that several rows share, if no column identifies units.
 
-    Those are left out of which it is said why their rows are not one person's (`unprotected`).
+    Identifiers are left out if the spec gives the reason why their rows are not one person's
+    (`unprotected`).
     """
     if any(column.unit for column in columns.values()):
         return ()
@@ -113,19 +116,19 @@ def _policy(column: ColumnSpec, default: NullPolicy) -> NullPolicy:
 
 
 def columns_asked(where: str, types: Mapping[str, ColumnType]) -> set[str]:
-    """The columns that a predicate asks about.
+    """Return the columns that a predicate names.
 
     Raises:
-        QueryError: where it is not allowed.
+        QueryError: if it is not allowed.
     """
     return {column.name for column in parse_predicate(where, types).find_all(exp.Column)}
 
 
 def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]) -> np.ndarray:
-    """The positions of the rows for which the predicate is true (int64, ascending).
+    """Return the positions of the rows for which the predicate is true (int64, ascending).
 
     Raises:
-        SpecError: where the predicate is not allowed or cannot be evaluated.
+        SpecError: if the predicate is not allowed or cannot be evaluated.
     """
     import duckdb  # a specification is read without it
 
@@ -139,9 +142,9 @@ def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]
         position = exp.column(_POSITION, quoted=True)
         query = exp.select(position).from_("source").where(predicate).order_by(position)
         with session({"source": numbered}) as connection:
-            found = connection.execute(query.sql(dialect="duckdb")).fetchnumpy()
+            positions = connection.execute(query.sql(dialect="duckdb")).fetchnumpy()
     except QueryError as error:
         raise SpecError(f"source.where: {error}") from None
     except (duckdb.Error, RecursionError):
         raise SpecError("source.where: cannot be evaluated on the columns' values") from None
-    return np.asarray(found[_POSITION], dtype=np.int64)
+    return np.asarray(positions[_POSITION], dtype=np.int64)

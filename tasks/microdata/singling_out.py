@@ -1,8 +1,8 @@
-"""The smallest sets of columns that single people out, that is, leave a row alone.
+"""The smallest sets of columns that single people out, that is, on which some row is unique.
 
-A row that is alone on some columns is alone on more of them, too. So sets are tried by size, and
-none that holds a smaller one which singles out: what is found is minimal, and nothing is missed up
-to the size that is stated. The search is that of Agrawal and Srikant, Fast algorithms for mining
+A row that is unique on some columns is also unique on more columns. So sets are tried by size,
+except those that contain a smaller set which singles out: the result is minimal, and complete up to
+the stated size. The search is that of Agrawal and Srikant, Fast algorithms for mining
 association rules (VLDB 1994).
 """
 
@@ -20,7 +20,7 @@ _BUDGET = 2000  # sets of columns that are tried
 
 @dataclass(frozen=True)
 class Subset:
-    """A set of columns, and how many rows are alone on it."""
+    """A set of columns, and the number of rows that are unique on it."""
 
     columns: tuple[str, ...]
     rows: int
@@ -28,7 +28,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """The minimal sets by size and then by rows; none of up to `complete_up_to` is missing."""
+    """Minimal sets by size and then by rows; complete up to the size `complete_up_to`."""
 
     minimal: tuple[Subset, ...]
     complete_up_to: int
@@ -36,7 +36,7 @@ class SinglingOut:
 
 @dataclass(frozen=True, eq=False)
 class _Collapsed:
-    """The different rows: their codes by column, how many codes there are, how often each is."""
+    """Distinct rows: their codes by column, the numbers of codes, and the count of each row."""
 
     names: tuple[str, ...]
     codes: list[np.ndarray]
@@ -44,7 +44,7 @@ class _Collapsed:
     rows: np.ndarray
 
     def subset(self, places: Sequence[int]) -> Subset:
-        """The columns at these places, and how many rows are alone on them."""
+        """Return the columns at these places, and the number of rows that are unique on them."""
         key, bound = pack([self.codes[i] for i in places], [self.sizes[i] for i in places])
         return Subset(tuple(self.names[i] for i in places), _alone(key, bound, self.rows))
 
@@ -52,28 +52,30 @@ class _Collapsed:
 def singling_out(
     microdata: Microdata, quasi_identifiers: Sequence[str], budget: int = _BUDGET
 ) -> SinglingOut:
-    """The minimal sets of quasi-identifiers on which some row is alone; nulls are a value.
+    """Return the minimal sets of quasi-identifiers on which a row is unique; nulls are a value.
 
     Args:
         microdata: the table.
-        quasi_identifiers: the columns of which sets are made.
-        budget: how many sets are tried at most; a size that would need more is not begun.
+        quasi_identifiers: the columns of the sets.
+        budget: the largest number of sets to try; a size that would need more is not begun.
     """
-    table = _collapsed(microdata, quasi_identifiers)
-    found: list[Subset] = []
+    table = _collapse(microdata, quasi_identifiers)
+    minimal: list[Subset] = []
     level: Iterator[tuple[int, ...]] = ((place,) for place in range(len(table.names)))
     for size in range(1, len(table.names) + 1):
         candidates = list(islice(level, budget + 1))
         if len(candidates) > budget:
-            return SinglingOut(tuple(found), size - 1)
+            return SinglingOut(tuple(minimal), size - 1)
         budget -= len(candidates)
         subsets = {candidate: table.subset(candidate) for candidate in candidates}
-        found += sorted((s for s in subsets.values() if s.rows), key=lambda s: (-s.rows, s.columns))
+        minimal += sorted(
+            (s for s in subsets.values() if s.rows), key=lambda s: (-s.rows, s.columns)
+        )
         level = _larger([candidate for candidate, s in subsets.items() if not s.rows])
-    return SinglingOut(tuple(found), len(table.names))
+    return SinglingOut(tuple(minimal), len(table.names))
 
 
-def _collapsed(microdata: Microdata, quasi_identifiers: Sequence[str]) -> _Collapsed:
+def _collapse(microdata: Microdata, quasi_identifiers: Sequence[str]) -> _Collapsed:
     names = tuple(dict.fromkeys(quasi_identifiers))
     if not names:
         return _Collapsed((), [], [], np.zeros(0, dtype=np.int64))
@@ -85,17 +87,17 @@ def _collapsed(microdata: Microdata, quasi_identifiers: Sequence[str]) -> _Colla
 
 
 def _larger(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """The sets with one more element, all of whose parts of one less are given; both ascend."""
-    given = set(sets)
-    for head, same in groupby(sets, key=lambda one: one[:-1]):
-        for pair in combinations([one[-1] for one in same], 2):
+    """Yield the sets with one more element whose parts of one less are all given; both ascend."""
+    smaller = set(sets)
+    for head, same in groupby(sets, key=lambda members: members[:-1]):
+        for pair in combinations([members[-1] for members in same], 2):
             larger = (*head, *pair)
-            if all(part in given for part in combinations(larger, len(larger) - 1)):
+            if all(part in smaller for part in combinations(larger, len(larger) - 1)):
                 yield larger
 
 
 def _alone(key: np.ndarray, bound: int, rows: np.ndarray) -> int:
-    """Count the keys of a single row, where each occurrence stands for so many `rows`."""
+    """Count the keys that only one row has, where each occurrence stands for so many `rows`."""
     if bound <= 4 * len(key) + 1024:
         return int((np.bincount(key, rows, bound) == 1).sum())
     order = np.argsort(key)

@@ -20,17 +20,17 @@ from sfumato.expectations.rules.source import (
 )
 from sfumato.tasks.microdata.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
-from sfumato.tasks.microdata.places.files import source_files
-from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.rows import one_per_unit, rows_where, without_nulls
+from sfumato.tasks.microdata.source_files import source_files
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
 
 @dataclass(frozen=True, eq=False)
 class Ingested:
-    """The represented rows with all declared columns, and what became of the others."""
+    """The represented rows with all declared columns, and the counts of the others."""
 
     microdata: Microdata
     read: int
@@ -41,12 +41,12 @@ class Ingested:
 
 @dataclass(frozen=True, eq=False)
 class RowsKept:
-    """The rows of a source that are left, step by step (positions, int64, ascending).
+    """Rows of a source that remain after each step (positions, int64, ascending).
 
     Attributes:
-        filtered: after the filter.
-        complete: of these, after the null policies.
-        kept: of these, one per unit.
+        filtered: the rows after the filter.
+        complete: the rows of `filtered` after the null policies.
+        kept: the rows of `complete`, one per unit.
     """
 
     filtered: np.ndarray
@@ -65,17 +65,17 @@ def ingest(
     """Read a source as it is declared.
 
     Args:
-        source: where the microdata are and how they are written.
+        source: the place and the dialect of the microdata.
         columns: every column of the source.
         nulls: the null policy of columns that name none.
         base: the directory that paths are relative to.
-        environ: what `${NAME}` in the address stands for.
-        scratch: a private directory, where what a store holds is fetched to, if any is.
+        environ: the values of `${NAME}` in the address.
+        scratch: a private directory for files fetched from a store, if any.
 
     Raises:
-        SpecError: where the declaration itself is wrong.
-        InputError: where the file is not as declared, with file, row and column.
-        TransientFault: where a database or a store cannot be reached.
+        SpecError: if the declaration itself is wrong.
+        InputError: if the file is not as declared, with file, row and column.
+        TransientFault: if a database or a store cannot be reached.
     """
     whole = read(source, columns, base, environ, scratch)
     return represented_rows(whole, source, columns, nulls, base)
@@ -88,18 +88,18 @@ def read(
     environ: Mapping[str, str],
     scratch: Path | None = None,
 ) -> Microdata:
-    """All rows of a source with its declared columns, typed and encoded.
+    """Return all rows of a source with its declared columns, typed and encoded.
 
     Raises:
-        SpecError: where the declaration itself is wrong.
-        InputError: where the file is not as declared, with file, row and column.
-        TransientFault: where a database or a store cannot be reached.
+        SpecError: if the declaration itself is wrong.
+        InputError: if the file is not as declared, with file, row and column.
+        TransientFault: if a database or a store cannot be reached.
     """
     if source.query is not None:
         from sfumato.tasks.microdata.databases.registry import read_query
 
-        found, way = read_query(source, environ)
-        whole = encode_columns(found, source, columns, source.uri, way)
+        raw, way = read_query(source, environ)
+        whole = encode_columns(raw, source, columns, source.uri, way)
     else:
         whole = encode_files(source_files(source, base, environ, scratch), source, columns)
     if not whole.rows:
@@ -114,40 +114,40 @@ def represented_rows(
     nulls: NullPolicy,
     base: Path,
 ) -> Ingested:
-    """The rows of a whole source that a release speaks of.
+    """Return the rows of a whole source that a release represents.
 
-    The hierarchy of a column that is coded is of its coded values: it is not held to it here.
+    A coded column is not compared with its hierarchy, which is about coded values.
 
     Raises:
-        SpecError: where the declaration itself is wrong.
-        InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
+        SpecError: if the declaration itself is wrong.
+        InputError: if a row breaks a null policy, repeats a unit or is in no hierarchy.
     """
     met = FaultsMet(source.uri)
     rows = _rows_kept(whole, source, columns, nulls, met)
-    kept = rows.kept
-    microdata = whole if len(kept) == whole.rows else whole.take(kept)
+    positions = rows.kept
+    microdata = whole if len(positions) == whole.rows else whole.take(positions)
     whole_values = {name: column for name, column in columns.items() if not column.codings}
-    for name, known in hierarchies(whole_values, microdata, base).items():
-        with met.noted():
-            require_leaves(microdata[name], known, source.uri, kept)
+    for name, hierarchy in hierarchies(whole_values, microdata, base).items():
+        with met.noting():
+            require_leaves(microdata[name], hierarchy, source.uri, positions)
     met.refuse()
     return Ingested(
         microdata=microdata,
         read=whole.rows,
         dropped_by_filter=whole.rows - len(rows.filtered),
         dropped_for_nulls=len(rows.filtered) - len(rows.complete),
-        dropped_as_repeats=len(rows.complete) - len(kept),
+        dropped_as_repeats=len(rows.complete) - len(positions),
     )
 
 
 def rows_kept(
     whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec], nulls: NullPolicy
 ) -> RowsKept:
-    """Take rows away step by step, as the source and the columns are declared.
+    """Remove rows step by step, as the source and the columns declare.
 
     Raises:
-        SpecError: where the declaration itself is wrong.
-        InputError: where a row breaks a null policy, or repeats a unit.
+        SpecError: if the declaration itself is wrong.
+        InputError: if a row breaks a null policy, or repeats a unit.
     """
     met = FaultsMet(source.uri)
     rows = _rows_kept(whole, source, columns, nulls, met)
@@ -162,16 +162,16 @@ def _rows_kept(
     nulls: NullPolicy,
     met: FaultsMet,
 ) -> RowsKept:
-    filtered = _filtered(whole, source, columns)
-    complete = kept = filtered
-    with met.noted():
-        kept = complete = without_nulls(whole, filtered, columns, nulls, source.uri)
-    with met.noted():
-        kept = one_per_unit(whole, complete, columns, source.uri)
-    return RowsKept(filtered, complete, kept)
+    filtered = _filter_rows(whole, source, columns)
+    complete = per_unit = filtered
+    with met.noting():
+        per_unit = complete = without_nulls(whole, filtered, columns, nulls, source.uri)
+    with met.noting():
+        per_unit = one_per_unit(whole, complete, columns, source.uri)
+    return RowsKept(filtered, complete, per_unit)
 
 
-def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:
+def _filter_rows(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:
     if source.where is None:
         return np.arange(whole.rows)
     types = {name: column.type for name, column in columns.items()}
@@ -179,7 +179,7 @@ def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec
 
 
 def as_table(microdata: Microdata) -> pa.Table:
-    """The table with its columns dictionary-encoded: nothing is decoded."""
+    """Return the table with its columns dictionary-encoded: nothing is decoded."""
     return pa.table(
         {
             column.name: pa.DictionaryArray.from_arrays(
@@ -191,13 +191,13 @@ def as_table(microdata: Microdata) -> pa.Table:
 
 
 def rules_as_declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
-    """The rules of a source with these columns; decimals have the digits that were read."""
+    """Return the rules of a source with these columns; decimals have the digits that were read."""
     types = [(name, microdata[name].values.type) for name in columns]
     return source_rules(pa.schema(types), value_rules(columns))
 
 
 def value_rules(columns: Mapping[str, ColumnSpec]) -> tuple[ValueRule, ...]:
-    """The accepted values and ranges that the columns declare, and that weights are positive."""
+    """Return the accepted values and ranges that columns declare, and that weights are positive."""
     rules: list[ValueRule] = []
     for name, column in columns.items():
         if column.values is not None:
@@ -210,7 +210,7 @@ def value_rules(columns: Mapping[str, ColumnSpec]) -> tuple[ValueRule, ...]:
 
 
 def require(columns: Mapping[str, ColumnSpec], table: pa.Table, file: str) -> None:
-    """Let no row pass that has another value than declared.
+    """Refuse rows with values other than declared.
 
     Raises:
         InputError: with the file, and of each broken rule the first row, the column and the rule.
@@ -219,6 +219,6 @@ def require(columns: Mapping[str, ColumnSpec], table: pa.Table, file: str) -> No
     for rule in value_rules(columns):
         row = rule.first(table)
         if row is not None:
-            with met.noted():
+            with met.noting():
                 raise input_error(file, rule.words(), row=row, column=rule.column)
     met.refuse()

@@ -1,7 +1,7 @@
 """Values that look wrong: spellings of one value, texts of one person, and codes for missing.
 
-A promise of different values counts two spellings of one illness as two. And a text of which nearly
-every row has one of its own tells whose row it is, whatever group it stands in.
+A promise of different values counts two spellings of one illness as two. And if nearly every row
+has a text of its own, the text identifies the row, whatever its group.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,14 @@ from sfumato.tasks.microdata.codings import plain_spelling, rows_of_values
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
-_MANY = 20  # values, below which any text may be everybody's own
+_MANY = 20  # values; below, texts may differ by chance
 _COUNTED = pa.schema([("value", pa.string()), ("rows", pa.int64())])
-_PERCENT = 90  # of the values, which one row alone has
-_ENOUGH = 10  # different values, from which others can be far
+_PERCENT = 90  # of the values, each with only one row
+_ENOUGH = 10  # different values that are needed to call others far
 
 
 def nearly_all_differ(rows: np.ndarray) -> bool:
-    """Decide whether nearly every value is one row's alone, given the rows of each (int64).
+    """Return whether nearly every value has only one row, given the rows of each (int64).
 
     >>> nearly_all_differ(np.array([1] * 18 + [2] * 2)), nearly_all_differ(np.array([1] * 19))
     (True, False)
@@ -42,7 +42,7 @@ def spelling_form(texts: pa.Array) -> pa.Array:
 
 
 def spellings(values: pa.Array) -> np.ndarray:
-    """Mark the texts (bool) that differ from another in spaces, case or Unicode form alone.
+    """Return which texts (bool) differ from another only in spaces, case or Unicode form.
 
     >>> spellings(pa.array(["HIV", "flu", "hiv "])).tolist()
     [True, False, True]
@@ -54,12 +54,12 @@ def spellings(values: pa.Array) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class TextFault:
-    """What is wrong with a sensitive text.
+    """A fault of a sensitive text.
 
     Attributes:
         column: its name.
-        words: what is wrong, in counts, and each way out.
-        values: that are meant (string), for private eyes alone.
+        words: the fault in counts, and the ways to resolve it.
+        values: the faulty values (string), only for private pages.
     """
 
     column: str
@@ -68,7 +68,7 @@ class TextFault:
 
 
 class SensitiveTexts:
-    """Counts the values of sensitive texts, of a whole table or of some rows after others."""
+    """Counter of the values of sensitive texts, of a whole table or of batches of rows."""
 
     def __init__(self, columns: Mapping[str, ColumnSpec]) -> None:
         """Choose the sensitive columns of type string, as a spec declares them."""
@@ -91,10 +91,10 @@ class SensitiveTexts:
             rows = rows_of_values(column)
             there = column.values.filter(pa.array(rows > 0))
             more = pa.table([there, pa.array(rows[rows > 0])], schema=_COUNTED)
-            self._counted[name] = _summed(pa.concat_tables([before, more]))
+            self._counted[name] = _sum_rows(pa.concat_tables([before, more]))
 
     def faults(self) -> list[TextFault]:
-        """Return what is wrong with them, in the order of the columns."""
+        """Return the faults of the texts, in the order of the columns."""
         return [
             fault
             for name, table in self._counted.items()
@@ -102,7 +102,7 @@ class SensitiveTexts:
         ]
 
 
-def _summed(counted: pa.Table) -> pa.Table:
+def _sum_rows(counted: pa.Table) -> pa.Table:
     summed = counted.group_by("value").aggregate([("rows", "sum")])
     return summed.rename_columns(["value", "rows"])
 
@@ -111,15 +111,15 @@ def _faults(column: ColumnSpec, name: str, counted: pa.Table) -> Iterator[TextFa
     values = counted["value"].combine_chunks()
     promised = column.unprotected is None
     if promised and column.spelling is None and (alike := spellings(values)).any():
-        meant = values.filter(pa.array(alike))
-        different = len(pc.unique(spelling_form(meant)))
+        texts = values.filter(pa.array(alike))
+        different = len(pc.unique(spelling_form(texts)))
         words = (
-            f"columns.{name}: {len(meant):,} values are spellings of {different:,}: they differ in "
+            f"columns.{name}: {len(texts):,} values are spellings of {different:,}: they differ in "
             "spaces, case or Unicode form alone, and a promise would count each as a value of its "
             "own. Have them made one (unite: spellings), or spell each in one way in the source; "
             "or say that they are different values (spelling: as-written)"
         )
-        yield TextFault(name, words, meant)
+        yield TextFault(name, words, texts)
     rows = counted["rows"].to_numpy()
     if column.all_different is None and nearly_all_differ(rows):
         alone = int((rows == 1).sum())
@@ -132,7 +132,7 @@ def _faults(column: ColumnSpec, name: str, counted: pa.Table) -> Iterator[TextFa
 
 
 def far_values(column: Column) -> np.ndarray:
-    """Mark the values (bool, one per value) that are apart from most by more than these span.
+    """Return which values (bool, one per value) are farther from the rest than the rest spans.
 
     >>> from sfumato.tasks.microdata.table import encode
     >>> ages = encode("age", "drop", pa.array([*range(18, 91), 997, 999, -99]))
@@ -152,7 +152,7 @@ def far_values(column: Column) -> np.ndarray:
 
 
 def _numbers(values: pa.Array) -> np.ndarray:
-    """The values as float64: near enough to compare distances."""
+    """Return the values as float64, precise enough to compare distances."""
     if not pa.types.is_temporal(values.type):
         return np.asarray(values.cast(pa.float64(), safe=False))
     units = pc.cast(values, pa.timestamp("us"), safe=False).cast(pa.int64())
@@ -160,7 +160,7 @@ def _numbers(values: pa.Array) -> np.ndarray:
 
 
 def _cut(numbers: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """The place of most rows, on one side of the widest gap, if that is wider than they span."""
+    """Return the range with most rows beside the widest gap, if the gap is wider than the range."""
     if len(numbers) <= _ENOUGH:
         return None
     place = int(np.argmax(np.diff(numbers))) + 1

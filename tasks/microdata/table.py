@@ -1,4 +1,4 @@
-"""Microdata in memory and in private files: dictionary codes; and sources of randomness.
+"""Microdata in memory and in private files, as dictionary codes; and sources of randomness.
 
 `Randomness` takes n and returns n fresh unsigned 64-bit keys; a random order is a sort by them.
 """
@@ -28,8 +28,8 @@ class Column:
     """A column as codes (int32, one per row, -1 for null) into its distinct values, ascending.
 
     `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
-    value itself (level 0) to the root; `labels[level]` are the nodes' labels by these numbers. None
-    where it has no hierarchy.
+    value itself (level 0) to the root; `labels[level]` are the nodes' labels by these numbers. Both
+    are None without a hierarchy.
     """
 
     name: str
@@ -41,25 +41,25 @@ class Column:
 
     @property
     def has_null(self) -> bool:
-        """True where some row has no value."""
+        """True if some row has no value."""
         return bool(len(self.codes)) and int(self.codes.min()) < 0
 
     def array(self) -> pa.Array:
-        """The column decoded, nulls as nulls."""
+        """Return the column decoded, nulls as nulls."""
         return self.values.take(pa.array(self.codes, mask=self.codes < 0))
 
-    def encoded(self) -> pa.DictionaryArray:
-        """The column as it is, nulls as nulls: for tables that are sorted before they are shown."""
+    def dictionary_array(self) -> pa.DictionaryArray:
+        """Return the column in codes, nulls as nulls: for tables sorted before publication."""
         return pa.DictionaryArray.from_arrays(as_indices(self.codes), self.values)
 
     def category(self) -> tuple[np.ndarray, int]:
-        """Codes with null as the first category (int32, one per row), and the number of codes."""
+        """Return codes with null as the first category (int32, one per row), and their number."""
         return categories(self.values, self.codes)
 
     def levels(self) -> np.ndarray:
-        """The node above each category (see `category`) at each level, int64, levels x categories.
+        """Return the node above each category at each level (int64, levels x categories).
 
-        Nodes of a level are numbered from 0; the last level is the root alone. A null has nodes of
+        Nodes of a level are numbered from 0; the last level is only the root. A null has nodes of
         its own below the root. A column without hierarchy has two levels: its values and the root.
         """
         _, size = self.category()
@@ -71,12 +71,12 @@ class Column:
         of_null[-1] = 0
         return np.concatenate([of_null[:, None], self.ancestors], axis=1)
 
-    def coded(self) -> Coded:
-        """As a sensitive attribute to be counted: nulls are a value without order or ancestors."""
+    def counted_codes(self) -> Coded:
+        """Return the column as a sensitive attribute to count; nulls are an unordered value."""
         return sensitive_codes(self.values, self.codes, self.name, self.ancestors)
 
     def take(self, rows: np.ndarray) -> "Column":
-        """The column of some rows (positions or bool), with no values but theirs."""
+        """Return the column of some rows (positions or bool), with only their values."""
         codes = self.codes[rows]
         used = np.zeros(len(self.values) + 1, dtype=bool)
         used[codes] = True
@@ -94,22 +94,22 @@ class Column:
     def _nodes_above(
         self, used: np.ndarray
     ) -> tuple[np.ndarray | None, tuple[pa.Array, ...] | None]:
-        """The hierarchy over some of the values (bool, one per value), its nodes numbered anew."""
+        """Return the hierarchy over some values (bool, one per value), with nodes renumbered."""
         if self.ancestors is None:
             return None, self.labels
         levels = [np.unique(nodes, return_inverse=True) for nodes in self.ancestors[:, used]]
         ancestors = np.array([numbers for _, numbers in levels], dtype=np.int64)
         if self.labels is None:
             return ancestors, None
-        kept = zip(self.labels, levels, strict=True)
-        return ancestors, tuple(labels.take(pa.array(nodes)) for labels, (nodes, _) in kept)
+        pairs = zip(self.labels, levels, strict=True)
+        return ancestors, tuple(labels.take(pa.array(nodes)) for labels, (nodes, _) in pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
     """A table about people: columns with their roles, all of the same length.
 
-    `person` numbers whose each row is (integers from 0, one per row), where people have several.
+    `person` is the number of each row's person (integers from 0), if people have several rows.
     """
 
     columns: tuple[Column, ...]
@@ -120,29 +120,29 @@ class Microdata:
         return next(column for column in self.columns if column.name == name)
 
     def has(self, name: str) -> bool:
-        """Decide whether there is such a column."""
+        """Return whether there is such a column."""
         return any(column.name == name for column in self.columns)
 
     def with_roles(self, *roles: Role) -> tuple[Column, ...]:
-        """The columns that have one of these roles, in the order of the spec."""
+        """Return the columns that have one of these roles, in the order of the spec."""
         return tuple(column for column in self.columns if column.role in roles)
 
     def take(self, rows: np.ndarray) -> "Microdata":
-        """Some rows (positions, int64), in the given order."""
+        """Return some rows (positions, int64), in the given order."""
         person = None if self.person is None else self.person[rows]
         return Microdata(tuple(column.take(rows) for column in self.columns), len(rows), person)
 
     def keep(self, columns: Iterable[Column]) -> "Microdata":
-        """The same rows with these columns alone."""
+        """Return the same rows with only these columns."""
         return Microdata(tuple(columns), self.rows, self.person)
 
     def table(self) -> pa.Table:
-        """Decoded, as an Arrow table."""
+        """Return the rows decoded, as an Arrow table."""
         return pa.table({column.name: column.array() for column in self.columns})
 
 
 def key(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
-    """One int64 per row that tells different vectors of values apart (nulls are a value)."""
+    """Return one int64 per row that tells different vectors of values apart (nulls are a value)."""
     if not columns:
         return np.zeros(rows, dtype=np.int64), 1
     categories = [column.category() for column in columns]
@@ -150,7 +150,7 @@ def key(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
 
 
 def encode(name: str, role: Role, array: pa.Array | pa.ChunkedArray) -> Column:
-    """Give each distinct value its rank as its code."""
+    """Return a column in which each distinct value has its rank as its code."""
     values, codes = rank(array)
     return Column(name, role, values, codes)
 
@@ -169,7 +169,7 @@ def save(microdata: Microdata, directory: Path) -> None:
 
 
 def count_rows(directory: Path) -> int:
-    """The number of rows that `save` wrote."""
+    """Return the number of rows that `save` wrote."""
     described = read_json(directory / "microdata.json", None)
     return int(described["rows"])
 
@@ -192,7 +192,7 @@ def load(directory: Path) -> Microdata:
 
 
 def _persons(place: Path) -> np.ndarray | None:
-    """Whose each row is, where the stage has it."""
+    """Return the number of each row's person, or None if the stage has none."""
     return read_stage_table(place)["person"].to_numpy() if place.exists() else None
 
 
@@ -201,11 +201,11 @@ def _as_one_list(values: pa.Array) -> pa.Array:
 
 
 def operating_system(n: int) -> np.ndarray:
-    """Keys from the operating system (uint64, n of them), from which all published is drawn."""
+    """Return n keys from the operating system (uint64); all published randomness uses them."""
     return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
 
 def seeded_keys(seed: int) -> Randomness:
-    """Keys that can be drawn again, for tests and experiments."""
+    """Return a source of keys that can be drawn again, for tests and experiments."""
     generator = np.random.default_rng(seed)
     return generator.bit_generator.random_raw  # the keys that `integers` gives, in less time

@@ -1,4 +1,4 @@
 """Releases in parts: a source larger than memory, cut into sub-tables that stages run on in turn.
 
-Nothing here holds more than a part, or as many rows of the source as are read at once.
+No function here loads more than a part, or as many rows of the source as are read at once.
 """

@@ -1,4 +1,4 @@
-"""Anonymize parts: each is grouped and shown as a table of its own, by whoever works on it."""
+"""Anonymization of parts: each is grouped and shown as a table of its own, by a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_a
 
 @dataclass(frozen=True)
 class PartToAnonymize:
-    """What a worker is told: files, and what is declared.
+    """Files and declarations that a worker needs to anonymize a part.
 
     Attributes:
-        part: its files.
-        terms: what the part declares by itself.
-        attempts: where it is tried.
-        randomness: what is drawn from.
-        partitioner: what was chosen for all parts, where something was.
-        values: how often values occur in all parts, where distributions are over all of them.
-        goes_on: what it goes on from, where the line is composed.
+        part: the files of the part.
+        terms: the terms of the part itself.
+        attempts: the directory of attempts.
+        randomness: the source of random keys.
+        partitioner: the partitioner chosen for all parts, or None.
+        values: the counts of values in all parts, if distributions are over all of them.
+        goes_on: the past that it continues, if the line is composed.
     """
 
     part: PartOnDisk
@@ -53,10 +53,10 @@ class PartToAnonymize:
 
 
 def anonymize_part(job: PartToAnonymize) -> str:
-    """Write the candidate of a part; the name of the attempt.
+    """Write the candidate of a part, and return the name of the attempt.
 
     Raises:
-        PromiseError: where the partition cannot keep the promises.
+        PromiseError: if the partition cannot keep the promises.
     """
     with attempt(job.attempts, job.part.name) as place:
         if job.goes_on is not None:
@@ -68,11 +68,11 @@ def anonymize_part(job: PartToAnonymize) -> str:
 
 
 def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
-    """The rows of a part, and what groups them, where that is not the declared one as it is."""
+    """Return the rows of a part, and the partitioner, None for the declared one."""
     rows = job.part.read(job.terms)
     if job.values is None:
         return rows, job.partitioner
-    (name,) = job.terms.named("sensitive")
+    (name,) = job.terms.names_with_roles("sensitive")
     wide, counts = over_all_values(rows, job.part, name, job.values)
     return wide, partial(OVER_ALL[job.terms.partition.method], of_all=counts)
 
@@ -91,16 +91,15 @@ def write_candidates(
 
     Args:
         divided: the stage of the parts.
-        terms: what will be declared of the whole.
+        terms: the terms of the whole.
         run: the run's directory.
-        randomness: what is drawn from.
-        workers: who makes them.
-        continuing: the line, and how it goes on, where versions are composed.
-        keep_rows: whether the rows of parts stay when they are grouped: accuracy is measured by
-            them.
+        randomness: the source of random keys.
+        workers: the workers that make them.
+        continuing: the line, and how it continues, if versions are composed.
+        keep_rows: whether the rows of parts stay after grouping, to measure accuracy by them.
 
     Raises:
-        PromiseError: where a partition cannot keep the promises in some part, or groups cannot go
+        PromiseError: if a partition cannot keep the promises in some part, or groups cannot go
             on.
     """
     parts = read_parts(divided)
@@ -118,8 +117,8 @@ def write_candidates(
             keep_attempt(attempts, made, stage / part.name)
             if not keep_rows:
                 part.delete()
-    shown = parts if continuing is None else settle_parts(stage, parts, terms)
-    facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in shown}
+    shown_parts = parts if continuing is None else settle_parts(stage, parts, terms)
+    facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in shown_parts}
     write_note(stage, "facts", facts)
     if continuing is None:
         write_note(stage, "counts", {})

@@ -1,7 +1,7 @@
-"""Attack parts: each by whoever works on it, by what groups show, and then all together.
+"""Attacks on parts: on each by a worker, by what its groups show, and then on all together.
 
-Whose rows are whose is gone when parts are judged: their rows went as they were grouped. So they
-are attacked by who finds groups alone. A value is compared with all people of its part.
+When parts are judged, their rows are deleted, and with them the people of each row. So an attacker
+is one who can only find groups. A value is compared with all people of its part.
 """
 
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from sfumato.tasks.workers.workers import Workers
 
 @dataclass(frozen=True)
 class PartToAttack:
-    """What a worker is told.
+    """Files and bars that a worker needs to attack a part.
 
     Attributes:
-        directory: of the part, a release by itself.
-        bars: on attacks.
+        directory: the directory of the part, which is a release.
+        bars: the bars on attacks.
     """
 
     directory: Path
@@ -50,10 +50,10 @@ def attack_part(job: PartToAttack) -> AttackedPart:
 def attack_all_parts(
     release: Path, bars: AttackBars, workers: Workers
 ) -> tuple[list[AttackedPart], list[str]]:
-    """What was found of every part of a release, and the attacks that failed, each once."""
+    """Return the attacked parts of a release, and the attacks that failed, each once."""
     jobs = [PartToAttack(part, bars) for part in sorted((release / PARTS).iterdir())]
-    found = list(workers.each(attack_part, jobs))
-    return found, list(dict.fromkeys(name for part in found for name in part.missing))
+    attacked = list(workers.each(attack_part, jobs))
+    return attacked, list(dict.fromkeys(name for part in attacked for name in part.missing))
 
 
 def attack_candidates(
@@ -64,18 +64,18 @@ def attack_candidates(
     judging: Judging,
     workers: Workers,
 ) -> AttackedCandidate:
-    """Attack a validated candidate in parts, judge all of it, and tell in private.
+    """Attack a validated candidate in parts, judge all of it, and report in private.
 
     Args:
-        candidate: its stage.
-        bars: of the spec.
-        whose: of which source and spec it is.
+        candidate: the stage of the candidate.
+        bars: the bars of the spec.
+        whose: the identity of its source and spec.
         line: its line, which remembers refusals.
-        judging: has Great Expectations judge the same.
-        workers: who attacks parts.
+        judging: lets Great Expectations judge the same.
+        workers: the workers that attack parts.
 
     Raises:
-        PromiseError: where one that refuses is not kept, or one that is as strict was not for the
+        PromiseError: if one that refuses is not kept, or one that is as strict was not for the
             same source and spec.
     """
     read_refusals(line.private).require_none(whose, bars)

@@ -1,14 +1,14 @@
-"""Composed versions in parts: a part goes on as a line of its own, and nobody is ever in two.
+"""Composed versions in parts: a part continues as its own line, and nobody is ever in two.
 
-Names are keyed hashes, and are told apart by their first bits into files that fit into memory. Of
-each part is kept who is in it and must stay out: whoever has, or had, a slot in another part, and
-whoever was forgotten.
+Names are keyed hashes, and are divided by their first bits into files that fit into memory. A file
+of each part has the people in it who must stay out: those who have, or had, a slot in another part,
+and those who were forgotten.
 
-A part of which nobody can be shown is not in the version: its groups are closed, as those of one
-table are, and whoever came to a new one waits.
+A part without anyone to show is not in the version: its groups are closed, as groups of one table
+are, and people who came to a new part wait.
 
-A part is known by its cut, and its name is its place in a version. Whoever is in a part that is not
-shown is not represented; its slots stay in the map.
+A part is identified by its cut, and its name is its place in a version. People in a part that is
+not shown are not represented; its slots stay in the map.
 """
 
 import shutil
@@ -53,14 +53,14 @@ from sfumato.tasks.terms.parts import (
 )
 from sfumato.tasks.terms.terms import Terms
 
-_PEOPLE = "people"  # a folder of the stage, as long as parts are made
+_PEOPLE = "people"  # a folder of the stage while parts are made
 CUTS = "cuts"
 """The cuts of the line, in the stage of a divided table."""
 
 
 @dataclass
 class PeopleMet:
-    """How many people of a line are in a table: who was shown and is gone, and who is new."""
+    """Counts of a line's people in a table: shown before, gone, all rows, and new ones."""
 
     shown: int = 0
     gone: int = 0
@@ -69,35 +69,37 @@ class PeopleMet:
 
 
 def find_people(
-    parts: Sequence[PartOnDisk], known: MapInParts | None, erased: np.ndarray, place: Path
+    parts: Sequence[PartOnDisk], last_map: MapInParts | None, erased: np.ndarray, place: Path
 ) -> PeopleMet:
-    """Write for each part who of its people must stay out, and count who came and left.
+    """Write for each part the people who must stay out, and count who came and left.
 
     Args:
         parts: the table.
-        known: the map of the line's last version, None before its first.
+        last_map: the map of the line's last version, None before its first.
         erased: the names of people whose slots were forgotten (S16, sorted).
-        place: a private directory of the run, where names lie.
+        place: a private directory of the run, for names.
 
     Raises:
-        PromiseError: where somebody has slots in two parts.
+        PromiseError: if somebody has slots in two parts.
     """
     here, there = (Buckets(private_directory(place / name)) for name in ("here", "there"))
     for number, part in enumerate(parts):
         here.add(read_names_of(part.strata), number)
-    place_of = _places(parts, known)
-    if known is not None:
-        for number in range(len(known.parts)):
-            names, kind = known.names(number)
-            held = names != b""
-            there.add(names[held], number, kind[held] == LIVE)
+    place_of = _places(parts, last_map)
+    if last_map is not None:
+        for number in range(len(last_map.parts)):
+            names, kind = last_map.names(number)
+            has_name = names != b""
+            there.add(names[has_name], number, kind[has_name] == LIVE)
     met = PeopleMet()
+    # Bucket by bucket: the people of the table (here), and those with slots in the map (there).
     for (rows, of_rows, _), (names, of_names, live) in zip(here.each(), there.each(), strict=True):
         of_people, of_slots, of_erased = numbers = person_numbers(rows, names, erased)
-        place_known = np.full(count_of(numbers), -1, dtype=np.int64)
-        place_known[of_slots] = of_names
-        _require_one(place_known[of_slots], of_names)
-        is_erased, known_in = np.isin(of_people, of_erased), place_known[of_people]
+        last_place = np.full(count_of(numbers), -1, dtype=np.int64)  # of each person
+        last_place[of_slots] = of_names
+        _require_one(last_place[of_slots], of_names)
+        is_erased, known_in = np.isin(of_people, of_erased), last_place[of_people]
+        # People stay out of a part if they were forgotten, or have a slot in another part.
         out = is_erased | ((known_in >= 0) & (known_in != place_of[of_rows]))
         for number in np.unique(of_rows[out]).tolist():
             _append(file_of_out(place, parts[number].name), rows[out & (of_rows == number)])
@@ -109,25 +111,27 @@ def find_people(
 
 
 def people_out(place: Path, part: str) -> np.ndarray:
-    """Who of a part must stay out of it (S16, sorted)."""
+    """Return the names of people who must stay out of a part (S16, sorted)."""
     file = file_of_out(place, part)
     return np.sort(np.fromfile(file, dtype=NAME)) if file.exists() else np.array([], dtype=NAME)
 
 
 def file_of_out(place: Path, part: str) -> Path:
-    """The file with the names of who must stay out of a part."""
+    """Return the file with the names of people who must stay out of a part."""
     return place / f"out-{part}"
 
 
-def _places(parts: Sequence[PartOnDisk], known: MapInParts | None) -> np.ndarray:
-    """The place in the map of each part (int64), -1 for a part that is new."""
-    of = {} if known is None else {part.where: n for n, part in enumerate(known.parts)}
-    found = [of.get(text_of_where(part.where[0]), -1) for part in parts]
-    return np.array(found, dtype=np.int64)
+def _places(parts: Sequence[PartOnDisk], last_map: MapInParts | None) -> np.ndarray:
+    """Return the place in the map of each part (int64), -1 for a new part."""
+    number_of_part = (
+        {} if last_map is None else {part.where: n for n, part in enumerate(last_map.parts)}
+    )
+    places = [number_of_part.get(text_of_where(part.where[0]), -1) for part in parts]
+    return np.array(places, dtype=np.int64)
 
 
-def _require_one(found: np.ndarray, of_names: np.ndarray) -> None:
-    if (found != of_names).any():
+def _require_one(places: np.ndarray, of_names: np.ndarray) -> None:
+    if (places != of_names).any():
         raise PromiseError("versions: composed is broken: people have slots in two parts")
 
 
@@ -138,13 +142,13 @@ def _append(file: Path, names: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class PartContinuation:
-    """What a worker is told of a part's past: a place in a file, and where names lie.
+    """Past of a part for a worker: its place in a file, and the folder of names.
 
     Attributes:
-        wish: how versions go on.
+        wish: the wishes of the spec for versions that continue.
         known: the map of the line's last version, None before its first.
-        number: the part's place there, None for a new part.
-        people: the directory with the names of who must stay out.
+        number: the part's place in the map, None for a new part.
+        people: the directory with the names of people who must stay out.
         made_after: the digest of the line's last version.
     """
 
@@ -154,53 +158,55 @@ class PartContinuation:
     people: Path
     made_after: str | None
 
-    def before(self, part: str) -> SlotsBefore:
-        """The part's slots, whose groups have the ids of all parts of the version before."""
+    def slots_before(self, part: str) -> SlotsBefore:
+        """Return the part's slots, with the group ids that all parts of the version before had."""
         out = people_out(self.people, part)
         if self.known is None or self.number is None:
             return SlotsBefore(None, out, None, self.made_after)
-        of, slots = self.known.parts[self.number], self.known.read(self.number)
-        shown = np.where(slots.published < 0, -1, slots.published + of.first_group)
-        return SlotsBefore(replace(slots, published=shown), out, of.digest, self.made_after)
+        mapped, slots = self.known.parts[self.number], self.known.read(self.number)
+        published = np.where(slots.published < 0, -1, slots.published + mapped.first_group)
+        return SlotsBefore(replace(slots, published=published), out, mapped.digest, self.made_after)
 
 
 def continuations_of(
     parts: Sequence[PartOnDisk], continuing: LineContinuation, stage: Path
 ) -> list[PartContinuation]:
-    """What each part goes on from, and who must stay out of it.
+    """Return the past that each part continues, with the people who must stay out of it.
 
     Args:
         parts: the table.
-        continuing: the line, and how it goes on.
-        stage: where the names of people lie until all parts are made.
+        continuing: the line, and how it continues.
+        stage: the stage, which has the names of people until all parts are made.
 
     Raises:
-        PromiseError: where what the last version was made of is not known here, or most people are
+        PromiseError: if what the last version was made of is not known here, or most people are
             others.
     """
     state = read_state(continuing.line)
-    known = last_in_parts(continuing.line, state)
+    last_map = last_in_parts(continuing.line, state)
     people = private_directory(stage / _PEOPLE)
-    met = find_people(parts, known, erased_names(continuing.line), people)
+    met = find_people(parts, last_map, erased_names(continuing.line), people)
     if not continuing.wish.others:
         require_the_same_people(met.gone, met.shown, met.new, met.rows)
-    wish = continuing.wish.with_others()  # of a single part that says nothing
+    wish = continuing.wish.with_others()  # counts of a single part mean nothing
     digest = last_digest(state)
-    if known is None:
+    if last_map is None:
         return [PartContinuation(wish, None, None, people, digest) for _ in parts]
-    numbers = [known.number_of(text_of_where(part.where[0])) for part in parts]
-    return [PartContinuation(wish, known.nameless(), of, people, digest) for of in numbers]
+    numbers = [last_map.number_of(text_of_where(part.where[0])) for part in parts]
+    return [
+        PartContinuation(wish, last_map.nameless(), number, people, digest) for number in numbers
+    ]
 
 
 def continue_part(
     part: PartOnDisk, terms: Terms, place: Path, randomness: Randomness, goes_on: PartContinuation
 ) -> None:
-    """Write the candidate of a part in `place`; none where nobody of it can be shown.
+    """Write the candidate of a part in `place`; no candidate if nobody of it can be shown.
 
     Raises:
-        PromiseError: where groups cannot go on, or the line's first version cannot be made.
+        PromiseError: if groups cannot go on, or the line's first version cannot be made.
     """
-    before, rows = goes_on.before(part.name), part.read(terms)
+    before, rows = goes_on.slots_before(part.name), part.read(terms)
     names = read_names_of(part.strata)
     come_later = before.slots is None and goes_on.known is not None
     if come_later and rows.rows - len(before.out) < goes_on.wish.cohort:
@@ -223,7 +229,7 @@ def continue_part(
 
 
 def close_slots(slots: SlotMap) -> SlotMap:
-    """The slots of a part of which nobody is shown: its groups are shown no more."""
+    """Return the slots of a part of which nobody is shown, with its groups retired."""
     kind = slots.kind.copy()
     kind[kind == LIVE] = VACANT
     nothing = np.full(len(slots), -1)
@@ -233,24 +239,24 @@ def close_slots(slots: SlotMap) -> SlotMap:
 
 @dataclass(frozen=True)
 class CutOfLine:
-    """How a line was cut.
+    """Cuts of a line.
 
     Attributes:
         cuts: the pieces of every stratum that is cut.
-        fixed: the strata and pieces whose groups go on, by what tells them from others.
+        fixed: the strata and pieces whose groups continue, by their defining shares.
     """
 
     cuts: Cuts
     fixed: frozenset[str] = frozenset()
 
-    def require_kept(self, found: Sequence[Where], terms: Terms) -> None:
+    def require_kept(self, wheres: Sequence[Where], terms: Terms) -> None:
         """Refuse strata or pieces that have rows of several parts of the line, or of half of one.
 
         Raises:
             InputError: with the rule.
         """
-        known = {where_of_text(text) for text in self.fixed}
-        if known and not are_apart(list(known | set(found)), terms.columns):
+        fixed = {where_of_text(text) for text in self.fixed}
+        if fixed and not are_apart(list(fixed | set(wheres)), terms.columns):
             raise InputError(
                 "parts: the line was cut otherwise, and groups of composed versions go on in their "
                 "parts: leave strata, and parts.by and at, as they were"
@@ -258,21 +264,23 @@ class CutOfLine:
 
 
 def cut_so_far(line: Path, parts: PartsOfTable, *, composed: bool) -> CutOfLine:
-    """How a line was cut; a composed one stays so, however many rows a part may have now.
+    """Return the cuts of a line; a composed line keeps them, however many rows a part has now.
 
     Args:
         line: its private directory.
-        parts: how its spec wants it.
-        composed: whether its versions are.
+        parts: the parts that its spec asks for.
+        composed: whether its versions are composed.
 
     Raises:
-        PromiseError: where what its last version was made of is not known here, or was no table in
+        PromiseError: if what its last version was made of is not known here, or was no table in
             parts.
     """
-    known = last_in_parts(line, read_state(line)) if composed else None
-    if known is None:
+    last_map = last_in_parts(line, read_state(line)) if composed else None
+    if last_map is None:
         return CutOfLine(read_cuts(line, parts))
-    return CutOfLine(cuts_of_document(known.cuts), frozenset(part.where for part in known.parts))
+    return CutOfLine(
+        cuts_of_document(last_map.cuts), frozenset(part.where for part in last_map.parts)
+    )
 
 
 _SHOWN, _AWAY = "shown", "away"
@@ -282,35 +290,35 @@ _CANDIDATE, _JUDGED = "candidate", "judged"
 
 
 def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list[PartOnDisk]:
-    """Number the parts of a version, of which each has a candidate, and leave which they are.
+    """Number the parts that have a candidate, and leave their names in the stage.
 
     Raises:
-        PromiseError: where there is none.
+        PromiseError: if no part has a candidate.
     """
-    shown = [part for part in parts if (stage / part.name / _CANDIDATE).exists()]
-    if not shown:
+    shown_parts = [part for part in parts if (stage / part.name / _CANDIDATE).exists()]
+    if not shown_parts:
         raise PromiseError("versions: composed: no group can be shown any more")
     for part in parts:
-        if part not in shown:
+        if part not in shown_parts:
             (stage / part.name).rename(stage / f"{_AWAY}-{part.name}")
-    found, counts = [], Counter[str]()
-    for number, part in enumerate(shown, start=1):
-        one = replace(part, name=f"{number:04d}")
-        (stage / part.name).rename(stage / one.name)
-        place = stage / one.name / _CANDIDATE
-        title = terms_of_part(terms, one.name, len(shown)).title
+    settled, counts = [], Counter[str]()
+    for number, part in enumerate(shown_parts, start=1):
+        renamed = replace(part, name=f"{number:04d}")
+        (stage / part.name).rename(stage / renamed.name)
+        place = stage / renamed.name / _CANDIDATE
+        title = terms_of_part(terms, renamed.name, len(shown_parts)).title
         write_note(place, "declared", {**read_note(place, "declared"), "title": title})
         counts.update(read_note(place, "counts"))
-        found.append(one)
-    counts.update(_away(stage, [part for part in parts if part not in shown]))
+        settled.append(renamed)
+    counts.update(_counts_of_away(stage, [part for part in parts if part not in shown_parts]))
     shutil.rmtree(stage / _PEOPLE)
     write_note(stage, "counts", dict(counts))
-    write_note(stage, _SHOWN, [part.name for part in shown])
-    return found
+    write_note(stage, _SHOWN, [part.name for part in shown_parts])
+    return settled
 
 
-def _away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
-    """What became of the people of parts that are not shown."""
+def _counts_of_away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
+    """Return the numbers of people in parts that are not shown: withheld, and waiting."""
     out = [file_of_out(stage / _PEOPLE, part.name) for part in parts]
     withheld = sum(file.stat().st_size // NAME.itemsize for file in out if file.exists())
     rows = sum(part.rows for part in parts)
@@ -318,7 +326,7 @@ def _away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
 
 
 def parts_in(candidate: Path, parts: Sequence[PartOnDisk]) -> list[PartOnDisk | None]:
-    """Each part of a table by the name that it has in a candidate, None where it has none."""
+    """Return each part of a table by its name in a candidate, None if it has none there."""
     if not (candidate / f"{_SHOWN}.json").exists():
         return list(parts)
     places = {name: number for number, name in enumerate(read_note(candidate, _SHOWN), start=1)}
@@ -332,20 +340,20 @@ def write_map_of_parts(
     candidate: Path,
     divided: Path,
     published: Sequence[PublishedPart],
-    known: MapInParts | None,
+    last_map: MapInParts | None,
     state: LineState,
 ) -> None:
-    """Leave the map of all parts in the stage of a candidate.
+    """Write the map of all parts to the stage of a candidate.
 
     Args:
         candidate: the stage, in which each part that is shown was judged.
         divided: the stage that they were made of.
-        published: what is declared of each of them.
-        known: the map of the line's last version, None before its first.
-        state: of the line.
+        published: the declaration of each of them.
+        last_map: the map of the line's last version, None before its first.
+        state: the state of the line.
 
     Raises:
-        PromiseError: where the line has gone on since parts were made.
+        PromiseError: if the line has gone on since parts were made.
     """
     entries = []
     for part in published:
@@ -356,9 +364,9 @@ def write_map_of_parts(
         where = text_of_where(part.where[0])
         mapped = MappedPart(where, first_group=part.first_group, digest=part.digest)
         entries.append((mapped, place))
-    shown = {mapped.where for mapped, _ in entries}
-    if known is not None:
-        entries += _closed_parts(known, shown, candidate)
+    shown_places = {mapped.where for mapped, _ in entries}
+    if last_map is not None:
+        entries += _closed_parts(last_map, shown_places, candidate)
     join_maps(file_of_map(candidate), entries, read_note(divided, CUTS))
     for _, place in entries:
         place.unlink()
@@ -367,27 +375,27 @@ def write_map_of_parts(
 
 
 def _closed_parts(
-    known: MapInParts, shown: Set[str], candidate: Path
+    last_map: MapInParts, shown_places: Set[str], candidate: Path
 ) -> Iterator[tuple[MappedPart, Path]]:
-    """The parts of the line of which nobody is shown, and the map of each in a file."""
-    for number, part in enumerate(known.parts):
-        if part.where not in shown:
+    """Yield the parts of the line of which nobody is shown, and the map of each in a file."""
+    for number, part in enumerate(last_map.parts):
+        if part.where not in shown_places:
             place = candidate / f"closed-{number}.parquet"
-            write_stage_table(as_table(close_slots(known.read(number))), place)
+            write_stage_table(as_table(close_slots(last_map.read(number))), place)
             yield MappedPart(part.where), place
 
 
 def rows_left_out(candidate: Path, parts: Sequence[PartOnDisk], name: str) -> np.ndarray | None:
-    """Which rows of all parts are not represented (bool), one part's after the other's.
+    """Return whether each row of all parts is left out (bool), one part after the other.
 
-    None where all are. Each part that is shown has left it in a file of that name.
+    Returns None if all rows are represented. Each shown part has left it in a file of that name.
     """
     places = [
-        None if one is None else candidate / one.name / _JUDGED / name
-        for one in parts_in(candidate, parts)
+        None if part is None else candidate / part.name / _JUDGED / name
+        for part in parts_in(candidate, parts)
     ]
-    found = [
+    left_out = [
         np.full(part.rows, place is None) if place is None or not place.exists() else np.load(place)
         for part, place in zip(parts, places, strict=True)
     ]
-    return np.concatenate(found) if any(of.any() for of in found) else None
+    return np.concatenate(left_out) if any(rows.any() for rows in left_out) else None

@@ -1,11 +1,11 @@
-"""The cut of a stratum with more rows than a part may have, at values that tell nobody's.
+"""The cut of a stratum with more rows than a part may have, at values that reveal no row.
 
-A grid is a list of ends, or of nodes, that is there before the rows are: the hierarchy's, or the
-round numbers and days. Rows decide which of them are used, and never where they are.
+A grid is a list of ends, or of nodes, that does not depend on the rows: the hierarchy's, or round
+numbers and days. Rows decide only which of them are used.
 
-By the column and the values that the spec names, or by the quasi-identifier, and there the ends or
-nodes of the coarsest grid, that leave the smallest pieces; and as the line cut it before, where it
-did. Never by a sensitive column.
+A stratum is cut as the line cut it before, if it did. Otherwise it is cut by the column and the
+values that the spec names, or by the quasi-identifier, with the ends or nodes of its coarsest grid,
+that gives the smallest pieces. It is never cut by a sensitive column.
 """
 
 import json
@@ -37,19 +37,19 @@ from sfumato.tasks.terms.parts import PartsOfTable, Share, text_of_where
 _FINEST = 1000  # cells between the least and the greatest value, at most
 _CUTS = "cuts.json"
 _SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
-_MORE = 4  # times as many pieces as are needed are tried
+_MORE = 4  # tries up to so many times the needed pieces
 Cuts = dict[str, tuple[Share, ...]]
-"""The pieces of every stratum that is cut, by what tells it from others."""
+"""The pieces of every stratum that is cut, by the text of its defining shares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells that rows of a column are in, in their order.
+    """Ordered cells of a column, with their numbers of rows.
 
     Attributes:
         counts: the rows of each cell (int64).
-        ends: where each but the first begins; empty where cells are nodes.
-        nodes: the leaves of each, where cells are nodes.
+        ends: the beginning of each cell but the first; empty if cells are nodes.
+        nodes: the leaves of each cell, if cells are nodes.
     """
 
     counts: np.ndarray
@@ -57,35 +57,35 @@ class Grid:
     nodes: tuple[tuple[str, ...], ...] = ()
 
     def shares(self, name: str, places: Sequence[int]) -> tuple[Share, ...]:
-        """The pieces that begin at the first cell, where nulls are, and at these (ascending)."""
+        """Return the pieces that begin at the first cell (with nulls) and at these (ascending)."""
         starts, stops = [0, *places], [*places, len(self.counts)]
-        found = []
+        shares = []
         for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
             if self.nodes:
                 leaves = tuple(leaf for node in self.nodes[start:stop] for leaf in node)
-                found.append(Share(column=name, values=leaves, null=not number))
+                shares.append(Share(column=name, values=leaves, null=not number))
             else:
                 least = self.ends[start - 1] if start else None
                 below = self.ends[stop - 1] if stop < len(self.counts) else None
-                found.append(Share(column=name, least=least, below=below, null=not number))
-        return tuple(found)
+                shares.append(Share(column=name, least=least, below=below, null=not number))
+        return tuple(shares)
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The different values of a column that some rows have, as texts, and how many (int64)."""
+    """Distinct values of a column in some rows, as texts, and their counts (int64)."""
 
     texts: Sequence[str]
     counts: np.ndarray
 
     @classmethod
-    def of(cls, columns: Iterator[pa.ChunkedArray]) -> "Histogram":
+    def count_values(cls, columns: Iterator[pa.ChunkedArray]) -> "Histogram":
         """Count the values of a column, piece by piece."""
         counted: dict[str, int] = {}
         for column in columns:
-            found = pc.value_counts(column.drop_null())
-            texts = pc.cast(found.field("values"), pa.string()).to_pylist()
-            for text, number in zip(texts, found.field("counts").to_pylist(), strict=True):
+            value_counts = pc.value_counts(column.drop_null())
+            texts = pc.cast(value_counts.field("values"), pa.string()).to_pylist()
+            for text, number in zip(texts, value_counts.field("counts").to_pylist(), strict=True):
                 counted[text] = counted.get(text, 0) + number
         return cls(list(counted), np.array(list(counted.values()), dtype=np.int64))
 
@@ -93,7 +93,7 @@ class Histogram:
 def grids(
     histogram: Histogram, type_: ColumnType, hierarchy: HierarchyRule | None
 ) -> Iterator[Grid]:
-    """The grids of a column, from the coarsest to the finest."""
+    """Yield the grids of a column, from the coarsest to the finest."""
     if isinstance(hierarchy, tuple):
         yield from _nodes(histogram, hierarchy)
         return
@@ -119,7 +119,7 @@ def grids(
 
 
 def _grid(histogram: Histogram, cells: Sequence[int], start: Callable[[int], str]) -> Grid:
-    """The grid of these cells (one per value), from the first that has a row to the last."""
+    """Return the grid of these cells (one per value), from the first that has a row to the last."""
     first, last = min(cells), max(cells)
     counts = np.zeros(last - first + 1, dtype=np.int64)
     np.add.at(counts, np.array(cells) - first, histogram.counts)
@@ -127,18 +127,18 @@ def _grid(histogram: Histogram, cells: Sequence[int], start: Callable[[int], str
 
 
 def _nodes(histogram: Histogram, rows: Sequence[tuple[str, ...]]) -> Iterator[Grid]:
-    """The nodes of each level below the root, in the order of the hierarchy's leaves."""
-    known = dict(zip(histogram.texts, histogram.counts.tolist(), strict=True))
+    """Yield the nodes of each level below the root, in the order of the hierarchy's leaves."""
+    counts_by_text = dict(zip(histogram.texts, histogram.counts.tolist(), strict=True))
     for level in range(len(rows[0]) - 2, 0, -1):
         leaves: dict[str, list[str]] = {}
         for row in rows:
             leaves.setdefault(row[level], []).append(row[0])
-        counts = [sum(known.get(leaf, 0) for leaf in below) for below in leaves.values()]
+        counts = [sum(counts_by_text.get(leaf, 0) for leaf in below) for below in leaves.values()]
         yield Grid(np.array(counts, dtype=np.int64), nodes=tuple(map(tuple, leaves.values())))
 
 
 def _steps(low: Decimal, high: Decimal, *, whole: bool) -> Iterator[Decimal]:
-    """1 and 5 times powers of ten, as long as they are rounder than the values themselves."""
+    """Yield 1 and 5 times powers of ten, as long as they are rounder than the values themselves."""
     span = high - low
     if not span:
         return
@@ -168,15 +168,15 @@ def _first_of_month(months: int) -> str:
 
 @dataclass(frozen=True)
 class Cutter:
-    """Cuts strata that are too large.
+    """Cutter of strata that are too large.
 
     Attributes:
-        parts: how the spec wants it.
-        columns: all of the source's.
+        parts: the parts that the spec asks for.
+        columns: all columns of the source.
         base: the directory that hierarchies are relative to.
-        cuts: those that the line made before, and makes now.
-        fixed: the strata and pieces, by what tells them from others, whose groups go on: they are
-            not cut.
+        cuts: the cuts that the line made before, and makes now.
+        fixed: the strata and pieces whose groups continue, by their defining shares: they are not
+            cut.
     """
 
     parts: PartsOfTable
@@ -186,12 +186,12 @@ class Cutter:
     fixed: frozenset[str] = frozenset()
 
     def pieces(self, stratum: StratumOnDisk) -> Iterator[StratumOnDisk]:
-        """The pieces of a stratum, none of which is too large.
+        """Yield the pieces of a stratum, none of which is too large.
 
         Raises:
-            InputError: where it cannot be cut so.
+            InputError: if it cannot be cut so.
         """
-        known = self.cuts.get(text_of_where(stratum.where))
+        earlier = self.cuts.get(text_of_where(stratum.where))
         fixed = text_of_where(stratum.where) in self.fixed
         if fixed and stratum.rows > self.parts.rows:
             raise InputError(
@@ -199,10 +199,10 @@ class Cutter:
                 f"{self.parts.rows}, and its groups go on: raise parts.rows, which leaves the cut "
                 "of the line as it is"
             )
-        if fixed or (known is None and stratum.rows <= self.parts.rows):
+        if fixed or (earlier is None and stratum.rows <= self.parts.rows):
             yield stratum
             return
-        shares = known or self._shares(stratum)
+        shares = earlier or self._shares(stratum)
         self.cuts[text_of_where(stratum.where)] = shares
         for piece in self._cut(stratum, shares):
             yield from self.pieces(piece)
@@ -210,20 +210,23 @@ class Cutter:
     def _shares(self, stratum: StratumOnDisk) -> tuple[Share, ...]:
         if self.parts.by is None:
             return self._smallest(stratum)
-        if any(share.column == self.parts.by and share in _of(self) for share in stratum.where):
+        if any(
+            share.column == self.parts.by and share in _declared_shares(self)
+            for share in stratum.where
+        ):
             raise InputError(
                 f"parts.at: a piece has {stratum.rows} rows, more than {self.parts.rows}: name "
                 "more values, or raise parts.rows"
             )
-        return _of(self)
+        return _declared_shares(self)
 
     def _smallest(self, stratum: StratumOnDisk) -> tuple[Share, ...]:
-        """The pieces by the column that leaves the smallest ones; the spec's first among equals."""
+        """Return the pieces by the column with the smallest ones; ties go to the first column."""
         best: tuple[int, tuple[Share, ...]] | None = None
         for name, column in self.columns.items():
             if column.role != "quasi-identifier":
                 continue
-            for largest, shares in self._by(stratum, name, column):
+            for largest, shares in self._shares_by_grid(stratum, name, column):
                 if best is None or largest < best[0]:
                     best = largest, shares
             if best is not None and best[0] <= self.parts.rows:
@@ -236,12 +239,12 @@ class Cutter:
             )
         return best[1]
 
-    def _by(
+    def _shares_by_grid(
         self, stratum: StratumOnDisk, name: str, column: ColumnSpec
     ) -> Iterator[tuple[int, tuple[Share, ...]]]:
-        """The rows of the largest piece, and the pieces, by each grid of a column."""
+        """Yield the rows of the largest piece, and the pieces, by each grid of a column."""
         read = (table[name] for table in read_columns([stratum], [name]))
-        histogram = Histogram.of(map(_plain, read))
+        histogram = Histogram.count_values(map(_plain, read))
         hierarchy = column.hierarchy and declared_hierarchy(name, column.hierarchy, self.base)
         for grid in grids(histogram, column.type, hierarchy or None):
             places = _places(grid, self.parts.rows)
@@ -249,7 +252,7 @@ class Cutter:
                 yield _largest(grid, places), grid.shares(name, places)
 
     def _cut(self, stratum: StratumOnDisk, shares: Sequence[Share]) -> Iterator[StratumOnDisk]:
-        """Write every row of a stratum to the piece that admits it."""
+        """Write every row of a stratum to the piece that admits it, and yield pieces with rows."""
         pieces = [StratumOnDisk((*stratum.where, share)) for share in shares]
         column = shares[0].column
         for path in stratum.files:
@@ -266,20 +269,20 @@ class Cutter:
 
 
 def document_of_cuts(cuts: Cuts) -> dict[str, Any]:
-    """Cuts for JSON."""
+    """Return cuts for JSON."""
     return {where: _SHARES.dump_python(cut, mode="json") for where, cut in cuts.items()}
 
 
 def cuts_of_document(document: Mapping[str, Any]) -> Cuts:
-    """The cuts of a document."""
+    """Return the cuts of a document."""
     return {where: _SHARES.validate_python(cut) for where, cut in document.items()}
 
 
 def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
-    """The cuts that a line made before under the same terms.
+    """Return the cuts that a line made before under the same terms.
 
     Raises:
-        PromiseError: where they cannot be read.
+        PromiseError: if they cannot be read.
     """
     place = line / _CUTS
     try:
@@ -294,44 +297,48 @@ def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
 
 
 def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:
-    """Keep the cuts of a line: its next version has the same."""
+    """Write the cuts of a line, which its next version keeps."""
     document = {"parts": parts.model_dump(mode="json"), "cuts": document_of_cuts(cuts)}
     write_atomically(line / _CUTS, json.dumps(document).encode())
 
 
-def _of(cutter: Cutter) -> tuple[Share, ...]:
-    """The pieces that the spec names."""
-    by, at = str(cutter.parts.by), cutter.parts.at
-    ends = zip((None, *at), (*at, None), strict=True)
+def _declared_shares(cutter: Cutter) -> tuple[Share, ...]:
+    """Return the pieces that the spec names."""
+    column, values = str(cutter.parts.by), cutter.parts.at
+    ends = zip((None, *values), (*values, None), strict=True)
     return tuple(
-        Share(column=by, least=least, below=below, null=least is None) for least, below in ends
+        Share(column=column, least=least, below=below, null=least is None) for least, below in ends
     )
 
 
 def _places(grid: Grid, most: int) -> list[int]:
-    """Where pieces begin, but for the first, so that the largest is small; none where it is all."""
-    before = np.concatenate(([0], np.cumsum(grid.counts)))
+    """Return the cells at which pieces after the first begin, so that the largest is small.
+
+    Empty if no cell divides the rows.
+    """
+    before = np.concatenate(([0], np.cumsum(grid.counts)))  # rows before each cell
     rows = int(before[-1])
     fewest = max(2, -(-rows // most))
     best: list[int] = []
     for number in range(fewest, _MORE * fewest):
-        wanted = np.arange(1, number) * rows / number
-        after = np.searchsorted(before, wanted)
-        nearer = wanted - before[np.maximum(after - 1, 0)] < before[after] - wanted
+        # The cells nearest to an equal division of the rows, without empty pieces.
+        targets = np.arange(1, number) * rows / number
+        after = np.searchsorted(before, targets)
+        nearer = targets - before[np.maximum(after - 1, 0)] < before[after] - targets
         places = np.unique(np.where(nearer, after - 1, after))
         inside = before[places]
         places = places[(inside > 0) & (inside < rows)]
         _, first = np.unique(before[places], return_index=True)
-        found = places[first].tolist()
-        if found and (not best or _largest(grid, found) < _largest(grid, best)):
-            best = found
+        cells = places[first].tolist()
+        if cells and (not best or _largest(grid, cells) < _largest(grid, best)):
+            best = cells
         if best and _largest(grid, best) <= most:
             break
     return best
 
 
 def _largest(grid: Grid, places: Sequence[int]) -> int:
-    """The rows of the largest piece."""
+    """Return the number of rows of the largest piece."""
     return int(np.add.reduceat(grid.counts, [0, *places]).max())
 
 
@@ -345,10 +352,10 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _piece_of(column: pa.ChunkedArray, shares: Sequence[Share], spec: ColumnSpec) -> np.ndarray:
-    """The piece that admits each row (int64).
+    """Return the piece that admits each row (int64).
 
     Raises:
-        InputError: where none does.
+        InputError: if no piece admits a row.
     """
     coded = encode(shares[0].column, "quasi-identifier", _plain(column))
     texts = pc.cast(coded.values, pa.string()).to_pylist()
@@ -356,10 +363,10 @@ def _piece_of(column: pa.ChunkedArray, shares: Sequence[Share], spec: ColumnSpec
     for number, share in enumerate(shares):
         place[:-1][np.array(share.admits(texts, spec.type), dtype=bool)] = number
         place[-1] = number if share.null else place[-1]
-    found: np.ndarray = place[coded.codes]
-    if (found < 0).any():
+    pieces: np.ndarray = place[coded.codes]
+    if (pieces < 0).any():
         raise InputError(
-            f"parts: the line was cut by {shares[0].column!r}, and {int((found < 0).sum())} rows "
+            f"parts: the line was cut by {shares[0].column!r}, and {int((pieces < 0).sum())} rows "
             "are in no piece: its hierarchy changed, or values are missing"
         )
-    return found
+    return pieces

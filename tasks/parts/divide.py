@@ -1,4 +1,4 @@
-"""Divide: the source read once, compared with its declaration, de-identified, cut into parts."""
+"""Division of a source: read once, compared with its declaration, de-identified, cut into parts."""
 
 import gc
 import os
@@ -17,16 +17,16 @@ from sfumato.expectations.rules.verdicts import Finding, require
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.encoded import encode_columns
-from sfumato.tasks.microdata.places.files import (
+from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.source import as_table, represented_rows, rules_as_declared
+from sfumato.tasks.microdata.source import require as require_declared
+from sfumato.tasks.microdata.source_files import (
     SourceFiles,
     parse_folder,
     source_files,
     with_folders,
 )
-from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
-from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.source import as_table, represented_rows, rules_as_declared
-from sfumato.tasks.microdata.source import require as require_declared
 from sfumato.tasks.microdata.suspect_values import SensitiveTexts
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.continued import CUTS, cut_so_far
@@ -57,35 +57,35 @@ from sfumato.tasks.terms.parts import PartsOfTable
 from sfumato.tasks.terms.terms import Terms
 
 AT_ONCE = 1 << 21  # rows
-_NAMED = 120  # bytes for each row of people who are known again: names and slots, some times over
+_NAMED = 120  # bytes for each row of people in a continued line: names and slots, with copies
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
-"""Judges some rows of a source by what its spec declares of it."""
+"""Judges some rows of a source by the rules of its spec."""
 
 
 def read_chunks(
     files: SourceFiles, source: Source, columns: Mapping[str, ColumnSpec], rows: int = AT_ONCE
 ) -> Iterator[tuple[Microdata, str]]:
-    """All rows of a source, about so many at a time, typed and encoded.
+    """Yield all rows of a source, about so many at a time, typed and encoded.
 
     Yields:
-        The rows, and what to call them in errors, where rows are numbered from the first of them.
+        The rows, and their name in errors, where rows are numbered from the first of them.
 
     Raises:
-        InputError: where a file is not as declared.
+        InputError: if a file is not as declared.
     """
     passed, folders = 0, files.folders(files.paths[0])
-    for found in _tables(files, source, rows):
+    for table in _tables(files, source, rows):
         called = f"{source.uri} (behind the first {passed} rows)" if passed else source.uri
-        require_distinct_names(found.column_names, called)
-        passed += found.num_rows
-        read = dict(zip(found.column_names, found.columns, strict=True))
-        del found
+        require_distinct_names(table.column_names, called)
+        passed += table.num_rows
+        read = dict(zip(table.column_names, table.columns, strict=True))
+        del table
         read |= {name: parse_folder(read[name], name, columns, called) for name in folders}
         yield encode_columns(read, source, columns, called), called
 
 
 def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
-    """Batches of files in their order, joined until they are as many rows."""
+    """Yield batches of files in their order, joined until they have enough rows."""
     waiting: list[pa.Table] = []
     for batch in _batches(files, source, rows):
         if waiting and not batch.schema.equals(waiting[0].schema):
@@ -124,15 +124,15 @@ def require_room(
     keep_rows: bool = False,
     named: bool = False,
 ) -> None:
-    """Refuse to begin where a disk is too full for what may be written.
+    """Refuse to begin if a disk has too little room for what may be written.
 
     Args:
-        files: of the source.
-        run: where stages are written.
-        public: where the release appears; it need not be there yet.
-        formats: of tables.
+        files: the files of the source.
+        run: the directory of stages.
+        public: the directory of the release; it need not exist yet.
+        formats: the formats of tables.
         keep_rows: whether the rows of parts stay until accuracy was measured.
-        named: whether the line goes on with the same people.
+        named: whether the line continues with the same people.
 
     Raises:
         InputError: naming the directory, what it needs and what it has.
@@ -146,11 +146,11 @@ def require_room(
         needed[run] += published
     else:
         needed[place] = published
-    for directory, wanted in needed.items():
+    for directory, bytes_needed in needed.items():
         free = shutil.disk_usage(directory).free
-        if free < wanted:
+        if free < bytes_needed:
             raise InputError(
-                f"{directory}: parts may need {_gigabytes(wanted)} GB there, and "
+                f"{directory}: parts may need {_gigabytes(bytes_needed)} GB there, and "
                 f"{_gigabytes(free)} GB are free: make room, or set SFUMATO_WORK and publish.uri "
                 "to other disks"
             )
@@ -188,20 +188,20 @@ def write_divided(
     *,
     keep_rows: bool = False,
 ) -> Path:
-    """Cut a source into parts, in a stage of `run` that takes the place of the de-identified one.
+    """Cut a source into parts, in a stage of `run` that replaces the de-identified one.
 
     Args:
         rows: the source.
-        terms: what will be declared; they ask for parts.
+        terms: the terms, which ask for parts.
         line: the line.
         run: the run's directory.
         judge: judges so many rows at a time.
-        keep_rows: whether the rows of parts stay when they are grouped, which needs more room.
+        keep_rows: whether the rows of parts stay after grouping, which needs more room.
 
     Raises:
-        InputError: where there is too little room on disk, the source is not as declared, or a
+        InputError: if there is too little room on disk, the source is not as declared, or a
             stratum cannot be cut.
-        PromiseError: where no row is left, or what is declared of the source is broken.
+        PromiseError: if no row is left, or what is declared of the source is broken.
     """
     parts = terms.parts or PartsOfTable()
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
@@ -213,33 +213,33 @@ def write_divided(
             line.public,
             terms.formats,
             keep_rows=keep_rows,
-            named=terms.composed,
+            named=terms.is_composed,
         )
         stage = new_stage(run, "deidentified")
         passing = _Passing(rows, terms, line, stage)
         for chunk, called in read_chunks(files, rows.source, rows.columns):
             passing.add(chunk, called, judge)
             del chunk
-            gc.collect()  # what refers to itself would hold chunk after chunk
+            gc.collect()  # cyclic references would keep chunk after chunk
     if not passing.rows:
         raise input_error(rows.source.uri, "has no rows")
     strata = passing.finish()
     if not strata:
         raise PromiseError("no row is left to be published")
-    before = cut_so_far(line.private, parts, composed=terms.composed)
+    before = cut_so_far(line.private, parts, composed=terms.is_composed)
     cutter = Cutter(parts, rows.columns, rows.base, before.cuts, before.fixed)
     pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]
     if before.cuts:
         write_cuts(line.private, parts, before.cuts)
     before.require_kept([piece.where for piece in pieces], terms)
     write_note(stage, CUTS, document_of_cuts(before.cuts))
-    alone = terms.composed or any(promise.judged_jointly for promise in terms.promises)
+    alone = terms.is_composed or any(promise.judged_jointly for promise in terms.promises)
     write_parts(stage, pack_parts(pieces, 0 if alone else parts.rows))
     return stage
 
 
 class _Passing:
-    """The rows of a source as they pass by, some at a time."""
+    """Rows of a source as they pass by, some at a time."""
 
     def __init__(self, rows: DeclaredRows, terms: Terms, line: Line, stage: Path) -> None:
         secret, people = line_key(line.private), people_key(line.work)
@@ -255,64 +255,64 @@ class _Passing:
         self._texts = SensitiveTexts(rows.columns)
 
     def add(self, chunk: Microdata, called: str, judge: JudgeSource) -> None:
-        """Judge some rows, and keep those that the release speaks of, and of them what it shows.
+        """Judge some rows, and store those that the release represents, as it shows them.
 
         Raises:
-            InputError: where they are not as declared.
-            PromiseError: where they were not judged.
+            InputError: if they are not as declared.
+            PromiseError: if they were not judged.
         """
         rows, table = self._rows, as_table(chunk)
-        found = judge(table, rules_as_declared(rows.columns, chunk))
+        findings = judge(table, rules_as_declared(rows.columns, chunk))
         require_declared(rows.columns, table, called)
-        require(found)
+        require(findings)
         del table
         source = rows.source.model_copy(update={"uri": called})
         ingested = represented_rows(chunk, source, rows.columns, rows.nulls, rows.base)
         counted = {name: n for name, n in vars(ingested).items() if name != "microdata"}
         self._counts.update(counted)
-        kept = ingested.microdata
-        if not kept.rows:
+        represented = ingested.microdata
+        if not represented.rows:
             return
-        of_values, names = self._names(kept)
-        coded = self._coder.code(kept)
-        shown, self._used = coded.microdata, coded.used
-        self._texts.add(shown)
-        as_read = kept.keep(kept[name] for name in self._terms.columns)
-        goes_on = self._terms.composed
-        self._seen.add(shown, as_read, names, tells_whose=goes_on)
+        of_values, names = self._names(represented)
+        coded = self._coder.code(represented)
+        published, self._used = coded.microdata, coded.used
+        self._texts.add(published)
+        as_read = represented.keep(represented[name] for name in self._terms.columns)
+        goes_on = self._terms.is_composed
+        self._seen.add(published, as_read, names, tells_whose=goes_on)
         if self._units is not None and rows.unit is not None and of_values is not None:
-            self._units.add(kept[rows.unit], of_values)
-        self._strata.add(shown, names if goes_on else None)
+            self._units.add(represented[rows.unit], of_values)
+        self._strata.add(published, names if goes_on else None)
 
-    def _names(self, kept: Microdata) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The names of distinct units, and of each row's (S16 each); None where rows are people."""
+    def _names(self, represented: Microdata) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the names of distinct units, and of each row's (S16); None if rows are people."""
         if self._rows.unit is None:
             return None, None
-        unit = kept[self._rows.unit]
-        found = names_of_values(unit.values, self._people)
-        return found, found[unit.codes]
+        unit = represented[self._rows.unit]
+        unit_names = names_of_values(unit.values, self._people)
+        return unit_names, unit_names[unit.codes]
 
     @property
     def rows(self) -> int:
-        """How many rows were read."""
+        """The number of rows that were read."""
         return self._counts["read"]
 
     def finish(self) -> list[StratumOnDisk]:
-        """Leave counts and identity in the stage; every stratum that was met.
+        """Write counts and identity to the stage, and return every stratum.
 
         Raises:
-            InputError: where a unit occurs twice, or sensitive texts break what promises say.
+            InputError: if a unit occurs twice, or sensitive texts break what promises say.
         """
         met = dict[str, int]()
         if self._units is not None:
             self._units.write(self._stage / UNITS, self._stage / SPELLED_UNITS)
             met = self._units.met
         write_note(self._stage, "counts", dict(self._counts))
-        keeps_rows = self._rows.unit is None or self._terms.composed
+        keeps_rows = self._rows.unit is None or self._terms.is_composed
         rows, spec = self._seen.fingerprint(), self._terms.digest()
-        told = {"keeps_rows": keeps_rows, "others": self._line.others}
-        identity = {"rows": rows, "spec": spec, "met": met, **told}
+        flags = {"keeps_rows": keeps_rows, "others": self._line.others}
+        identity = {"rows": rows, "spec": spec, "met": met, **flags}
         write_note(self._stage, "identity", identity)
         write_codings(self._stage, self._used)
         require_texts(self._texts, self._stage, self._line)
-        return self._strata.found
+        return self._strata.all_strata

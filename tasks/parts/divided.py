@@ -1,4 +1,4 @@
-"""A divided table: its parts as they lie in a stage, to be taken one after the other."""
+"""Divided tables: their parts on disk in a stage, to be taken one after the other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ class PartOnDisk:
     """A part of a table: strata, or a piece of one.
 
     Attributes:
-        name: of its directory in the release.
-        strata: what it is made of.
+        name: the name of its directory in the release.
+        strata: the strata in it.
     """
 
     name: str
@@ -30,64 +30,64 @@ class PartOnDisk:
     @property
     def where(self) -> tuple[Where, ...]:
         """The cut that defines the part."""
-        return tuple(one.where for one in self.strata)
+        return tuple(stratum.where for stratum in self.strata)
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
-        return sum(one.rows for one in self.strata)
+        """The number of its rows."""
+        return sum(stratum.rows for stratum in self.strata)
 
     def read(self, terms: Terms) -> Microdata:
-        """Its rows, with the columns that are published."""
+        """Return its rows, with the columns that are published."""
         return read_rows_of(self.strata, {name: c.role for name, c in terms.columns.items()})
 
     def nameless(self) -> "PartOnDisk":
-        """Its files alone, without the values that tell it from others."""
-        return PartOnDisk(self.name, tuple(replace(one, where=()) for one in self.strata))
+        """Return only its files, without the values that tell it from others."""
+        return PartOnDisk(self.name, tuple(replace(stratum, where=()) for stratum in self.strata))
 
     def delete(self) -> None:
-        """Its rows are needed no more."""
-        for one in self.strata:
-            one.delete()
+        """Delete its files."""
+        for stratum in self.strata:
+            stratum.delete()
 
-    def published(self, rows: int, groups: int, at: PlaceOfPart, digest: str) -> PublishedPart:
-        """What a release declares of it."""
+    def declaration(self, rows: int, groups: int, place: PlaceOfPart, digest: str) -> PublishedPart:
+        """Return what a release declares about the part."""
         return PublishedPart(
             name=self.name,
             rows=rows,
             groups=groups,
-            first_group=at.first_group,
-            first_target=at.first_target,
+            first_group=place.first_group,
+            first_target=place.first_target,
             where=self.where,
             digest=digest,
         )
 
 
 def pack_parts(strata: Sequence[StratumOnDisk], most: int) -> list[PartOnDisk]:
-    """Parts of at most so many rows, or of one stratum, each of strata that follow one another."""
-    found: list[list[StratumOnDisk]] = []
+    """Return parts of at most so many rows, or of one stratum, each of consecutive strata."""
+    groups: list[list[StratumOnDisk]] = []
     rows = 0
-    for one in strata:
-        if not found or rows + one.rows > most:
-            found.append([])
+    for stratum in strata:
+        if not groups or rows + stratum.rows > most:
+            groups.append([])
             rows = 0
-        found[-1].append(one)
-        rows += one.rows
-    return [PartOnDisk(f"{n:04d}", tuple(of)) for n, of in enumerate(found, start=1)]
+        groups[-1].append(stratum)
+        rows += stratum.rows
+    return [PartOnDisk(f"{n:04d}", tuple(group)) for n, group in enumerate(groups, start=1)]
 
 
 def write_parts(stage: Path, parts: Sequence[PartOnDisk]) -> None:
-    """Leave in a stage what it is divided into."""
+    """Write the description of the parts into a stage."""
     document = [
         {
             "name": part.name,
             "strata": [
                 {
-                    "where": [share.model_dump(mode="json") for share in one.where],
-                    "rows": one.rows,
-                    "files": [path.relative_to(stage).as_posix() for path in one.files],
+                    "where": [share.model_dump(mode="json") for share in stratum.where],
+                    "rows": stratum.rows,
+                    "files": [path.relative_to(stage).as_posix() for path in stratum.files],
                 }
-                for one in part.strata
+                for stratum in part.strata
             ],
         }
         for part in parts
@@ -96,18 +96,18 @@ def write_parts(stage: Path, parts: Sequence[PartOnDisk]) -> None:
 
 
 def is_divided(stage: Path) -> bool:
-    """Decide whether a stage has parts, where others have one table."""
+    """Return whether a stage has parts instead of one table."""
     return (stage / f"{_PARTS}.json").exists()
 
 
 def read_parts(stage: Path) -> list[PartOnDisk]:
-    """The parts that a stage is divided into."""
+    """Return the parts into which a stage is divided."""
     return [
-        PartOnDisk(part["name"], tuple(_stratum(stage, one) for one in part["strata"]))
+        PartOnDisk(part["name"], tuple(_stratum(stage, stratum) for stratum in part["strata"]))
         for part in read_note(stage, _PARTS)
     ]
 
 
-def _stratum(stage: Path, one: Mapping[str, Any]) -> StratumOnDisk:
-    where = tuple(Share.model_validate(share) for share in one["where"])
-    return StratumOnDisk(where, one["rows"], [stage / name for name in one["files"]])
+def _stratum(stage: Path, document: Mapping[str, Any]) -> StratumOnDisk:
+    where = tuple(Share.model_validate(share) for share in document["where"])
+    return StratumOnDisk(where, document["rows"], [stage / name for name in document["files"]])

@@ -1,4 +1,4 @@
-"""What is told of a draft in parts, gathered from all of them."""
+"""Content of a draft in parts, gathered from all of them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,15 +36,15 @@ def draft_content_of_parts(
     *,
     refuses: bool = False,
 ) -> DraftContent:
-    """What is told of a draft in parts.
+    """Return the content of a draft in parts.
 
     Args:
         divided: the stage of the rows that were to be published.
-        release: the directory of what would be.
-        declared: by it.
-        seen: of its parts.
-        measured: how accurate its answers are.
-        bars: on attacks, of the spec.
+        release: the directory of the release.
+        declared: the declaration of the release.
+        seen: the observations of its parts.
+        measured: the accuracy of its answers.
+        bars: the spec's bars on attacks.
         refuses: whether a release that misses its goal is refused.
     """
     attacked, _ = attack_all_parts(release, bars, InTurn())
@@ -60,7 +60,7 @@ def draft_content_of_parts(
             name: [score.document() for score in scores]
             for name, scores in pool_scores(attacked).items()
         },
-        lost=_lost(declared, seen.all_sizes),
+        lost=_losses(declared, seen.all_sizes),
         accuracy=measured.public,
         why=why,
         who=(),
@@ -70,24 +70,24 @@ def draft_content_of_parts(
 
 
 def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
-    """How many rows would not be published, by reason."""
-    found = {
+    """Return the numbers of rows that would not be published, by reason."""
+    by_reason = {
         FILTER: counts["dropped_by_filter"],
         "no value of some column (nulls: drop-row)": counts["dropped_for_nulls"],
         BY_PARTITION: counts["suppressed"],
     }
-    return {reason: number for reason, number in found.items() if number}
+    return {reason: number for reason, number in by_reason.items() if number}
 
 
 def _risks(divided: Path, declared: Declared, seen: SeenParts) -> list[dict[str, object]]:
-    """How many rows stand alone or nearly so, before and after."""
+    """Return the numbers of rows that are unique or nearly so, before and after."""
     before = _risk_of(_sizes_of_vectors(divided, declared))
-    return compare_risks(before, _risk_of(seen.all_sizes) if declared.recoded else before)
+    return compare_risks(before, _risk_of(seen.all_sizes) if declared.is_recoded else before)
 
 
 def _sizes_of_vectors(divided: Path, declared: Declared) -> np.ndarray:
-    """How many rows have each combination of quasi-identifiers (int64)."""
-    names = declared.named("quasi-identifier")
+    """Return the number of rows of each combination of quasi-identifiers (int64)."""
+    names = declared.names_with_roles("quasi-identifier")
     roles: dict[str, Role] = {name: declared.columns[name].role for name in names}
     keys = VectorKeys.for_parts(names, _tables(divided, roles))
     _, sizes = count_vectors(map(keys.of_rows, _tables(divided, roles)))
@@ -95,7 +95,7 @@ def _sizes_of_vectors(divided: Path, declared: Declared) -> np.ndarray:
 
 
 def _tables(divided: Path, roles: dict[str, Role]) -> Iterator[pa.Table]:
-    """Some columns of each part, one after the other."""
+    """Yield some columns of each part, one after the other."""
     for part in read_parts(divided):
         yield as_stage_table(read_rows_of(part.strata, roles))
 
@@ -104,7 +104,7 @@ def _risk_of(sizes: np.ndarray) -> Risk | None:
     return risk(Groups(sizes, {}))
 
 
-def _lost(declared: Declared, sizes: np.ndarray) -> dict[str, float]:
-    """How large groups are, where their labels stand for their rows."""
-    found = {"groups": len(sizes), "average_group_size": float(sizes.mean())}
-    return found if declared.recoded and len(sizes) else {}
+def _losses(declared: Declared, sizes: np.ndarray) -> dict[str, float]:
+    """Return the number and average size of groups, if their labels stand for their rows."""
+    measures = {"groups": len(sizes), "average_group_size": float(sizes.mean())}
+    return measures if declared.is_recoded and len(sizes) else {}

@@ -1,7 +1,7 @@
-"""Of which source, and about whom, a release in parts is: told while rows pass by, and keep.
+"""Identity of the source and people of a release in parts, computed while rows pass by.
 
 The fingerprint is that of a multiset: a keyed hash of 128 bits for each row, added up, so that
-neither the order of rows nor how many are read at once makes a difference.
+neither the order of rows nor the number read at once makes a difference.
 """
 
 import hashlib
@@ -26,16 +26,16 @@ _BUCKETS = 16
 
 
 class RowsSeen:
-    """The rows of a source as a keyed fingerprint, and each as keyed hashes in files."""
+    """Rows of a source as a keyed fingerprint, and each as keyed hashes in files."""
 
     def __init__(self, secret: bytes, people: bytes, normal: Path, written: Path | None) -> None:
-        """Write hashes under the key `people` of what is in each row to files.
+        """Open the files of hashes, made under the key `people`, of what is in each row.
 
         Args:
-            secret: of the line.
+            secret: the secret of the line.
             people: the secret of the work directory.
             normal: the file of normal forms.
-            written: the file of the same as it was written, None for none.
+            written: the file of the rows as written, or None.
         """
         self._secret, self._people = secret, people
         self._normal = _RowsOnDisk(normal)
@@ -53,12 +53,12 @@ class RowsSeen:
         *,
         tells_whose: bool = False,
     ) -> None:
-        """See more rows, with the columns that are published.
+        """Add more rows, with the columns that are published.
 
         Args:
-            rows: as they are published.
-            as_read: before they were coded.
-            names: of their people (S16), None where rows are people.
+            rows: the rows as published.
+            as_read: the rows before they were coded.
+            names: the names of their people (S16), None if rows are people.
             tells_whose: whether other people's rows make another version.
         """
         self._columns = [[column.name, str(column.values.type)] for column in rows.columns]
@@ -67,14 +67,14 @@ class RowsSeen:
             hashes = row_hashes(rows, secret)
             if names is not None and tells_whose:
                 hashes = hashes * (_words(names)[:, place] | np.uint64(1))
-            found = hashes.sum(dtype=np.uint64)
-            self._sums[place] = (self._sums[place] + int(found)) % 2**64
+            total = hashes.sum(dtype=np.uint64)
+            self._sums[place] = (self._sums[place] + int(total)) % 2**64
         self._normal.add(normal_rows(as_read, self._people, names))
         if self._written is not None:
             self._written.add(hashed_rows(as_read, self._people))
 
     def fingerprint(self) -> str:
-        """The keyed digest of all rows."""
+        """Return the keyed digest of all rows."""
         for file in (self._normal, self._written):
             if file is not None:
                 file.close()
@@ -83,7 +83,7 @@ class RowsSeen:
 
 
 class _RowsOnDisk:
-    """A file of hashed rows, written as they pass by; none where there are none."""
+    """A file of hashed rows, written as they pass by; no file without rows."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -102,12 +102,12 @@ class _RowsOnDisk:
 
 
 def _words(names: np.ndarray) -> np.ndarray:
-    """The two halves of each name (uint64, one row per name)."""
+    """Return the two halves of each name (uint64, one row per name)."""
     return np.ascontiguousarray(names, dtype=NAME).view("<u8").reshape(-1, 2)
 
 
 class UnitsSeen:
-    """The units of a source by their keyed hashes, and how many of them other lines know."""
+    """Units of a source by their keyed hashes, and the numbers of them that other lines know."""
 
     def __init__(self, directory: Path, line: Path, secret: bytes, people: bytes) -> None:
         """Keep hashes in `directory`, by their first bits."""
@@ -118,21 +118,21 @@ class UnitsSeen:
         self.met: dict[str, int] = {}
 
     def add(self, unit: Column, names: np.ndarray) -> None:
-        """See the unit of more rows, and the names of the column's values (S16)."""
+        """Add the unit of more rows, and the names of the column's values (S16)."""
         self._hashes.add(unit_hashes(unit, self._secret))
         self._spelled.add(spelled_units(unit, names, self._people))
         if self._others:
             of_rows = names[unit.codes]
-            for other, known in units_met(
+            for other, number in units_met(
                 self._line.parent, self._line.name, unit, of_rows
             ).items():
-                self.met[other] = self.met.get(other, 0) + known
+                self.met[other] = self.met.get(other, 0) + number
 
     def write(self, hashes: Path, spelled: Path) -> None:
         """Write all hashes (S32), and the units by their normal forms (SPELLED), as sorted arrays.
 
         Raises:
-            InputError: where a unit occurs twice.
+            InputError: if a unit occurs twice.
         """
         if self._hashes.write(hashes):
             raise InputError("a unit occurs in two rows: each person must be there once")
@@ -140,43 +140,47 @@ class UnitsSeen:
 
 
 class _SortedOnDisk:
-    """Records that are sorted on disk, some at a time, by the first bits of what they begin with.
+    """Records that are sorted on disk, some at a time, by the first bits of their sort field.
 
     Args:
-        place: how the names of its files begin.
-        dtype: of the records.
-        by: the field that they are sorted by; the whole of each, unless it is given.
+        place: the beginning of its files' names.
+        dtype: the type of the records.
+        sort_field: the field that they are sorted by; None for the whole record.
     """
 
-    def __init__(self, place: Path, dtype: np.dtype, by: str | None = None) -> None:
-        self._place, self._dtype, self._by = place, dtype, by
+    def __init__(self, place: Path, dtype: np.dtype, sort_field: str | None = None) -> None:
+        self._place, self._dtype, self._by = place, dtype, sort_field
         self._number = 0
 
     def _sorted_by(self, records: np.ndarray) -> np.ndarray:
         return records if self._by is None else records[self._by]
 
     def add(self, records: np.ndarray) -> None:
-        """Keep more of them, each time sorted."""
+        """Add more records, each time sorted."""
         self._number += len(records)
-        by = self._sorted_by(records)
+        sort_keys = self._sorted_by(records)
         edges = [bytes([256 // _BUCKETS * bucket]) for bucket in range(1, _BUCKETS)]
-        bounds = [0, *np.searchsorted(by, np.array(edges, dtype=by.dtype)).tolist(), len(records)]
+        bounds = [
+            0,
+            *np.searchsorted(sort_keys, np.array(edges, dtype=sort_keys.dtype)).tolist(),
+            len(records),
+        ]
         for bucket in range(_BUCKETS):
             with self._file(bucket).open("ab") as file:
                 file.write(records[bounds[bucket] : bounds[bucket + 1]].tobytes())
 
     def write(self, path: Path) -> bool:
-        """Write all, sorted, as an array; whether any occurs twice."""
+        """Write all records, sorted, as an array; return whether any occurs twice."""
         whole = np.lib.format.open_memmap(path, mode="w+", dtype=self._dtype, shape=(self._number,))
         written, twice = 0, False
         for bucket in range(_BUCKETS):
             place = self._file(bucket)
-            found = np.fromfile(place, dtype=self._dtype) if place.exists() else whole[:0]
+            records = np.fromfile(place, dtype=self._dtype) if place.exists() else whole[:0]
             place.unlink(missing_ok=True)
-            found = found[np.argsort(self._sorted_by(found), kind="stable")]
-            twice |= bool((found[1:] == found[:-1]).any())
-            whole[written : written + len(found)] = found
-            written += len(found)
+            records = records[np.argsort(self._sorted_by(records), kind="stable")]
+            twice |= bool((records[1:] == records[:-1]).any())
+            whole[written : written + len(records)] = records
+            written += len(records)
         whole.flush()
         return twice
 

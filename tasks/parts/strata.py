@@ -1,8 +1,8 @@
 """Strata on disk: rows on their way from the source to the part that they belong to.
 
 Each stratum is some files, one for every chunk of the source that has rows of it. Texts are
-dictionaries in these files, all else is as it is. Where people are known again, the name of each
-row's person stands beside it.
+dictionaries in these files, other values are unchanged. In composed lines, each row also has the
+name of its person.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from sfumato.tasks.schema.hierarchy_rules import Bands, Stratum, column_of
 from sfumato.tasks.terms.parts import Share, Where
 
 _MOST = 10_000  # strata
-_NAME = "/name"  # no column can be called so
+_NAME = "/name"  # no column can have this name
 
 
 @dataclass
@@ -33,9 +33,9 @@ class StratumOnDisk:
     """The rows of a stratum, or of a piece of one.
 
     Attributes:
-        where: what tells it from others.
-        rows: how many there are.
-        files: in which they are.
+        where: the shares that define it.
+        rows: the number of its rows.
+        files: the files with its rows.
     """
 
     where: Where
@@ -50,35 +50,35 @@ class StratumOnDisk:
             self.files.append(path)
 
     def delete(self) -> None:
-        """Its rows are needed no more."""
+        """Delete its files."""
         for path in self.files:
             path.unlink()
 
 
 class StrataOnDisk:
-    """All strata that were met so far, in a private directory."""
+    """All strata so far, in a private directory."""
 
     def __init__(self, directory: Path, strata: Sequence[Stratum]) -> None:
-        """Write nothing yet."""
+        """Start without strata, and without files."""
         self._directory, self._strata = directory, strata
         self._met: dict[Where, tuple[int, StratumOnDisk]] = {}
         self._chunks = 0
 
     @property
-    def found(self) -> list[StratumOnDisk]:
-        """Every stratum, in the order of what tells it from others."""
-        met = (one for _, one in self._met.values())
-        return sorted(met, key=lambda one: _order(one.where))
+    def all_strata(self) -> list[StratumOnDisk]:
+        """Every stratum, in the order of its defining shares."""
+        met = (stratum for _, stratum in self._met.values())
+        return sorted(met, key=lambda stratum: _order(stratum.where))
 
     def add(self, rows: Microdata, people: np.ndarray | None = None) -> None:
         """Write more rows, each to its stratum.
 
         Args:
-            rows: of the source.
-            people: the name of each row's person (S16), None where nobody is known again.
+            rows: some rows of the source.
+            people: the name of each row's person (S16), None if people are not followed.
 
         Raises:
-            InputError: where there are too many strata.
+            InputError: if there are too many strata.
         """
         table, number = as_stage_table(rows), self._chunks
         if people is not None:
@@ -91,41 +91,43 @@ class StrataOnDisk:
         whole = table if len(starts) == 2 else table.take(pa.array(order))
         for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             where = self._where(marked, names, int(order[first]))
-            place, one = self._met.setdefault(where, (len(self._met), StratumOnDisk(where)))
+            place, stratum = self._met.setdefault(where, (len(self._met), StratumOnDisk(where)))
             if place >= _MOST:
                 raise InputError(
                     f"strata: there are more than {_MOST}, each of which is written apart in "
                     "parts: name columns with fewer values, or bands of them"
                 )
-            one.add(whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet")
+            stratum.add(
+                whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet"
+            )
 
     def _where(self, marked: Microdata, names: Sequence[str], row: int) -> Where:
-        """What tells the stratum of a row."""
+        """Return the shares that define the stratum of a row."""
         pairs = zip(self._strata, names, strict=True)
         return tuple(_share(stratum, marked[name], row) for stratum, name in pairs)
 
 
 def as_stage_table(rows: Microdata) -> pa.Table:
-    """The rows decoded, but for texts."""
+    """Return the rows decoded, except texts."""
     return pa.table({column.name: _array(column) for column in rows.columns})
 
 
 def read_rows_of(pieces: Sequence[StratumOnDisk], roles: dict[str, Role]) -> Microdata:
-    """The rows of some strata, encoded."""
+    """Return the rows of some strata, encoded."""
     table = pa.concat_tables(read_columns(pieces, list(roles)))
-    columns = tuple(encode(n, role, _one(table[n])) for n, role in roles.items())
+    columns = tuple(encode(n, role, _single_array(table[n])) for n, role in roles.items())
     return Microdata(columns, table.num_rows)
 
 
 def read_columns(pieces: Sequence[StratumOnDisk], names: Sequence[str]) -> Iterator[pa.Table]:
-    """Some columns of the rows of some strata, a file at a time."""
+    """Yield some columns of the rows of some strata, a file at a time."""
     for path in (path for piece in pieces for path in piece.files):
         with pq.ParquetFile(path) as file:
             yield file.read(list(names))
 
 
 def read_names_of(pieces: Sequence[StratumOnDisk]) -> np.ndarray:
-    """The name of each row's person (S16), in the order in which rows are read."""
+    """Return the name of each row's person (S16), in the order in which rows are read."""
     names = [names_of_column(table[_NAME]) for table in read_columns(pieces, [_NAME])]
     return np.concatenate([np.array([], dtype=NAME), *names])
 
@@ -137,7 +139,7 @@ def _array(column: Column) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, column.values)
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _single_array(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
     return column.combine_chunks()
@@ -155,7 +157,7 @@ def _share(stratum: Stratum, column: Column, row: int) -> Share:
 
 
 def _order(where: Where) -> list[tuple[object, ...]]:
-    """Nulls first, then by the numbers that texts are, then by the texts."""
+    """Return a sort key: nulls first, then by the numbers that texts are, then by the texts."""
     return [
         (not share.null, share.values or (), share.least is not None, _number(share.least))
         for share in where

@@ -1,4 +1,4 @@
-"""What is known of all parts before any of them is made: counts, values, and promises of each."""
+"""Facts about all parts before any of them is made: counts, values, and promises of each."""
 
 import shutil
 from collections import defaultdict
@@ -43,32 +43,32 @@ _VALUE, _COUNT = "value", "count"
 
 
 def totals_of(pieces: Sequence[StratumOnDisk], name: str) -> Totals:
-    """How often each value of a column occurs in the rows of some strata."""
+    """Return how often each value of a column occurs in the rows of some strata."""
     totals = Totals(name)
     for table in read_columns(pieces, [name]):
         column = table[name]
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        found = pc.value_counts(column)
-        totals.add_values(found.field("values"), found.field("counts").to_numpy())
+        value_counts = pc.value_counts(column)
+        totals.add_values(value_counts.field("values"), value_counts.field("counts").to_numpy())
     return totals
 
 
 def totals_of_parts(of_parts: Sequence[Totals]) -> Totals:
-    """The same of all parts."""
+    """Return how often each value occurs in all parts."""
     whole = Totals(of_parts[0].name)
-    for one in of_parts:
-        whole.add_totals(one)
+    for totals in of_parts:
+        whole.add_totals(totals)
     return whole
 
 
 @dataclass(frozen=True)
 class ValuesOnDisk:
-    """How often values occur, where whoever makes a part reads it.
+    """Files with the counts of values, for the worker that makes a part.
 
     Attributes:
-        all: in all parts.
-        strata: in strata that were cut into pieces, by the numbers of a part's pieces.
+        all: the file of all parts.
+        strata: the files of strata that were cut, by the numbers of a part's pieces.
     """
 
     all: Path
@@ -79,49 +79,49 @@ class ValuesOnDisk:
 def values_of_all(
     parts: Sequence[PartOnDisk], terms: Terms, stage: Path
 ) -> Iterator[list[ValuesOnDisk | None]]:
-    """How often values occur, for each part, in a stage, and gone at the end.
+    """Write the counts of values for each part into a stage, and delete them at the end.
 
-    Nothing is left there unless groups are declared to have distributions: these are over the
-    values of all parts, and that of a stratum is over all of its rows.
+    Nothing is written unless groups declare distributions: these are over the values of all parts,
+    and that of a stratum is over all of its rows.
     """
     if not terms.form.declares:
         yield [None] * len(parts)
         return
     place = private_directory(stage / "values")
     try:
-        yield list(_written(parts, terms, place))
+        yield list(_write_values(parts, terms, place))
     finally:
         shutil.rmtree(place)
 
 
-def _written(parts: Sequence[PartOnDisk], terms: Terms, place: Path) -> Iterator[ValuesOnDisk]:
-    (name,), columns = terms.named("sensitive"), len(terms.strata)
-    cut = _written_strata(parts, columns, name, place)
+def _write_values(parts: Sequence[PartOnDisk], terms: Terms, place: Path) -> Iterator[ValuesOnDisk]:
+    (name,), columns = terms.names_with_roles("sensitive"), len(terms.strata)
+    cut = _write_strata(parts, columns, name, place)
     whole = totals_of_parts([totals_of(part.strata, name) for part in parts])
     everything = _write(place / "all.parquet", whole)
     for part in parts:
-        wheres = [one.where[:columns] for one in part.strata]
-        told = ((number, cut[where]) for number, where in enumerate(wheres) if where in cut)
-        yield ValuesOnDisk(everything, tuple(told))
+        wheres = [stratum.where[:columns] for stratum in part.strata]
+        cut_strata = ((number, cut[where]) for number, where in enumerate(wheres) if where in cut)
+        yield ValuesOnDisk(everything, tuple(cut_strata))
 
 
-def _written_strata(
+def _write_strata(
     parts: Sequence[PartOnDisk], columns: int, name: str, place: Path
 ) -> dict[Where, Path]:
-    """Files of the strata that were cut, by what tells these from others."""
+    """Write files of the strata that were cut, by what tells these from others."""
     pieces = defaultdict[Where, list[StratumOnDisk]](list)
-    for one in (one for part in parts for one in part.strata):
-        pieces[one.where[:columns]].append(one)
-    cut = {where: of for where, of in pieces.items() if len(of) > 1}
+    for stratum in (stratum for part in parts for stratum in part.strata):
+        pieces[stratum.where[:columns]].append(stratum)
+    cut = {where: strata for where, strata in pieces.items() if len(strata) > 1}
     return {
-        where: _write(place / f"{number}.parquet", totals_of(of, name))
-        for number, (where, of) in enumerate(cut.items())
+        where: _write(place / f"{number}.parquet", totals_of(strata, name))
+        for number, (where, strata) in enumerate(cut.items())
     }
 
 
 def _write(path: Path, totals: Totals) -> Path:
-    found = pa.table({_VALUE: totals.values, _COUNT: totals.counts})
-    pq.write_table(found.filter(pc.is_valid(found[_VALUE])), path)  # parts with nulls are refused
+    table = pa.table({_VALUE: totals.values, _COUNT: totals.counts})
+    pq.write_table(table.filter(pc.is_valid(table[_VALUE])), path)  # parts with nulls are refused
     return path
 
 
@@ -133,40 +133,40 @@ def _read(path: Path, name: str) -> Totals:
 def over_all_values(
     rows: Microdata, part: PartOnDisk, name: str, values: ValuesOnDisk
 ) -> tuple[Microdata, CountsOfAllRows]:
-    """The rows of a part, whose column may have every value of any part, and how often they occur.
+    """Return the rows of a part, whose column admits all values of any part, and their counts.
 
     Args:
-        rows: of the part, in its order.
-        part: which has so many of each piece.
+        rows: the rows of the part, in its order.
+        part: the part, which has the number of rows of each piece.
         name: the column.
-        values: what was left for the part.
+        values: the files for the part.
     """
     column, whole = rows[name], _read(values.all, name)
-    place = np.append(places(column.values, whole.values), -1).astype(np.int32)  # of null: -1
+    place = np.append(places(column.values, whole.values), -1).astype(np.int32)  # -1 for null
     wide = replace(column, values=whole.values, codes=place[column.codes])
-    piece = np.repeat(np.arange(len(part.strata)), [one.rows for one in part.strata])
+    piece = np.repeat(np.arange(len(part.strata)), [stratum.rows for stratum in part.strata])
     strata = {number: _wide(_read(path, name), whole) for number, path in values.strata}
-    others = (wide if one.name == name else one for one in rows.columns)
+    others = (wide if other.name == name else other for other in rows.columns)
     return Microdata(tuple(others), rows.rows), CountsOfAllRows(whole.counts, piece, strata)
 
 
 def _wide(totals: Totals, whole: Totals) -> np.ndarray:
-    """How often each value of all occurs in some rows (int64)."""
+    """Return how often each value of the whole table occurs in some rows (int64)."""
     counts = np.zeros(len(whole.counts), dtype=np.int64)
     counts[places(totals.values, whole.values)] = totals.counts
     return counts
 
 
 def choose_for_all(parts: Sequence[PartOnDisk], terms: Terms) -> Partitioner | None:
-    """The partition of each part where something is chosen for all rows; None where nothing is.
+    """Return the partition of each part if it is chosen for all rows, otherwise None.
 
     Raises:
-        PromiseError: where the promises cannot be kept, or there are too many distinct rows.
+        PromiseError: if the promises cannot be kept, or there are too many distinct rows.
     """
     if not terms.partition.chosen_once:
         return None
     table, number = _distinct(parts, terms)
-    columns = [encode(n, terms.columns[n].role, table[n]) for n in _named(terms)]
+    columns = [encode(n, terms.columns[n].role, table[n]) for n in _grouping_columns(terms)]
     part = Column(_PART, "drop", pa.array(range(len(parts))), number)
     microdata = with_hierarchies(Microdata((*columns, part), table.num_rows), terms.hierarchies)
     marked, strata = with_strata(microdata, terms.strata)
@@ -176,30 +176,30 @@ def choose_for_all(parts: Sequence[PartOnDisk], terms: Terms) -> Partitioner | N
 
 
 def _distinct(parts: Sequence[PartOnDisk], terms: Terms) -> tuple[pa.Table, np.ndarray]:
-    """The distinct rows of every part with their counts, and the part of each (int32)."""
-    names, found = _named(terms), []
+    """Return the distinct rows of every part with their counts, and the part of each (int32)."""
+    names, tables = _grouping_columns(terms), []
     for part in parts:
-        rows = pa.concat_tables(map(_decoded, read_columns(part.strata, names)))
-        found.append(rows.group_by(names).aggregate([([], "count_all")]))
-        if sum(table.num_rows for table in found) > _MOST:
+        rows = pa.concat_tables(map(_without_dictionaries, read_columns(part.strata, names)))
+        tables.append(rows.group_by(names).aggregate([([], "count_all")]))
+        if sum(table.num_rows for table in tables) > _MOST:
             raise PromiseError(
                 f"{terms.partition.method}: there are more than {_MOST} distinct rows, too many "
                 "to choose for all of them: mondrian groups each part by itself"
             )
-    number = np.repeat(np.arange(len(found)), [table.num_rows for table in found])
-    return pa.concat_tables(found), number.astype(np.int32)
+    number = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
+    return pa.concat_tables(tables), number.astype(np.int32)
 
 
-def _named(terms: Terms) -> list[str]:
-    """The columns that tell groups apart, and those that promises and costs are about."""
-    return terms.named("quasi-identifier", "sensitive") + [
+def _grouping_columns(terms: Terms) -> list[str]:
+    """Return the columns that tell groups apart, and those of promises and costs."""
+    return terms.names_with_roles("quasi-identifier", "sensitive") + [
         name
-        for name in terms.named("insensitive")
+        for name in terms.names_with_roles("insensitive")
         if name in {getattr(stratum, "column", stratum) for stratum in terms.strata}
     ]
 
 
-def _decoded(table: pa.Table) -> pa.Table:
+def _without_dictionaries(table: pa.Table) -> pa.Table:
     plain = {
         name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -208,20 +208,20 @@ def _decoded(table: pa.Table) -> pa.Table:
 
 
 def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
-    """What each part declares by itself, with promises for its groups alone.
+    """Return the terms that each part declares itself, with promises only about its own groups.
 
     Raises:
-        PromiseError: where a part is too unlike the whole for a promise that compares with it.
+        PromiseError: if a part is too unlike the whole for a promise that compares with it.
     """
     names = compared_columns(terms.promises)
     of_parts = {name: [totals_of(part.strata, name) for part in parts] for name in names}
-    whole = {name: totals_of_parts(of) for name, of in of_parts.items()}
+    whole = {name: totals_of_parts(totals) for name, totals in of_parts.items()}
     declared = []
     for number, part in enumerate(parts):
         called = f"part {number + 1} of {len(parts)}"
         seen = {
-            name: with_rest(_as_group(of[number]), whole[name], terms.columns)
-            for name, of in of_parts.items()
+            name: with_rest(_as_group(totals[number]), whole[name], terms.columns)
+            for name, totals in of_parts.items()
         }
         promises = tuple(
             _of_part(p, seen[str(p.sensitive)], called) if p.compares_with_all else p
@@ -233,18 +233,18 @@ def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
 
 
 def _of_part(promise: PrivacyModel, seen: Groups, called: str) -> PrivacyModel:
-    found = promise.for_part(seen)
-    if found is None:
+    own = promise.for_part(seen)
+    if own is None:
         raise PromiseError(
             f"{promise.name} cannot be kept in parts: required {numbers(promise.required())}, and "
             f"{called} as one group is as far from all rows, or farther: cut by a column that "
             "tells less of the sensitive one"
         )
-    return found
+    return own
 
 
 def _as_group(totals: Totals) -> Groups:
-    """All rows of a part as one group."""
+    """Return all rows of a part as one group."""
     values = totals.values
     number = len(totals.counts)
     counts = Counts(

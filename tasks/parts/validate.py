@@ -1,4 +1,4 @@
-"""Validate parts, each by whoever works on it, and then the whole that they make."""
+"""Validation of parts, each by a worker, and then of the whole that they make."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -44,19 +44,19 @@ from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import Workers, attempt, keep_attempt, open_attempts
 
 JudgeIn = Callable[[Path], Judge]
-"""What evaluates rules and promises, given a private directory for its own records."""
+"""Makes a judge of rules and promises, given a private directory for its own records."""
 
 
 @dataclass(frozen=True)
 class PartToJudge:
-    """What a worker is told.
+    """Files and promises that a worker needs to judge a part.
 
     Attributes:
         candidate: the stage of the part's candidate.
-        attempts: where it is tried.
-        withheld: names that no column may have.
-        judge_in: what evaluates its rules and promises, given where it may write.
-        promises: of the whole.
+        attempts: the directory of attempts.
+        withheld: the names that no column may have.
+        judge_in: evaluates its rules and promises, given a directory to write in.
+        promises: the promises of the whole.
     """
 
     candidate: Path
@@ -67,12 +67,12 @@ class PartToJudge:
 
 
 def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
-    """Judge a candidate as it is read back, and make its release; the name of the attempt.
+    """Judge a candidate as it is read back, make its release, and return the attempt's name.
 
-    What is seen of it comes without the values that it counted, which lie beside the release.
+    The observations come without the values that were counted, which are beside the release.
 
     Raises:
-        PromiseError: where anything is broken.
+        PromiseError: if anything is broken.
     """
     with attempt(job.attempts, job.candidate.parent.name) as place:
         shutil.copytree(job.candidate, place, copy_function=shutil.copyfile, dirs_exist_ok=True)
@@ -101,35 +101,35 @@ def seal_candidates(
     Args:
         candidate: the stage of all parts.
         divided: the stage that they were made of.
-        terms: what is declared of the whole.
-        withheld: names that no column may have.
-        judge_in: what evaluates the rules and promises of a part, given a directory to write in.
-        judge_promises: what evaluates promises that compare groups with all rows.
-        workers: who judges parts.
-        words: what the whole says of its line and of its columns.
-        bars: on attacks, which it states to be kept.
-        line: its private directory, where versions are composed.
+        terms: the terms of the whole.
+        withheld: the names that no column may have.
+        judge_in: evaluates the rules and promises of a part, given a directory to write in.
+        judge_promises: evaluates promises that compare groups with all rows.
+        workers: the workers that judge parts.
+        words: the words of the whole about its line and columns.
+        bars: the bars on attacks that it states to be kept.
+        line: the private directory of its line, if versions are composed.
 
     Raises:
-        PromiseError: where anything is broken.
+        PromiseError: if anything is broken.
     """
     whole, release = read_parts(divided), candidate / RELEASE
     parts = [part for part in parts_in(candidate, whole) if part is not None]
     (release / PARTS).mkdir(parents=True)
-    seen = _judged(candidate, parts, terms, tuple(withheld), judge_in, workers)
+    seen = _judge_parts(candidate, parts, terms, tuple(withheld), judge_in, workers)
     compare_parts(seen, release, judge_promises)
     require(findings_of(seen.all_verdicts()))
     lost = read_note(divided, "counts")
-    published = list(_published(seen, release, parts))
+    published = list(_declared_parts(seen, release, parts))
     away = sum(part.rows for part in whole) - sum(part.rows for part in parts)
-    declared = seen.declared(published, lost, software(), away)
-    told: dict[str, Any] = {"words": words or PublishedWords(), "bars": bars}
-    if line is not None and terms.composed:
+    declared = seen.declare(published, lost, software(), away)
+    stated: dict[str, Any] = {"words": words or PublishedWords(), "bars": bars}
+    if line is not None and terms.is_composed:
         state = read_state(line)
-        told["predecessor"] = last_composed(state)
-        known = last_in_parts(line, state)
-        write_map_of_parts(candidate, divided, published, known, state)
-    declared = declared.model_copy(update=told)
+        stated["predecessor"] = last_composed(state)
+        last_map = last_in_parts(line, state)
+        write_map_of_parts(candidate, divided, published, last_map, state)
+    declared = declared.model_copy(update=stated)
     complete_whole(release, declared, seen)
     if (left_out := rows_left_out(candidate, whole, SUPPRESSED)) is not None:
         np.save(candidate / SUPPRESSED, left_out)
@@ -137,7 +137,7 @@ def seal_candidates(
     return seen
 
 
-def _judged(
+def _judge_parts(
     candidate: Path,
     parts: Sequence[PartOnDisk],
     terms: Terms,
@@ -145,7 +145,7 @@ def _judged(
     judge_in: JudgeIn,
     workers: Workers,
 ) -> SeenParts:
-    """What is seen of all parts, each of which takes its place in the release."""
+    """Judge all parts, and move each to its place in the release; return what was observed."""
     seen, columns = SeenParts(terms), compared_columns(terms.promises)
     with open_attempts(candidate) as attempts:
         jobs = [
@@ -154,25 +154,25 @@ def _judged(
             )
             for part in parts
         ]
-        for part, (made, found) in zip(parts, workers.each(judge_part, jobs), strict=True):
+        for part, (made, seen_part) in zip(parts, workers.each(judge_part, jobs), strict=True):
             judged = candidate / part.name / "judged"
             keep_attempt(attempts, made, judged)
             totals = {name: _read_totals(judged, name, n) for n, name in enumerate(columns)}
-            seen.add(replace(found, totals=totals))
+            seen.add(replace(seen_part, totals=totals))
             (judged / RELEASE).rename(candidate / RELEASE / PARTS / part.name)
             shutil.rmtree(candidate / part.name / "candidate" / RELEASE)
     return seen
 
 
-def _published(
+def _declared_parts(
     seen: SeenParts, release: Path, parts: Sequence[PartOnDisk]
 ) -> Iterator[PublishedPart]:
-    """What is declared of each part, whose numbers begin where those of parts before it end."""
-    at = PlaceOfPart()
+    """Yield the declaration of each part, whose numbers begin after those of the parts before."""
+    place = PlaceOfPart()
     for part, rows, sizes, targets in zip(parts, seen.rows, seen.sizes, seen.targets, strict=True):
         digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]
-        yield part.published(rows.published, len(sizes), at, digest)
-        at = at.after(len(sizes), targets)
+        yield part.declaration(rows.published, len(sizes), place, digest)
+        place = place.next_place(len(sizes), targets)
 
 
 def _write_totals(place: Path, totals: Totals, number: int) -> None:
@@ -185,18 +185,18 @@ def _read_totals(place: Path, name: str, number: int) -> Totals:
     return Totals(name, table["value"].combine_chunks(), table["count"].to_numpy())
 
 
-def join_findings(found: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
-    """Findings of the same expectations: all must pass, and what was counted is added up."""
-    known: dict[str, Finding] = {}
-    for one in (one for findings in found for one in findings):
-        key = Expectation(one.type, one.parameters).key
-        before = known.get(key)
-        known[key] = one if before is None else _sum(before, one)
-    return tuple(known.values())
+def join_findings(findings_of_parts: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Return findings of the same expectations joined: all must pass, and counts are added up."""
+    joined: dict[str, Finding] = {}
+    for finding in (finding for findings in findings_of_parts for finding in findings):
+        key = Expectation(finding.type, finding.parameters).key
+        before = joined.get(key)
+        joined[key] = finding if before is None else _sum(before, finding)
+    return tuple(joined.values())
 
 
-def _sum(one: Finding, other: Finding) -> Finding:
-    both = (one.observed, other.observed)
+def _sum(first: Finding, second: Finding) -> Finding:
+    both = (first.observed, second.observed)
     numbers = [n for n in both if isinstance(n, int)]
-    observed = sum(numbers) if len(numbers) == len(both) else one.observed
-    return replace(one, passed=one.passed and other.passed, observed=observed)
+    observed = sum(numbers) if len(numbers) == len(both) else first.observed
+    return replace(first, passed=first.passed and second.passed, observed=observed)

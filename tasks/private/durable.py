@@ -1,12 +1,10 @@
 """Files that are whole or absent, and the users who may open them.
 
-SFUMATO_GROUP=<name or number>      of a group that the user is in
-
     SFUMATO_GROUP=<name or number>      of a group that the user is in
 
-Without it everything private is its owner's alone. With it, who builds releases, who reviews and
-who publishes them may be different users who share one work directory; the public place, the
-signing key and the reviewers' file stay the publishing user's.
+Without it everything private belongs to one user. With it, the users who build, review and publish
+releases may be different ones who share one work directory; the public place, the signing key and
+the reviewers' file stay the publishing user's.
 """
 
 import fcntl
@@ -48,12 +46,9 @@ def shared_group() -> int | None:
 
 
 def private_mode(file: int | str | os.PathLike[str]) -> int:
-    """Return the mode that a private file is to have: readable for its group if that is the sharing
-    one.
+    """Return the mode of a private file: with access for its group if that is the sharing one.
 
     A file that is written into a user's own directory is readable for that user only.
-
-    So a file that is written into somebody's own directory is theirs alone.
     """
     return 0o660 if _is_shared(os.stat(file)) else 0o600  # noqa: PTH116 - or of a descriptor
 
@@ -96,8 +91,8 @@ def write_atomically(
 
     Args:
         path: the file.
-        content: of it.
-        mode: of it; that of private files, unless it is given.
+        content: its new content.
+        mode: its mode; that of private files, unless it is given.
         staged_in: where it is written first; its own directory, unless nothing else may be there.
     """
     with _replacement(path, staged_in or path.parent, mode) as file:
@@ -105,7 +100,7 @@ def write_atomically(
 
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
-    """Replace a file likewise with the bytes of another file of any size; a link is not followed."""
+    """Replace a file likewise by a copy of another one of any size; links are not followed."""
     with open_file(source, links=False) as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
 
@@ -116,8 +111,6 @@ def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[Bina
 
     The file is always a new one, because another user of a shared directory may have put a link in
     its place.
-
-    It is always a new one: who shares the directory may have put a link in its place.
     """
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
     temporary.unlink(missing_ok=True)
@@ -194,8 +187,6 @@ def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock that a file represents; the system releases it when the process ends.
 
     The holder may delete the file: processes that waited for it then lock the file in its place.
-
-    The file may be deleted by its holder: those who waited for it lock the one in its place.
     """
     while True:
         with _open_lock(path) as descriptor:
@@ -217,8 +208,6 @@ def share_lock(path: Path) -> Iterator[bool]:
     """Yield whether nobody holds a lock, and keep others from taking it meanwhile; write nothing.
 
     A lock file that is missing counts as free.
-
-    A lock file that is missing is held by nobody.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

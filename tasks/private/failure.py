@@ -23,7 +23,7 @@ Event = Literal["started", "finished", "failed", "said"]
 Counts = Mapping[str, int]
 Listener = Callable[[str, Event, Counts], None]
 """Hears the name of a stage with what became of it, or what was said, and the counts in that."""
-_EVERY = 5.0  # seconds after which something is said of what takes long
+_EVERY = 5.0  # seconds between messages about a long step
 _listeners: list[Listener] = []
 
 
@@ -50,9 +50,6 @@ def sanitise_errors(stage: str) -> Iterator[None]:
 
     The error that is raised has no cause and no context, so nothing that walks the chain of
     exceptions finds the original.
-
-    The error that leaves has no cause and no context: nothing that walks the chain of exceptions
-    finds the original.
     """
     failure: SfumatoError | None = None
     try:
@@ -70,9 +67,7 @@ def sanitise_errors(stage: str) -> Iterator[None]:
 
 
 def path_fault(error: Exception) -> str | None:
-    """Return what is wrong with a path that the user gave (paths of ours are never too long), or
-    None.
-    """
+    """Return what is wrong with a path that the user gave, or None; our own are short enough."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return "a path is longer than this system allows: shorten the paths that you gave"
     return None
@@ -144,7 +139,7 @@ def steps(number: int, what: str) -> Iterator[int]:
 
     Args:
         number: of them.
-        what: is counted.
+        what: the name of the counted things.
     """
     last_time = time.monotonic()
     for done in range(number):

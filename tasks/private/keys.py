@@ -2,9 +2,6 @@
 
 A wrapped key is useless without its passphrase, and the passphrase can be changed. The secret
 itself cannot: hashes are one-way, so a new one needs every version's source (`sfumato line rekey`).
-
-A wrapped key is useless without its passphrase, and the passphrase can be changed. The secret
-itself cannot: hashes are one-way, so a new one needs every version's source (`sfumato line rekey`).
 """
 
 import json
@@ -67,8 +64,6 @@ def hashes_of(values: pa.Array, text: Callable[[Any], str], secret: bytes) -> np
 
     Values are hashed in batches, because as Python objects they take several times the memory of
     their hashes.
-
-    So many at a time: as Python's objects they take several times the memory of their hashes.
     """
     hashes = np.empty((len(values), HASH_BYTES), dtype=np.uint8)
     for start in range(0, len(values), _AT_ONCE):
@@ -78,7 +73,7 @@ def hashes_of(values: pa.Array, text: Callable[[Any], str], secret: bytes) -> np
 
 
 def texts_of(values: pa.Array, text: Callable[[Any], str]) -> list[bytes]:
-    """Return each value as a text in UTF-8; `text` writes values that are not integers or strings."""
+    """Return each value as a text in UTF-8; `text` writes those that are no integer or string."""
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
         return list(values.cast(pa.string()).cast(pa.binary()).to_pylist())
     return [text(value).encode() for value in values.to_pylist()]
@@ -108,7 +103,7 @@ def rewrap(place: Path, old: str | None, new: str | None, variable: str = PASSPH
         place: a line's private directory, or that of people's names.
         old: its passphrase now.
         new: its passphrase from now on.
-        variable: what the environment calls the passphrase, for messages.
+        variable: the passphrase's environment variable, for messages.
 
     Raises:
         InputError: where `old` is not its passphrase, or there is no key.

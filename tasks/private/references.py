@@ -3,9 +3,6 @@
 A release names a reference by a keyed digest of its file, an HMAC-SHA256 under the line's key. The
 digest is equal for equal files, and does not help to find out which file it is. Only this machine
 knows where a table is.
-
-A release calls one by a keyed digest of its file, an HMAC-SHA256 under the line's key: equal for
-equal files, and no help in finding out which file it is. Where a table is, nobody else is told.
 """
 
 import os
@@ -24,7 +21,7 @@ from sfumato.tasks.schema.files import sha256_of
 
 _PREFIX = "hmac-sha256:"
 KEYED_DIGEST = rf"^{_PREFIX}[0-9a-f]{{64}}$"
-"""What a release calls a reference."""
+"""The names that releases use for references."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,7 @@ NO_REFERENCES = References()
 def refer(
     promises: Sequence[PrivacyModel], base: Path, secret: Callable[[], bytes]
 ) -> tuple[tuple[PrivacyModel, ...], References]:
-    """Return promises with keyed digests in place of their references' addresses, and the
-    references.
+    """Return promises with keyed digests for their references' addresses, and the references.
 
     Args:
         promises: as a spec makes them.

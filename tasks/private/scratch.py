@@ -2,9 +2,6 @@
 
 A process that is killed leaves its directory behind. Every command deletes such directories of all
 processes when it starts, and so does `sfumato sweep`.
-
-Whatever is killed leaves its directory behind. Every command deletes such directories when it
-starts, whoever they were of, and so does `sfumato sweep`.
 """
 
 import json
@@ -33,8 +30,6 @@ _DRAFTS = ".drafts"
 @contextmanager
 def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
     """Yield a new directory for the stages of one run of a line.
-
-    With `retain_hours` the stages stay that long.
 
     With `retain_hours` the stages stay that long.
     """
@@ -69,7 +64,7 @@ def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
         InputError: where another process compares the same.
     """
     with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as directory:
-        _retain(directory, hours)  # also where the process is killed: what was found goes on
+        _retain(directory, hours)  # even if the process is killed: its results can be reused
         yield directory
 
 
@@ -144,9 +139,7 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _is_marked(directory: Path) -> bool:
-    """Decide whether a directory is marked, or is empty because its maker was killed before it
-    could mark it.
-    """
+    """Decide whether a directory is marked, or empty because its maker was killed before."""
     return (directory / _ALIVE).is_file() or not any(directory.iterdir())
 
 

@@ -1,7 +1,5 @@
 """A line's memory of its versions: state.json, in all formats that were ever written.
 
-0   versions, and the one that was about to appear
-
     0   versions, and the one that was about to appear
     1   a counter that grows with every change, which the public record repeats: so that an old
         backup put back is noticed; the mark by which the public record knew the line before its
@@ -31,10 +29,10 @@ _FORMAT = 3
 
 
 class PublishedVersion(BaseModel):
-    """A version as the line remembers it: its rows and spec as digests, its map by its SHA-256.
+    """A version in the line's memory: its rows and spec as digests, its map by its SHA-256.
 
     `units_normal` and `rows_normal` say that its units and rows are kept in their normal forms.
-    `unmeasured` is known of a version that is about to be published alone: its accuracy is to be
+    `unmeasured` is only true of a version that is about to be published: its accuracy is to be
     measured before it is current.
     """
 
@@ -53,7 +51,7 @@ class PublishedVersion(BaseModel):
 
 
 class LineState(BaseModel):
-    """Every version the line published, and the one it was about to when last heard of."""
+    """Every version that the line published, and the one that it was about to publish, if any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,18 +1,16 @@
 """The private work directory, which nobody else may read: what is known of lines and runs.
 
-<work>/<line>/key            the line's secret, from the operating system
-
     <work>/<line>/key            the line's secret, from the operating system
-    <work>/<line>/state.json     what was published of which source
-    <work>/<line>/units/         whom each version was about, as keyed hashes
-    <work>/<line>/left-out/      which rows a version does not represent
-    <work>/<line>/codings.json   what codings of columns computed of rows once
+    <work>/<line>/state.json     the published versions, and the source of each
+    <work>/<line>/units/         the people of each version, as keyed hashes
+    <work>/<line>/left-out/      the rows that a version does not represent
+    <work>/<line>/codings.json   values that codings computed once from rows
     <work>/<line>/handed-over/   pseudonyms of people, for joining sources
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
-    <work>/.scratch/<id>/        what a command writes only to compare it
+    <work>/.scratch/<id>/        files that a command writes only to compare them
     <work>/.drafts/<id>/         drafts and comparisons, which stay for some hours
     <work>/<line>/reports/       accuracy reports
-    <work>/<line>/profile.html   what `sfumato init` found of the source
+    <work>/<line>/profile.html   the profile of the source by `sfumato init`
     <work>/<line>/absent-leaves.csv  values that the hierarchies lack, where a run was refused
 
 Every directory has mode 0700, or is shared with one group (`sharing`). Runs that were killed are
@@ -26,9 +24,9 @@ from pathlib import Path
 
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import (
+    hold_lock,
     is_open,
     is_ours,
-    hold_lock,
     may_be_changed,
     share_directory,
     sync_directory,
@@ -47,7 +45,7 @@ def private_work_directory(environ: Mapping[str, str]) -> Path:
     """Return the work directory for commands that only read there; it is not made.
 
     Raises:
-        InputError: where it is there, and is not ours alone.
+        InputError: where it exists, and others can enter it.
     """
     work = work_directory(environ)
     if work.exists():
@@ -67,11 +65,6 @@ def private_directory(path: Path) -> Path:
 
     An existing directory that is open to others is not closed: it may be open on purpose, and its
     content may have been read.
-
-    It is made where it is missing.
-
-    One that is there and open to others is not closed: it may be somebody's on purpose, and what
-    lies in it may have been read.
 
     Raises:
         InputError: where it is another user's, open to others, a link that another user may have
@@ -107,9 +100,7 @@ def _make(path: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """Decide whether a path is a directory, not a link, that only its user and a sharing group can
-    enter.
-    """
+    """Decide whether a path is a directory, not a link, that only its sharers can enter."""
     try:
         status = path.lstat()
     except OSError:

@@ -23,9 +23,7 @@ _handed: dict[str, str] = {}
 
 @contextmanager
 def hand_over(passphrases: Mapping[str, str]) -> Iterator[None]:
-    """Hand passphrases over to this process, by their variables; they are not put in the
-    environment.
-    """
+    """Hand passphrases over to this process, by their variables, outside the environment."""
     before = dict(_handed)
     _handed.update(passphrases)
     try:
@@ -41,9 +39,7 @@ def passphrase_in(environ: Mapping[str, str], variable: str) -> str | None:
 
 
 def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment with the passphrases handed over, for code that reads variables
-    itself.
-    """
+    """Return the environment with handed-over passphrases, for code that reads it itself."""
     return {**environ, **_handed}
 
 
@@ -68,7 +64,7 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
         place: the file, for messages.
         document: its content.
         passphrase: of it.
-        variable: what the environment calls the passphrase, for messages.
+        variable: the passphrase's environment variable, for messages.
 
     Raises:
         InputError: where the passphrase is missing or wrong.

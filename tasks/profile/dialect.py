@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
-from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.delimited import content_of, uniform_delimiter
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.profile.names import is_known
 from sfumato.tasks.schema.columns import Role

@@ -15,14 +15,14 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.microdata.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.notation.address import holds_secret
 from sfumato.tasks.microdata.notation.normal_form import date_formats_of, have_decimal_commas
-from sfumato.tasks.microdata.places.files import SourceFiles, source_files
-from sfumato.tasks.microdata.places.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.readers.cells import CellColumn
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.excel import only_sheet
 from sfumato.tasks.microdata.readers.inferred import format_of
+from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.microdata.source_files import SourceFiles, source_files
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.profile.dialect import DraftOptions, sniff_dialect
 from sfumato.tasks.profile.names import is_postal
@@ -50,7 +50,7 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
         for name, column_texts in texts.items()
         if len(column_texts) and have_decimal_commas(column_texts)
     ]
-    with met.noted():
+    with met.noting():
         decimal = options.decimal or _decimal(texts, commas, source)
         source = source.model_copy(update={"decimal": decimal})
     formats = dict(options.date_formats)
@@ -59,7 +59,7 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
             continue
         possible = [format_ for format_, _ in date_formats_of(column_texts)]
         if len(possible) > 1:
-            with met.noted():
+            with met.noting():
                 ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
                 raise input_error(source.uri, f"are days or months first? {ways}", column=name)
         for format_ in possible[:1]:
@@ -97,7 +97,9 @@ def with_nulls(parts: Parts, source: Source) -> Parts:
     """Return a column of text in which texts that mean a missing value are missing."""
     missing = pa.array(source.csv.null_values, pa.string())
     return {
-        file: part.mapped(pc.if_else(pc.is_in(part.values, value_set=missing), None, part.values))
+        file: part.map_values(
+            pc.if_else(pc.is_in(part.values, value_set=missing), None, part.values)
+        )
         for file, part in parts.items()
     }
 
@@ -195,7 +197,7 @@ def find_table(
 
 def _with_notation(source: Source, files: SourceFiles, options: DraftOptions) -> Source:
     """Return a source with what its first file shows: a dialect, or its only sheet."""
-    path, called = files.paths[0], files.called(0, source.uri)
+    path, called = files.paths[0], files.name_in_errors(0, source.uri)
     if source.format == "csv":
         return source.model_copy(update={"csv": sniff_dialect(path, called, options)})
     if source.format == "excel" and options.sheet is None:
@@ -207,7 +209,7 @@ def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> Foun
     reader = READERS[source.format]
     parts: dict[str, dict[str, Any]] = {}
     for number, path in enumerate(files.paths):
-        called = files.called(number, source.uri)
+        called = files.name_in_errors(number, source.uri)
         for name, column in reader.read(path, called, source).items():
             parts.setdefault(name, {})[called] = column
         for name, text in files.folders(path).items():

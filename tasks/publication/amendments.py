@@ -1,4 +1,4 @@
-"""What is added to a version that stands: corrected words, measured accuracy, a signature.
+"""Additions to a published version: corrected words, measured accuracy, a signature.
 
 No other file of the release changes: the signature is the one file that its manifest does not list.
 """
@@ -25,14 +25,14 @@ from sfumato.tasks.verification.signing_keys import Signer
 
 @dataclass(frozen=True)
 class DescribedLine:
-    """A line's words, and what could not be written of its pages."""
+    """A line's words, and messages about pages that could not be written."""
 
     words: WordsOfLine
     notices: tuple[str, ...] = ()
 
 
 def description(line: Line) -> DescribedLine:
-    """The words of a line as they are.
+    """Return the words of a line as they are.
 
     Raises:
         PromiseError: where they cannot be read.
@@ -45,7 +45,7 @@ def describe(line: Line, changes: Mapping[str, str | None]) -> DescribedLine:
 
     Args:
         line: the line.
-        changes: the texts by their names; None leaves one as it is, an empty one takes it back.
+        changes: the texts by their names; None leaves a text as it is, an empty one deletes it.
 
     Raises:
         SpecError: where a text is too long, or has characters that no line of text has.
@@ -55,16 +55,16 @@ def describe(line: Line, changes: Mapping[str, str | None]) -> DescribedLine:
         recover(line)
         state, record = read_state(line.private), read_record(line.public)
         require_ours(line, state, record, directories(line))
-        known = read_words(line.public)
-        words = with_corrections(known.words, changes)
+        line_words = read_words(line.public)
+        words = with_corrections(line_words.words, changes)
         update = {"line": line.name, "words": words}
         begin_change(line.public)
-        write_words(line.public, known.model_copy(update=update))
+        write_words(line.public, line_words.model_copy(update=update))
         return DescribedLine(read_words(line.public), refresh_pages(line))
 
 
 def record_accuracy(line: Line, number: str, measured: MeasuredBounds) -> tuple[str, ...]:
-    """Add what may be known of a version's accuracy to the public record.
+    """Add the publishable part of a version's accuracy to the public record.
 
     A version that was pending until it was measured is current from here on, if none is later.
 
@@ -73,13 +73,13 @@ def record_accuracy(line: Line, number: str, measured: MeasuredBounds) -> tuple[
     """
     with hold(line):
         record = _with_accuracy(read_record(line.public), number, measured)
-        return _replaced(line, number, record)
+        return _replace_record(line, number, record)
 
 
 def record_approvals(
     line: Line, number: str, approvals: tuple[Approval, ...], measured: MeasuredBounds | None
 ) -> tuple[str, ...]:
-    """Add to the public record who approved a version, and the accuracy measured before.
+    """Add the approvals of a version, and the accuracy measured before, to the public record.
 
     Returns:
         What could not be written beside the record, in words.
@@ -88,10 +88,10 @@ def record_approvals(
         record = read_record(line.public).with_approvals(number, approvals)
         if measured is not None:
             record = _with_accuracy(record, number, measured)
-        return _replaced(line, number, record)
+        return _replace_record(line, number, record)
 
 
-def _replaced(line: Line, number: str, record: Record) -> tuple[str, ...]:
+def _replace_record(line: Line, number: str, record: Record) -> tuple[str, ...]:
     """Replace the record, then the pages that follow from it."""
     try:
         begin_change(line.public)
@@ -106,7 +106,9 @@ def _replaced(line: Line, number: str, record: Record) -> tuple[str, ...]:
 
 def _with_accuracy(record: Record, number: str, measured: MeasuredBounds) -> Record:
     useful = measured.useful
-    return record.with_accuracy(number, measured.public).with_goal(number, useful.goal, useful.warnings)
+    return record.with_accuracy(number, measured.public).with_goal(
+        number, useful.goal, useful.warnings
+    )
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class SignedVersion:
 
     Attributes:
         existed: whether the key had signed it before.
-        notices: what could not be written beside it, in words.
+        notices: messages about files beside it that could not be written.
     """
 
     existed: bool
@@ -127,7 +129,7 @@ def sign_version(line: Line, number: str, signer: Signer) -> SignedVersion:
 
     Raises:
         InputError: where readers would not take this key for it.
-        PromiseError: where the line's private state did not publish it as it stands, it was
+        PromiseError: where the line's private state did not publish it as it is, it was
             withdrawn, or it does not pass the check that everyone can run.
     """
     with hold(line):
@@ -146,14 +148,14 @@ def sign_version(line: Line, number: str, signer: Signer) -> SignedVersion:
 
 
 def _published_digest(line: Line, number: str) -> str:
-    """The digest under which the line published a version, which is still that of its manifest."""
+    """Return the digest under which the line published a version, if its manifest still has it."""
     state, record = read_state(line.private), read_record(line.public)
     require_ours(line, state, record, [number])
-    known, shown = state.versions[number], record.versions.get(number)
-    if shown is None or shown.digest != known.digest:
+    remembered, recorded = state.versions[number], record.versions.get(number)
+    if recorded is None or recorded.digest != remembered.digest:
         raise PromiseError(f"version {number}: the public record has it not as it was published")
-    if shown.status == "withdrawn":
+    if recorded.status == "withdrawn":
         raise PromiseError(f"version {number}: was withdrawn")
-    if open_release(line.public / number).manifest["sfumato"].get("digest") != known.digest:
+    if open_release(line.public / number).manifest["sfumato"].get("digest") != remembered.digest:
         raise PromiseError(f"{line.public / number}: is not what this line published as {number}")
-    return known.digest
+    return remembered.digest

@@ -1,9 +1,9 @@
-"""Checks that a published release keeps its promises, from its files alone.
+"""Checks that a published release keeps its promises, using only its files.
 
-Everything in a release but its tables and its declaration is a function of those two. So a check
-reads them back strictly, measures every promise again, makes the whole release anew beside it, and
-compares byte by byte; where other software made the release, it compares what the files say. What
-cannot be verified is not kept.
+Everything in a release except its tables and its declaration is a function of those two. So a check
+reads them back strictly, measures every promise again, makes the whole release again beside it, and
+compares byte by byte; if other software made the release, it compares the contents of files. A
+promise that cannot be verified counts as broken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,11 +48,11 @@ _REFERENCE = TypeAdapter(Annotated[str, Field(pattern=KEYED_DIGEST)])
 
 
 def require_agreement(declared: Declared, tables: Tables) -> None:
-    """Hold a declaration against the tables that it speaks of.
+    """Compare a declaration with the tables that it describes.
 
     Raises:
-        PromiseError: where row counts contradict each other, columns are told of that there are
-            not, groups stand in another order, or leaves of hierarchies or labelled codes are not
+        PromiseError: where row counts contradict each other, columns are mentioned that do not
+            exist, groups are in another order, or leaves of hierarchies or labelled codes are not
             published.
     """
     _counts_agree(declared, tables)
@@ -70,13 +70,15 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
     lost += rows.suppressed + rows.not_represented_versions
     if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
-    told = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
-    if len(set(told)) < len(told) or not set(told) <= set(declared.named("sensitive")):
+    exposed = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
+    if len(set(exposed)) < len(exposed) or not set(exposed) <= set(
+        declared.names_with_roles("sensitive")
+    ):
         raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
     if not {*declared.words.columns, *declared.words.labels} <= set(declared.columns):
         raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
-    kept = () if declared.bars is None else declared.bars.bars
-    if len(set(kept)) < len(kept) or not {bar.attack for bar in kept} <= set(JUDGED):
+    bars = () if declared.bars is None else declared.bars.bars
+    if len(set(bars)) < len(bars) or not {bar.attack for bar in bars} <= set(JUDGED):
         raise PromiseError(f"{MANIFEST}: states bars on attacks twice, or on unknown ones")
     if fault := fault_of_stated(declared, declared.intervals):
         raise PromiseError(f"{MANIFEST}: {fault}")
@@ -116,7 +118,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
     require_readable(directory / MANIFEST, document["sfumato"])
     try:
         release = open_release(directory)
-        for words, kind in _worded(release.declared):
+        for words, kind in _texts_and_types(release.declared):
             kind.validate_python(words)
     except (InputError, ValueError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
@@ -127,7 +129,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
     return release
 
 
-def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
+def _texts_and_types(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
     """The texts that a forged manifest could put on a terminal, and types that restrict them."""
     references = [p.reference_uri for p in declared.promises if p.reference_uri is not None]
     return [
@@ -142,7 +144,7 @@ def check(
     directory: Path,
     announced: str | None = None,
     limits: ReadLimits | None = None,
-    given: Sequence[Path] = (),
+    reference_paths: Sequence[Path] = (),
     *,
     made_again: Mapping[str, str] | None = None,
 ) -> Checked:
@@ -152,10 +154,10 @@ def check(
         directory: the release, as published.
         announced: the digest that the publisher announced, where there is one to compare with.
         limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
-        given: the references that promises speak of, in their order; without any, these promises
-            are taken as they are stated.
+        reference_paths: the references that promises name, in their order; without any, these
+            promises are taken as they are stated.
         made_again: the SHA-256 of its files, by their paths, where these were just held to them and
-            are known to be what was made of the tables as they are read back, and to agree with
+            are known to be made from the tables as they are read back, and to agree with
             them: they are not made once more, unless other software made them.
 
     Raises:
@@ -168,17 +170,17 @@ def check(
         if limits is not None:
             extent_within(directory, limits)
         vouched = announced is not None
-        references = given_references(release.declared.promises, given)
+        references = given_references(release.declared.promises, reference_paths)
         if release.declared.parts is not None or release.declared.made_of:
-            return _of_parts(release, vouched=vouched, made_again=made_again)
-        return _verified(release, references, vouched=vouched, made_again=made_again)[0]
+            return _verify_parts(release, vouched=vouched, made_again=made_again)
+        return _verify(release, references, vouched=vouched, made_again=made_again)[0]
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 
-def _verified(
+def _verify(
     release: Release,
     references: References = NO_REFERENCES,
     *,
@@ -193,18 +195,18 @@ def _verified(
     if made_again is None:
         require_agreement(declared, tables)
     checked = replace(
-        _derived(release, assessment, vouched=vouched, made_again=made_again),
+        _compare_derived(release, assessment, vouched=vouched, made_again=made_again),
         stated=stated,
         over_people=assessment.over_people,
-        over=declared.counted,
+        over=declared.kept_over,
     )
     return checked, assessment
 
 
-def _derived(
+def _compare_derived(
     release: Release, assessment: Assessment, *, vouched: bool, made_again: Mapping[str, str] | None
 ) -> Checked:
-    """Hold everything but the tables against what these give, unless it is known to be that."""
+    """Compare everything except the tables with what these give, unless it is known to be equal."""
     declared, directory = release.declared, release.directory
     if made_again is not None and not other_software(declared.software):
         require_listed(release, made_again)
@@ -216,25 +218,29 @@ def _derived(
         partial(page_beside, assessment=assessment),
         vouched=vouched,
     )
-    if manifest(directory, declared, assessment.observed()) != release.manifest:
+    if manifest(directory, declared, assessment.verdict_documents()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
     return derived
 
 
-def _of_part(files: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
-    """The hashes of the files of a part, by their paths from there."""
+def _hashes_of_part(files: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
+    """Return the hashes of the files of a part, by their paths from there."""
     below = f"{PARTS}/{name}/"
     if files is None:
         return None
-    return {path[len(below) :]: of for path, of in files.items() if path.startswith(below)}
+    return {path[len(below) :]: sha256 for path, sha256 in files.items() if path.startswith(below)}
 
 
-def _of_parts(release: Release, *, vouched: bool, made_again: Mapping[str, str] | None) -> Checked:
-    """Verify every part as a release of its own, and then what is said of all of them."""
+def _verify_parts(
+    release: Release, *, vouched: bool, made_again: Mapping[str, str] | None
+) -> Checked:
+    """Verify every part as a release of its own, and then the statements about all of them."""
     seen, made = read_whole(
         release,
-        lambda part: _verified(
-            open_sealed(part, None), vouched=vouched, made_again=_of_part(made_again, part.name)
+        lambda part: _verify(
+            open_sealed(part, None),
+            vouched=vouched,
+            made_again=_hashes_of_part(made_again, part.name),
         ),
     )
     declared, verdicts = release.declared, seen.all_verdicts()
@@ -248,11 +254,11 @@ def _of_parts(release: Release, *, vouched: bool, made_again: Mapping[str, str] 
     )
     if manifest(release.directory, declared, observations_of(verdicts)) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    of_parts = [one for one in made if one.derived != "equal"]
-    unlike = [name for one in of_parts for name in one.unlike]
+    of_parts = [part for part in made if part.derived != "equal"]
+    unlike = [name for part in of_parts for name in part.unlike]
     if not of_parts:
         return whole
-    made_with = (*whole.made_with, *(name for one in of_parts for name in one.made_with))
+    made_with = (*whole.made_with, *(name for part in of_parts for name in part.made_with))
     return Checked(
         verdicts, "equivalent", tuple(dict.fromkeys(made_with)), (*whole.unlike, *unlike)
     )

@@ -1,4 +1,4 @@
-"""Distances of a recoded table from the original: they need both, and so stay private.
+"""Distances of a recoded table from the original, which need both and so stay private.
 
 Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
 non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).
@@ -70,22 +70,22 @@ def points_in_boxes(
             return
         step = max(_PAIRS // len(boxes), 1)
         for start in range(0, len(some), step):
-            yield _compared(points, low, high, some[start : start + step], boxes)
+            yield _pairs_within(points, low, high, some[start : start + step], boxes)
 
 
 def _cut(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> Halves | None:
-    """The cut that is best in a sample, else the best of all; None where none is worth it."""
+    """Return the cut that is best in a sample, otherwise of all; None if none is good enough."""
     sampled = _sample(some), _sample(boxes)
     likely = min(
         range(len(points)),
-        key=lambda axis: _Plane.at_median(points, low, high, axis, *sampled).left,
+        key=lambda axis: _Plane.at_median(points, low, high, axis, *sampled).share_left,
     )
     for axes in ([likely], range(len(points))):
         cuts = [_Plane.at_median(points, low, high, axis, some, boxes) for axis in axes]
-        best = min(cuts, key=lambda cut: cut.left)
-        if best.left < _WORTH:
+        best = min(cuts, key=lambda cut: cut.share_left)
+        if best.share_left < _WORTH:
             return best.halves(some, boxes)
     return None
 
@@ -98,9 +98,9 @@ class _Plane(NamedTuple):
     """A cut at some value of a dimension.
 
     Attributes:
-        under: which points lie below it (bool).
-        begin: which boxes begin below it (bool).
-        end: which boxes end above it (bool).
+        under: the points below it (bool).
+        begin: the boxes that begin below it (bool).
+        end: the boxes that end above it (bool).
     """
 
     under: np.ndarray
@@ -117,14 +117,14 @@ class _Plane(NamedTuple):
         some: np.ndarray,
         boxes: np.ndarray,
     ) -> "_Plane":
-        """The cut at the median of some points, or of a sample of them."""
+        """Return the cut at the median of some points, or of a sample of them."""
         values, tried = points[axis][some], points[axis][_sample(some)]
         middle = np.partition(tried, len(tried) // 2)[len(tried) // 2]
         return cls(values < middle, low[axis][boxes] < middle, high[axis][boxes] > middle)
 
     @property
-    def left(self) -> float:
-        """The share of the pairs that is left to compare; all of them where no point is below."""
+    def share_left(self) -> float:
+        """The share of the pairs that is left to compare; 1 if no point is below."""
         points, boxes = len(self.under), len(self.begin)
         under = np.count_nonzero(self.under)
         pairs = under * np.count_nonzero(self.begin)
@@ -132,21 +132,22 @@ class _Plane(NamedTuple):
         return pairs / (points * boxes) if under else 1.0
 
     def halves(self, some: np.ndarray, boxes: np.ndarray) -> Halves:
-        """What lies on either side."""
+        """Return the points and boxes on either side."""
         return [(some[self.under], boxes[self.begin]), (some[~self.under], boxes[self.end])]
 
 
-def _compared(
+def _pairs_within(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs in which all coordinates of a point, from the box's lowest, are below its widths.
+    """Return the pairs in which a point lies in a box in all coordinates.
 
-    Numbers are unsigned: what is less than the lowest is far above all widths.
+    Coordinates are compared from the box's lowest with its widths. Numbers are unsigned: a
+    coordinate below the lowest wraps around, far above all widths.
     """
     within = np.ones((len(some), len(boxes)), dtype=bool)
-    for at, begins, ends in zip(points, low, high, strict=True):
+    for coordinates, begins, ends in zip(points, low, high, strict=True):
         first = begins[boxes]
-        within &= at[some][:, None] - first < ends[boxes] - first
+        within &= coordinates[some][:, None] - first < ends[boxes] - first
     point, box = np.nonzero(within)
     return some[point], boxes[box]
 
@@ -156,7 +157,7 @@ class Admission:
     """The categories that each label of a column admits; arrays have an entry per label.
 
     Attributes:
-        categories: how many there are.
+        categories: their number.
         low: the first that the label admits (int64).
         high: the one after the last that it admits (int64).
         size: how many it admits (int64); fewer than lie between where it has gaps.
@@ -171,39 +172,43 @@ class Admission:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """Which labels do not admit all categories between their first and last (bool)."""
+        """The labels that do not admit all categories between their first and last (bool)."""
         return np.asarray(self.size < self.high - self.low)
 
     def rows_behind(self, rows: np.ndarray) -> np.ndarray:
-        """The rows whose category each label admits (int64), of the rows of each category."""
+        """Return the rows whose category each label admits (int64), from rows by category."""
         before = np.append(0, np.cumsum(rows))
-        found = before[self.high] - before[self.low]
+        in_span = before[self.high] - before[self.low]
         label, category = np.divmod(self.members, self.categories)
-        of_sets = np.bincount(label, rows[category], minlength=len(found)).astype(np.int64)
-        return np.where(self.gaps, of_sets, found)
+        of_sets = np.bincount(label, rows[category], minlength=len(in_span)).astype(np.int64)
+        return np.where(self.gaps, of_sets, in_span)
 
     def admits(self, label: np.ndarray, category: np.ndarray) -> np.ndarray:
         """Decide for pairs within the spans, with their positions, whether they are admitted."""
-        found = ~self.gaps[label]
-        asked = label[~found] * self.categories + category[~found]
-        place = np.minimum(np.searchsorted(self.members, asked), max(len(self.members) - 1, 0))
-        found[~found] = self.members[place] == asked if len(asked) else False
-        return np.asarray(found)
+        is_admitted = ~self.gaps[label]
+        members = label[~is_admitted] * self.categories + category[~is_admitted]
+        place = np.minimum(np.searchsorted(self.members, members), max(len(self.members) - 1, 0))
+        is_admitted[~is_admitted] = self.members[place] == members if len(members) else False
+        return np.asarray(is_admitted)
 
 
 def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
-    """The categories of a column (nulls first, if any) that its labels admit."""
+    """Return the categories of a column (nulls first, if any) that its labels admit."""
     values, nulls = column.values.to_pylist(), int(column.has_null)
-    known = [value for value in values if value == value]  # NaN stands last
-    place = {value: nulls + number for number, value in enumerate(known)}
-    within = _Categories(nulls, known, place, nulls + len(values))
-    found = [within.of(label) for label in labels]
-    sizes = np.array([len(one) for one in found], dtype=np.int64)
-    low = np.array([one[0] if len(one) else 0 for one in found], dtype=np.int64)
-    high = np.array([one[-1] + 1 if len(one) else 0 for one in found], dtype=np.int64)
+    comparable = [value for value in values if value == value]  # NaN comes last
+    place = {value: nulls + number for number, value in enumerate(comparable)}
+    within = _Categories(nulls, comparable, place, nulls + len(values))
+    admitted = [within.admitted_by(label) for label in labels]
+    sizes = np.array([len(categories) for categories in admitted], dtype=np.int64)
+    low = np.array(
+        [categories[0] if len(categories) else 0 for categories in admitted], dtype=np.int64
+    )
+    high = np.array(
+        [categories[-1] + 1 if len(categories) else 0 for categories in admitted], dtype=np.int64
+    )
     number = column.category()[1]
     gaps = np.flatnonzero(sizes < high - low)
-    members = [label * number + np.asarray(found[label], dtype=np.int64) for label in gaps]
+    members = [label * number + np.asarray(admitted[label], dtype=np.int64) for label in gaps]
     return Admission(
         number, low, high, sizes, np.concatenate(members or [np.array([], dtype=np.int64)])
     )
@@ -211,7 +216,7 @@ def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
 
 @dataclass(frozen=True, eq=False)
 class _Categories:
-    """The categories of a column: one for nulls, where there are any, then those of its values.
+    """The categories of a column: one for nulls, if there are any, then those of its values.
 
     Attributes:
         first: the category of the first value, 0 or 1.
@@ -225,14 +230,14 @@ class _Categories:
     place: Mapping[Any, int]
     end: int
 
-    def of(self, label: Admitted) -> range | list[int]:
-        """The categories that a label admits, in ascending order."""
-        found = self._of_values(label)
+    def admitted_by(self, label: Admitted) -> range | list[int]:
+        """Return the categories that a label admits, in ascending order."""
+        categories = self._of_values(label)
         if not (self.first and label.null):
-            return found
-        if isinstance(found, range) and found.start == self.first:
-            return range(found.stop)
-        return [0, *found]
+            return categories
+        if isinstance(categories, range) and categories.start == self.first:
+            return range(categories.stop)
+        return [0, *categories]
 
     def _of_values(self, label: Admitted) -> range | list[int]:
         match label:
@@ -254,12 +259,12 @@ Fits = Mapping[str, Admission]
 
 @dataclass(frozen=True)
 class Divergence:
-    """Of a recoded table from its original, in nats per row.
+    """The divergence of a recoded table from its original, in nats per row.
 
     Attributes:
         kl: KL divergence of the original's joint distribution of quasi-identifiers and sensitive
-            attributes from what the published table tells of it, each row spread evenly over the
-            values that its labels admit; None where the table is too large to compare.
+            attributes from the distribution that the published table implies, each row spread
+            evenly over the values that its labels admit; None if the table is too large to compare.
         entropy: non-uniform entropy: the mean over the rows of the sum over the columns of
             ln(rows whose value the label admits / rows with the row's own value).
         skipped: why there is no KL divergence.
@@ -270,24 +275,24 @@ class Divergence:
     skipped: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """The measures for JSON, and why one is missing."""
-        found = {"kl": self.kl, "entropy": self.entropy}
-        return found | ({} if self.skipped is None else {"kl_skipped": self.skipped})
+        """Return the measures for JSON, and why one is missing."""
+        measures = {"kl": self.kl, "entropy": self.entropy}
+        return measures | ({} if self.skipped is None else {"kl_skipped": self.skipped})
 
 
 def divergence(original: Microdata, tables: Tables, declared: Declared) -> Divergence | None:
-    """The measures; None for forms that do not recode, and where nothing is published.
+    """Return the measures, or None for forms that do not recode, or if nothing is published.
 
     Domains are the values present in `original`, the rows that were to be represented. A suppressed
-    row counts as one that could be anything.
+    row counts as one that could have any values.
     """
-    if not declared.recoded or not tables[TABLE].num_rows:
+    if not declared.is_recoded or not tables[TABLE].num_rows:
         return None
     table = tables[TABLE]
     published = read_labels(table, declared.columns, reader_for(form_of(declared)))
     fits = {name: admission(original[name], labels) for name, (labels, _) in published.items()}
-    sensitive = declared.named("sensitive")
-    kl = _kl(original, published, fits, _jointly(original, table, sensitive))
+    sensitive = declared.names_with_roles("sensitive")
+    kl = _kl(original, published, fits, _number_jointly(original, table, sensitive))
     entropy = _entropy(original, published, fits)
     return Divergence(None, entropy, kl) if isinstance(kl, str) else Divergence(kl, entropy)
 
@@ -304,14 +309,14 @@ def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
     return total / original.rows
 
 
-def _jointly(
+def _number_jointly(
     original: Microdata, table: pa.Table, sensitive: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """The vectors of sensitive values of original and published rows as the same numbers."""
+    """Return the vectors of sensitive values, original and published, as comparable numbers."""
     both = []
     for name in sensitive:
-        known = original[name].array().cast(table[name].type)
-        values = pa.chunked_array([known, *table[name].chunks])
+        values_original = original[name].array().cast(table[name].type)
+        values = pa.chunked_array([values_original, *table[name].chunks])
         both.append(encode(name, "sensitive", values))
     keys, _ = key(both, original.rows + table.num_rows)
     numbers, distinct = dense(keys)
@@ -324,48 +329,48 @@ def _kl(
     fits: Fits,
     sensitive: tuple[np.ndarray, np.ndarray, int],
 ) -> float | str:
-    """KL divergence, or why it is not computed."""
+    """Return the KL divergence, or why it is not computed."""
     of_original, of_published, values = sensitive
     vectors, vector = _distinct([original[name].category()[0] for name in published])
     classes, class_ = _distinct([codes for _, codes in published.values()])
     cells = classes.shape[1] * values
     if cells > _CELLS:
         return f"{cells:,} cells of labels and sensitive values, and {_CELLS:,} at most are held"
-    domain = np.prod([float(one.categories) for one in fits.values()])
-    admitted = [one.size[nodes] for one, nodes in zip(fits.values(), classes, strict=True)]
+    domain = np.prod([float(fit.categories) for fit in fits.values()])
+    admitted = [fit.size[nodes] for fit, nodes in zip(fits.values(), classes, strict=True)]
     spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
-    told = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
+    per_vector = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
     lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
     seen, count = tally(vector * values + of_original, vectors.shape[1] * values)
-    expected = _expected(vectors, classes, list(fits.values()), told, seen)
+    expected = _expected_rows(vectors, classes, list(fits.values()), per_vector, seen)
     if expected is None:
         return f"more than {_MOST:,} pairs of a vector and labels would be compared"
     ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
     return float((count * ratio).sum() / original.rows) + 0.0
 
 
-def _expected(
+def _expected_rows(
     vectors: np.ndarray,
     classes: np.ndarray,
     fits: Sequence[Admission],
-    told: np.ndarray,
+    per_vector: np.ndarray,
     seen: np.ndarray,
 ) -> np.ndarray | None:
-    """The rows that published classes put at each vector with its values; None for too many pairs.
+    """Return the rows that classes put at each vector with its values; None for too many pairs.
 
     Args:
         vectors: of quasi-identifiers (columns x vectors).
         classes: of labels (columns x classes).
-        fits: what the labels of each column admit.
-        told: the rows that a class puts at each vector it admits, by its values.
+        fits: the categories that the labels of each column admit.
+        per_vector: the rows that a class puts at each vector it admits, by its values.
         seen: vector x number of values + value, ascending (int64).
     """
-    values = told.shape[1]
+    values = per_vector.shape[1]
     ends = np.searchsorted(seen, np.arange(vectors.shape[1] + 1) * values)
-    found, numbers = np.zeros(len(seen)), np.diff(ends)
+    expected, numbers = np.zeros(len(seen)), np.diff(ends)
     low, high = (
-        np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
-        for of in ([one.low for one in fits], [one.high for one in fits])
+        np.array([bounds[nodes] for bounds, nodes in zip(limits, classes, strict=True)])
+        for limits in ([fit.low for fit in fits], [fit.high for fit in fits])
     )
     of_columns = zip(fits, classes, vectors, strict=True)
     with_gaps = [column for column in of_columns if len(column[0].members)]
@@ -373,23 +378,24 @@ def _expected(
         if pairs is None:
             return None
         vector, class_ = pairs
-        for one, nodes, codes in with_gaps:
-            within = one.admits(nodes[class_], codes[vector])
+        # Boxes span from the first to the last admitted category: drop pairs that fall into gaps.
+        for fit, nodes, codes in with_gaps:
+            within = fit.admits(nodes[class_], codes[vector])
             vector, class_ = vector[within], class_[within]
         number = numbers[vector]
-        at = _runs(ends[vector], number)
-        np.add.at(found, at, told[np.repeat(class_, number), seen[at] % values])
-    return found
+        places = _runs(ends[vector], number)
+        np.add.at(expected, places, per_vector[np.repeat(class_, number), seen[places] % values])
+    return expected
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The positions of runs one after another (int64)."""
+    """Return the positions of runs one after another (int64)."""
     before = np.cumsum(lengths) - lengths
     return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths))
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The different vectors (columns x vectors), and for each row the number of its own."""
+    """Return the different vectors (columns x vectors), and for each row the number of its own."""
     keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
     order = stable_order(keys)
     ordered, of_row = keys[order], np.empty(len(keys), dtype=np.int64)

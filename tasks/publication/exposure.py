@@ -1,8 +1,8 @@
 """The presence of the represented people in groups that show only the values they admit.
 
-The vectors stand in lexicographic order, so that neighbours share their first values: the groups
-that admit these are found once. Groups are taken in blocks, of which the table of all values is
-small. `expectations.measures.readings` sums up over bits what needs no weights for single values.
+The vectors are in lexicographic order, so that neighbours share their first values: the groups that
+admit these are found once. Groups are taken in blocks whose table of all values is small.
+`expectations.measures.readings` sums up over bits what needs no weights for single values.
 
 `expectations.models.alpha_beta` promises for every vector of quasi-identifiers there could be; this
 is about those that the table has, and so it stays private. Readings: see
@@ -52,35 +52,37 @@ class Sums:
     products: np.ndarray
 
 
-def pairs(shown: Covering, vectors: Sequence[np.ndarray]) -> int:
-    """The pairs of a vector, or of its first values, and a group that `sums` compares at most.
+def pairs(shown_groups: Covering, vectors: Sequence[np.ndarray]) -> int:
+    """Return how many pairs of a vector (or its first values) and a group `sums` compares at most.
 
-    Vectors that begin alike are compared once as far as they do. Which groups are left of those
-    that admit a value is not known: no more than admit any one of the values before.
+    Vectors that begin alike are compared once as far as they do. How many groups are left of those
+    that admit a value is not known: at most as many as admit any one of the values before.
 
     Args:
-        shown: the groups.
+        shown_groups: the groups.
         vectors: as for `sums`, of values that some groups admit.
     """
-    left = np.full(len(vectors[0]), len(shown.sizes))
-    shared, found = _shared(np.stack(vectors, axis=1)), 0
-    for level, (codes, cover) in enumerate(zip(vectors, shown.covers, strict=True)):
-        found += int(left[shared <= level].sum())
-        left = np.minimum(left, np.bincount(cover.value, minlength=cover.values)[codes])
-    return found
+    groups_left = np.full(len(vectors[0]), len(shown_groups.sizes))
+    shared, number = _shared_lengths(np.stack(vectors, axis=1)), 0
+    for level, (codes, cover) in enumerate(zip(vectors, shown_groups.covers, strict=True)):
+        number += int(groups_left[shared <= level].sum())
+        groups_left = np.minimum(
+            groups_left, np.bincount(cover.value, minlength=cover.values)[codes]
+        )
+    return number
 
 
 def sums(
-    shown: Covering,
+    shown_groups: Covering,
     vectors: Sequence[np.ndarray],
     shares: Sequence[np.ndarray],
     ranks: np.ndarray,
     weights: np.ndarray,
 ) -> Sums:
-    """The sums over the groups that cover each vector.
+    """Return the sums over the groups that cover each vector.
 
     Args:
-        shown: the groups.
+        shown_groups: the groups.
         vectors: codes by quasi-identifier (integers, one per vector), in lexicographic order.
         shares: positive numbers by quasi-identifier (float64, one per entry of its cover).
         ranks: numbers of at least 0 (int64, one per group).
@@ -88,48 +90,48 @@ def sums(
     """
     values = [np.unique(codes, return_inverse=True) for codes in vectors]
     ends = np.cumsum([0, *(len(used) for used, _ in values)])
-    at = zip(values, ends[:-1], strict=True)
-    rows = np.stack([codes.reshape(-1) + start for (_, codes), start in at], axis=1)
+    columns = zip(values, ends[:-1], strict=True)
+    rows = np.stack([codes.reshape(-1) + start for (_, codes), start in columns], axis=1)
     groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
-    scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
-    shared = _shared(rows)
-    after = _after(shared, len(vectors))
-    found = np.zeros((len(rows), 6))
-    found[:, 1] = -1
+    scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compile_scan)
+    shared = _shared_lengths(rows)
+    after = _next_differing(shared, len(vectors))
+    totals = np.zeros((len(rows), 6))
+    totals[:, 1] = -1
     for start in range(0, groups, step):
         block = slice(start, min(start + step, groups))
-        parts = zip(shown.covers, shares, values, strict=True)
+        parts = zip(shown_groups.covers, shares, values, strict=True)
         table = np.concatenate([_table(c, share, used, block) for c, share, (used, _) in parts])
         facts = np.column_stack([ranks[block], weights[block]])
-        scan(rows, shared, after, table, facts, found)
+        scan(rows, shared, after, table, facts, totals)
     return Sums(
-        found[:, 0].astype(np.int64), found[:, 1].astype(np.int64), found[:, 2:5].T, found[:, 5]
+        totals[:, 0].astype(np.int64), totals[:, 1].astype(np.int64), totals[:, 2:5].T, totals[:, 5]
     )
 
 
 def _table(cover: Cover, shares: np.ndarray, used: np.ndarray, block: slice) -> np.ndarray:
-    """The shares that groups of a block give to used values, 0 where they do not admit them."""
+    """Return the shares that groups of a block give to used values, 0 if they do not admit them."""
     first, last = np.searchsorted(cover.group, (block.start, block.stop))
     group, value = cover.group[first:last] - block.start, cover.value[first:last]
     table = np.zeros((len(used), block.stop - block.start))
     row = np.searchsorted(used, value)
-    known = np.append(used, -1)[row] == value
-    table[row[known], group[known]] = shares[first:last][known]
+    is_used = np.append(used, -1)[row] == value
+    table[row[is_used], group[is_used]] = shares[first:last][is_used]
     return table
 
 
-def _shared(rows: np.ndarray) -> np.ndarray:
-    """With how many of its first values each vector begins like the one before."""
+def _shared_lengths(rows: np.ndarray) -> np.ndarray:
+    """Return how many of its first values each vector shares with the one before."""
     differs = np.ones(rows.shape, dtype=bool)
     differs[1:] = rows[1:] != rows[:-1]
     first: np.ndarray = differs.argmax(axis=1)
     return first
 
 
-def _after(shared: np.ndarray, columns: int) -> np.ndarray:
-    """The next vector that begins otherwise in its first 0, 1, … values (int64, vectors x levels).
+def _next_differing(shared: np.ndarray, columns: int) -> np.ndarray:
+    """Return the next vector that differs in its first 0, 1, … values (int64, vectors x levels).
 
-    The number of vectors stands where none does.
+    If no vector differs, the entry is the number of vectors.
     """
     end = len(shared)
     after = np.full((end, columns + 1), end)
@@ -146,72 +148,72 @@ def _scan(
     after: np.ndarray,
     table: np.ndarray,
     facts: np.ndarray,
-    found: np.ndarray,
+    totals: np.ndarray,
 ) -> None:
-    """Add to each row of `found` what the groups of a block that cover its vector have.
+    """Add to each row of `totals` the sums over the groups of a block that cover its vector.
 
-    Level n of `kept` has the groups that admit the first n values of the vector at hand. Where none
-    does, all vectors that begin so are passed over.
+    Level n of `admitting` has the groups that admit the first n values of the vector at hand. If
+    there are none, all vectors that begin so are skipped.
     """
     columns, groups = rows.shape[1], table.shape[1]
-    kept = np.empty((columns + 1, groups), np.int32)
+    admitting = np.empty((columns + 1, groups), np.int32)
     product = np.ones((columns + 1, groups))
     length = np.zeros(columns + 1, np.int64)
-    kept[0] = np.arange(groups)
+    admitting[0] = np.arange(groups)
     length[0] = groups
-    at = 0
-    while at < len(rows):
-        level = shared[at]
+    row = 0
+    while row < len(rows):
+        level = shared[row]
         while level < columns and length[level] > 0:
-            shares, most, to = table[rows[at, level]], length[level], level + 1
+            shares, most, to = table[rows[row, level]], length[level], level + 1
             length[to] = _narrow(
-                shares, kept[level, :most], product[level, :most], kept[to], product[to]
+                shares, admitting[level, :most], product[level, :most], admitting[to], product[to]
             )
             level = to
         if length[level] > 0:
-            _add(kept[columns, : length[columns]], product[columns], facts, found[at])
-            at += 1
+            _add(admitting[columns, : length[columns]], product[columns], facts, totals[row])
+            row += 1
         else:
-            at = after[at, level]
+            row = after[row, level]
 
 
 def _narrow(
     shares: np.ndarray,
-    kept: np.ndarray,
+    admitting: np.ndarray,
     product: np.ndarray,
-    to_kept: np.ndarray,
+    to_admitting: np.ndarray,
     to_product: np.ndarray,
 ) -> int:
-    """Copy the groups with a share, which their products are multiplied by, and count them."""
+    """Copy the groups with a share, multiply their products by it, and return their number."""
     number = 0
-    for i in range(len(kept)):
-        share = shares[kept[i]]
-        to_kept[number] = kept[i]
+    for i in range(len(admitting)):
+        share = shares[admitting[i]]
+        to_admitting[number] = admitting[i]
         to_product[number] = product[i] * share
         number += share > 0
     return number
 
 
-def _add(kept: np.ndarray, product: np.ndarray, facts: np.ndarray, found: np.ndarray) -> None:
-    """Add up what is known of the groups; the largest is kept of their ranks."""
-    largest, one, two, three, all_ = found[1], 0.0, 0.0, 0.0, 0.0
-    for i in range(len(kept)):
-        group = kept[i]
+def _add(covering: np.ndarray, product: np.ndarray, facts: np.ndarray, totals: np.ndarray) -> None:
+    """Add up the facts of the groups; of their ranks keep the largest."""
+    largest, odds, misses, presences, products = totals[1], 0.0, 0.0, 0.0, 0.0
+    for i in range(len(covering)):
+        group = covering[i]
         largest = max(largest, facts[group, 0])
-        one += facts[group, 1]
-        two += facts[group, 2]
-        three += facts[group, 3]
-        all_ += product[i]
-    found[0] += len(kept)
-    found[1] = largest
-    found[2] += one
-    found[3] += two
-    found[4] += three
-    found[5] += all_
+        odds += facts[group, 1]
+        misses += facts[group, 2]
+        presences += facts[group, 3]
+        products += product[i]
+    totals[0] += len(covering)
+    totals[1] = largest
+    totals[2] += odds
+    totals[3] += misses
+    totals[4] += presences
+    totals[5] += products
 
 
 @cache
-def _compiled() -> Loop:
+def _compile_scan() -> Loop:
     return compile_loop(_narrow, _add, _scan)
 
 
@@ -236,8 +238,8 @@ class Exposure:
         combined_sum: by the expected number of records, Σ p_j.
         largest: the largest presence of a row's vector in any one group.
         weighted: by an attacker who fits how frequent values are.
-        covering_mean: how many groups cover a row's vector, on average.
-        covering_most: how many at most.
+        covering_mean: the number of groups that cover a row's vector, on average.
+        covering_most: the largest such number.
     """
 
     alpha: Fraction
@@ -251,7 +253,7 @@ class Exposure:
     covering_most: int
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON, to six digits."""
+        """Return the exposure for JSON, to six digits."""
         return {
             "alpha": _digits(self.alpha),
             "rows_above_alpha": {
@@ -281,7 +283,7 @@ class Unmeasured:
     pairs: int
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON, and how many pairs are compared at most."""
+        """Return the number for JSON, and how many pairs are compared at most."""
         return {
             "alpha": _digits(self.alpha),
             "skipped": {"pairs_to_compare": self.pairs, "compared_at_most": _MOST},
@@ -294,13 +296,14 @@ def exposure(
     alpha: Fraction,
     quasi_identifiers: Sequence[str] | None = None,
 ) -> Exposure | Unmeasured | None:
-    """Measure how exposed the people of a table are, None where it has no row.
+    """Measure how exposed the people of a table are; return None if it has no row.
 
-    Sums that rounding cannot tell from α are not above it, unless one group alone is. What is
-    compared at most is a number of pairs, so that the same table is always measured or never.
+    Sums that rounding cannot distinguish from α are not above it, unless one group by itself is.
+    The limit on comparisons is a number of pairs, so that the same table is always measured or
+    never.
 
     Args:
-        groups: what is shown of them.
+        groups: the groups that show them.
         codes: of values, numbered as in the covers (integers, rows x quasi-identifiers).
         alpha: the presence that is promised.
         quasi_identifiers: the names of the columns of `codes`, all that groups show where None.
@@ -311,28 +314,37 @@ def exposure(
     """
     if not len(codes):
         return None
-    shown = covering(groups, quasi_identifiers)
-    if shown is None or (shown.admitted_counts > shown.sizes).any():
+    shown_groups = covering(groups, quasi_identifiers)
+    if shown_groups is None or (shown_groups.admitted_counts > shown_groups.sizes).any():
         raise PromiseError("exposure needs the values that groups admit, as many as rows at most")
-    vectors, rows, covers = _distinct(shown.covers, codes)
-    shown = Covering(shown.sizes, covers)
-    if (asked := pairs(shown, vectors)) > _MOST:
-        return Unmeasured(alpha, asked)
-    presences = sorted(shown.presences)
+    vectors, rows, covers = _distinct(shown_groups.covers, codes)
+    shown_groups = Covering(shown_groups.sizes, covers)
+    if (compared := pairs(shown_groups, vectors)) > _MOST:
+        return Unmeasured(alpha, compared)
+    presences = sorted(shown_groups.presences)
     rank = {presence: number for number, presence in enumerate(presences)}
-    ranks = np.array([rank[presence] for presence in shown.presences])[shown.kinds]
-    found = sums(shown, vectors, _shares(shown), ranks, _weights(shown.rounded_presences()))
-    if not found.covering.all():
-        raise InputError(f"{int(rows[found.covering == 0].sum())} rows are covered by no group")
-    return _summary(found, rows, presences, alpha, len(groups))
+    ranks = np.array([rank[presence] for presence in shown_groups.presences])[shown_groups.kinds]
+    vector_sums = sums(
+        shown_groups,
+        vectors,
+        _shares(shown_groups),
+        ranks,
+        _weights(shown_groups.rounded_presences()),
+    )
+    if not vector_sums.covering.all():
+        raise InputError(
+            f"{int(rows[vector_sums.covering == 0].sum())} rows are covered by no group"
+        )
+    return _summary(vector_sums, rows, presences, alpha, len(groups))
 
 
 def _distinct(
     covers: Sequence[Cover], codes: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, tuple[Cover, ...]]:
-    """The different vectors in lexicographic order, their rows, and the covers in its order.
+    """Return the different vectors in lexicographic order, their rows, and the covers in its order.
 
-    First comes the quasi-identifier whose values fewest groups admit, on average over the rows.
+    The quasi-identifier whose values the fewest groups admit, on average over the rows, comes
+    first.
     """
     columns = list(codes.T)
     admitting = [_admitting(cover, column) for cover, column in zip(covers, columns, strict=True)]
@@ -350,15 +362,15 @@ def _admitting(cover: Cover, codes: np.ndarray) -> np.ndarray:
     return groups[np.where((codes >= 0) & (codes < cover.values), codes, cover.values)]
 
 
-def _shares(shown: Covering) -> list[np.ndarray]:
-    """The expected rows of each value of the first quasi-identifier, of the others the share."""
-    expected = [expected_occurrences(shown.sizes, cover) for cover in shown.covers]
-    others = zip(expected[1:], shown.covers[1:], strict=True)
-    return [expected[0], *(rows / shown.sizes[cover.group] for rows, cover in others)]
+def _shares(shown_groups: Covering) -> list[np.ndarray]:
+    """Return the expected rows of each value of the first quasi-identifier, otherwise shares."""
+    expected = [expected_occurrences(shown_groups.sizes, cover) for cover in shown_groups.covers]
+    others = zip(expected[1:], shown_groups.covers[1:], strict=True)
+    return [expected[0], *(rows / shown_groups.sizes[cover.group] for rows, cover in others)]
 
 
 def _weights(p: np.ndarray) -> np.ndarray:
-    """The numbers that the readings add up (groups x 3), infinite where a group is sure."""
+    """Return the numbers that the readings add up (groups x 3), infinite if a group is certain."""
     unsure = np.where(p < 1, p, 0.0)
     odds = np.where(p < 1, unsure / (1 - unsure), np.inf)
     misses = np.where(p < 1, np.log1p(-unsure), -np.inf)
@@ -366,36 +378,36 @@ def _weights(p: np.ndarray) -> np.ndarray:
 
 
 def _summary(
-    found: Sums, rows: np.ndarray, presences: Sequence[Fraction], alpha: Fraction, groups: int
+    vector_sums: Sums, rows: np.ndarray, presences: Sequence[Fraction], alpha: Fraction, groups: int
 ) -> Exposure:
     total, limit = int(rows.sum()), float(alpha) * (1 + (groups + 64) * _UNIT)
-    alone = found.largest >= bisect_right(presences, alpha)
-    read = _readings(found.totals)
+    by_one_group = vector_sums.largest >= bisect_right(presences, alpha)
+    read = _readings(vector_sums.totals)
 
-    def above(presence: np.ndarray) -> Fraction:
-        return Fraction(int(rows[alone | (presence > limit)].sum()), total)
+    def share_above(presence: np.ndarray) -> Fraction:
+        return Fraction(int(rows[by_one_group | (presence > limit)].sum()), total)
 
     return Exposure(
         alpha=alpha,
-        per_group=Fraction(int(rows[alone].sum()), total),
-        one_record=above(read.one_record),
-        combined_or=above(read.any_record),
-        combined_sum=above(read.expected),
-        largest=presences[int(found.largest.max())],
-        weighted=_weighted(found.products, rows, limit),
-        covering_mean=Fraction(int((found.covering * rows).sum()), total),
-        covering_most=int(found.covering.max()),
+        per_group=Fraction(int(rows[by_one_group].sum()), total),
+        one_record=share_above(read.one_record),
+        combined_or=share_above(read.any_record),
+        combined_sum=share_above(read.expected),
+        largest=presences[int(vector_sums.largest.max())],
+        weighted=_weighted_presence(vector_sums.products, rows, limit),
+        covering_mean=Fraction(int((vector_sums.covering * rows).sum()), total),
+        covering_most=int(vector_sums.covering.max()),
     )
 
 
 def _readings(totals: np.ndarray) -> Readings:
-    """The readings of the sums of what `_weights` has."""
+    """Return the readings of the sums of `_weights`."""
     odds, misses, p = totals
     sure = np.isinf(odds)
     return of_sums(sure, np.where(sure, 0.0, odds), misses, p)
 
 
-def _weighted(presence: np.ndarray, rows: np.ndarray, limit: float) -> Weighted:
+def _weighted_presence(presence: np.ndarray, rows: np.ndarray, limit: float) -> Weighted:
     order = np.argsort(presence)
     before, total = np.cumsum(rows[order]), int(rows.sum())
     middle = np.searchsorted(before, [(total - 1) // 2, total // 2], side="right")
@@ -407,5 +419,5 @@ def _weighted(presence: np.ndarray, rows: np.ndarray, limit: float) -> Weighted:
 
 
 def _digits(number: Fraction | float) -> float:
-    """To six significant digits: only what is nothing is 0."""
+    """Return a number to six significant digits: only 0 becomes 0."""
     return float(f"{float(number):.6g}")

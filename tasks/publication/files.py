@@ -1,4 +1,4 @@
-"""Every file of a release, made of what was found of its tables and of nothing else."""
+"""Every file of a release, made only from its tables and their assessment."""
 
 import csv
 from pathlib import Path
@@ -28,28 +28,28 @@ def write_release(directory: Path, assessment: Assessment) -> None:
 
 
 def complete_release(directory: Path, assessment: Assessment) -> None:
-    """Write beside the data of a release help tables, SQL, validation, page and manifest.
+    """Write help tables, SQL, validation, page and manifest beside the data of a release.
 
     Args:
-        directory: holds the data files in `data`, and nothing else.
-        assessment: of these very files.
+        directory: contains the data files in `data`, and nothing else.
+        assessment: the assessment of these very files.
     """
     declared = assessment.declared
     write_hierarchies(directory / "hierarchies", declared)
     _write_sql(directory / "sql", assessment.tables, declared)
     _write(directory / "validation.json", canonical_json(assessment.validation()))
     _write(directory / PAGE, page_beside(directory, assessment).encode())
-    listed = manifest(directory, declared, assessment.observed())
+    listed = manifest(directory, declared, assessment.verdict_documents())
     _write(directory / MANIFEST, canonical_json(listed))
 
 
 def page_beside(directory: Path, assessment: Assessment) -> str:
-    """The page that belongs beside the files of a directory, which it lists with their sizes."""
+    """Return the page that belongs beside a directory's files, which it lists with sizes."""
     return page(_content(directory, assessment))
 
 
 def write_hierarchies(directory: Path, declared: Declared) -> None:
-    """Every hierarchy that is no rule, as a file that this and other tools read."""
+    """Write every hierarchy that is no rule, as a file that this and other tools read."""
     for name, rows in declared.hierarchies.items():
         if isinstance(rows, tuple):
             directory.mkdir(exist_ok=True)
@@ -58,20 +58,20 @@ def write_hierarchies(directory: Path, declared: Declared) -> None:
 
 
 def write_help_tables(directory: Path, tables: Tables, declared: Declared) -> None:
-    """Write what queries need beside the data into a new directory."""
+    """Write the tables that queries need beside the data into a new directory."""
     directory.mkdir()
     for name, table in build_help_tables(tables, declared).items():
         write_table(table, directory / f"{name}.parquet")
 
 
 def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
-    """The help tables, and ready SQL."""
+    """Write the help tables, and ready SQL."""
     write_help_tables(directory, tables, declared)
     _write(directory / "duckdb.sql", duckdb_script(declared).encode())
 
 
 def _content(directory: Path, assessment: Assessment) -> PageContent:
-    """Collect what the page shows: promises, verdicts, and the files beside it."""
+    """Collect the content of the page: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
     tables = assessment.tables
     return PageContent(
@@ -95,11 +95,11 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
 
 
 def _guesses(assessment: Assessment) -> Guesses:
-    """What can be guessed from the files alone, as much of it as the page's layout tells."""
+    """Return the possible guesses from the files, as many of them as the page's layout shows."""
     declared, stated = assessment.declared, assessment.declared.software
     if not tells("guesses", stated):
         return {}
-    learns = tells("learning", stated) and all(one.passed for one in assessment.findings)
+    learns = tells("learning", stated) and all(finding.passed for finding in assessment.findings)
     attacks = attacks_from_files(beside=tells("references", stated), learns=learns)
     return guess_from_files(declared, assessment.tables, assessment.groups, attacks)
 

@@ -1,7 +1,7 @@
 """A release made again from its own tables, and compared with the published one file by file.
 
 Versions of the writing packages lay out the same tables, queries and pages differently. So tables
-are compared as tables, SQL as trees, documents as documents, and of pages their numbers. A file
+are compared as tables, SQL as trees, documents as documents, and pages by their numbers. A file
 whose makers have the versions that run here must have the same bytes.
 """
 
@@ -34,31 +34,31 @@ _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
 _AS_WRITTEN = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
 
-def equivalent(found: Path, made: Path, other: Collection[str]) -> bool:
-    """True where a file says what the one made here says.
+def are_equivalent(published: Path, made: Path, other: Collection[str]) -> bool:
+    """Decide whether a published file and the one made here have the same content.
 
     Args:
-        found: the published file.
+        published: the published file.
         made: the file made here.
         other: names of the packages of which other versions run here.
     """
-    if read_bytes(found) == read_bytes(made):
+    if read_bytes(published) == read_bytes(made):
         return True
-    makers, compare = _COMPARED[found.suffix]
+    makers, compare = _COMPARED[published.suffix]
     try:
-        return not makers.isdisjoint(other) and compare(found, made)
+        return not makers.isdisjoint(other) and compare(published, made)
     except (OSError, ValueError, RecursionError, pa.ArrowException, sqlglot.ParseError):
         return False
 
 
-def _same_parquet(found: Path, made: Path) -> bool:
-    tables = [read_parquet(path) for path in (found, made)]
+def _same_parquet(published: Path, made: Path) -> bool:
+    tables = [read_parquet(path) for path in (published, made)]
     return tables[0].schema.metadata is None and tables[0].equals(tables[1])
 
 
-def _same_csv(found: Path, made: Path) -> bool:
+def _same_csv(published: Path, made: Path) -> bool:
     """Compare cells as texts; a missing one is not an empty one."""
-    rows = [_cells(path) for path in (found, made)]
+    rows = [_cells(path) for path in (published, made)]
     return bool(rows[0].equals(rows[1]))
 
 
@@ -76,23 +76,23 @@ def _cells(path: Path) -> pa.Table:
     )
 
 
-def _same_sql(found: Path, made: Path) -> bool:
-    trees = [sqlglot.parse(read_text(path), "duckdb") for path in (found, made)]
+def _same_sql(published: Path, made: Path) -> bool:
+    trees = [sqlglot.parse(read_text(path), "duckdb") for path in (published, made)]
     return trees[0] == trees[1]
 
 
-def _same_json(found: Path, made: Path) -> bool:
-    documents = [read_json(path, None) for path in (found, made)]
+def _same_json(published: Path, made: Path) -> bool:
+    documents = [read_json(path, None) for path in (published, made)]
     return bool(documents[0] == documents[1])
 
 
-def _same_numbers(found: Path, made: Path) -> bool:
-    numbers = [_numbers(read_text(path)) for path in (found, made)]
+def _same_numbers(published: Path, made: Path) -> bool:
+    numbers = [_numbers(read_text(path)) for path in (published, made)]
     return numbers[0] == numbers[1]
 
 
 def _numbers(page: str) -> Counter[str]:
-    """Every number that a page shows, with how often."""
+    """Return every number that a page shows, with how often."""
     text = _ShownText()
     text.feed(page)
     return Counter(_NUMBER.findall(" ".join(text.shown)))
@@ -107,15 +107,15 @@ class _ShownText(HTMLParser):
         self._unread = 0
 
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as it is called
-        """Read no further where the tag is one of those that are not read."""
+        """Stop reading if the tag is one of those that are not read."""
         self._unread += tag in _UNREAD
 
     def handle_endtag(self, tag: str) -> None:
-        """Read on after it."""
+        """Continue reading after such a tag."""
         self._unread -= tag in _UNREAD
 
     def handle_data(self, data: str) -> None:
-        """Keep what is shown."""
+        """Keep text that is shown."""
         if not self._unread:
             self.shown.append(data)
 
@@ -143,7 +143,7 @@ class Checked:
         unlike: derived files that say something else; they are those of the announced digest.
         stated: the promises whose verdicts are stated, and not measured.
         over_people: verdicts over people who have several rows, or households, as they are stated.
-        over: whom these are over.
+        over: the units of these verdicts.
     """
 
     verdicts: Verdicts
@@ -163,13 +163,13 @@ def compare_made_again(
     *,
     vouched: bool,
 ) -> Checked:
-    """Make the whole release again, and hold every file of it against the one made here.
+    """Make the whole release again, and compare every file of it with the one made here.
 
     Args:
         release: the release, as published.
         verdicts: of its promises.
         write: writes the derived files of the release into a new directory.
-        page: what the page says where its pictures are those of a directory.
+        page: returns the page with the pictures of a directory.
         vouched: whether the publisher's digest is known, so that files of other software may say
             something else.
 
@@ -180,7 +180,7 @@ def compare_made_again(
     with scratch_directory() as scratch:
         again = scratch / "release"
         write(again)
-        different = _different(directory, again, release.declared)
+        different = _differing_files(directory, again, release.declared)
         if not different:
             return Checked(verdicts, "equal")
         other = other_software(release.declared.software)
@@ -188,7 +188,7 @@ def compare_made_again(
             raise PromiseError(f"{different[0]}: is not what the published tables give")
         (again / PAGE).write_text(page(directory), encoding="utf-8")
         unlike = [
-            name for name in different if not equivalent(directory / name, again / name, other)
+            name for name in different if not are_equivalent(directory / name, again / name, other)
         ]
     made_with = tuple(f"{package} {version}" for package, version in other.items())
     if unlike and not vouched:
@@ -199,17 +199,17 @@ def compare_made_again(
     return Checked(verdicts, "equivalent", made_with, tuple(unlike))
 
 
-def _different(directory: Path, again: Path, declared: Declared) -> list[str]:
-    """The files but the manifest whose bytes are others than those made here.
+def _differing_files(directory: Path, again: Path, declared: Declared) -> list[str]:
+    """Return the files except the manifest whose bytes differ from those made here.
 
     Parts are not among them: each was verified by itself.
     """
     within = tuple(f"{PARTS}/{part.name}/" for part in declared.made_of)
-    found = [name for name in _tree(directory) if not name.startswith(within or ("/",))]
+    names = [name for name in _tree(directory) if not name.startswith(within or ("/",))]
     expected = _tree(again)
-    if extra := sorted(set(found) - {*expected, MANIFEST, SIGNATURE}):
+    if extra := sorted(set(names) - {*expected, MANIFEST, SIGNATURE}):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
-    if missing := sorted(set(expected) - set(found)):
+    if missing := sorted(set(expected) - set(names)):
         raise PromiseError(f"{missing[0]}: is missing")
     _, different, failed = filecmp.cmpfiles(directory, again, expected, shallow=False)
     return sorted({*different, *failed} - {MANIFEST})

@@ -38,18 +38,18 @@ def resources(directory: Path, paths: Sequence[Path], declared: Declared) -> lis
     """Describe files of a release directory, whose paths are relative to it."""
     tables, names = schemas(declared), _names(paths, declared)
     described = tells("schemas", declared.software)
-    found = []
+    listed = []
     for path, name in zip(paths, names, strict=True):
         resource = _file(directory, path, name)
         if path.parent.name == "data":
-            fields = [_data_field(directory, path, one, declared) for one in tables[path.stem]]
+            fields = [_data_field(directory, path, field, declared) for field in tables[path.stem]]
             resource |= {"type": "table", "schema": {"fields": fields}}
         elif described:
             resource |= _help_table(directory, path, declared)
         if described and path.suffix != ".parquet":
             resource["encoding"] = "utf-8"
-        found.append(resource)
-    return found
+        listed.append(resource)
+    return listed
 
 
 def _file(directory: Path, path: Path, name: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _file(directory: Path, path: Path, name: str) -> dict[str, Any]:
 
 
 def _names(paths: Iterable[Path], declared: Declared) -> list[str]:
-    """A name for each file, of its whole path where two files are called alike."""
+    """Return a name for each file, made of its whole path if two files have the same name."""
     short = [path.name.replace(".", "-") for path in paths]
     if not tells("schemas", declared.software):
         return short
@@ -73,30 +73,36 @@ def _names(paths: Iterable[Path], declared: Declared) -> list[str]:
     return [long if times[name] > 1 else name for name, long in zip(short, whole, strict=True)]
 
 
-def _data_field(directory: Path, path: Path, of: pa.Field, declared: Declared) -> dict[str, Any]:
-    words, found = declared.words, _field(of)
-    if of.name in words.columns:
-        found["description"] = words.columns[of.name]
-    if path.suffix == ".csv" and pa.types.is_timestamp(of.type):
-        found |= {"format": _TIME} if tells("schemas", declared.software) else {}
-    if of.name in words.labels:
-        found |= _categories(directory / path, of, words.labels[of.name], declared)
-    if not of.nullable:
-        found["constraints"] = {"required": True}
-    return found
+def _data_field(
+    directory: Path, path: Path, arrow_field: pa.Field, declared: Declared
+) -> dict[str, Any]:
+    words, field = declared.words, _field(arrow_field)
+    if arrow_field.name in words.columns:
+        field["description"] = words.columns[arrow_field.name]
+    if path.suffix == ".csv" and pa.types.is_timestamp(arrow_field.type):
+        field |= {"format": _TIME} if tells("schemas", declared.software) else {}
+    if arrow_field.name in words.labels:
+        field |= _categories(
+            directory / path, arrow_field, words.labels[arrow_field.name], declared
+        )
+    if not arrow_field.nullable:
+        field["constraints"] = {"required": True}
+    return field
 
 
 def _categories(
-    place: Path, of: pa.Field, labels: CodeLabels, declared: Declared
+    place: Path, arrow_field: pa.Field, labels: CodeLabels, declared: Declared
 ) -> Mapping[str, Any]:
-    """The codes of a field that has no other values: categories are all that a field may have."""
-    whole = pa.types.is_integer(of.type)
-    if not (whole or pa.types.is_string(of.type)):
+    """Return the codes of a field that has no other values: categories exclude all others."""
+    whole = pa.types.is_integer(arrow_field.type)
+    if not (whole or pa.types.is_string(arrow_field.type)):
         return {}
     quoted = place.suffix == ".csv" and declared.csv.formulas == "quote" and not whole
     if quoted and any(re.match(FORMULA, code) for code in labels.codes):
         return {}
-    values = pq.read_table(regular(place.with_suffix(".parquet")), columns=[of.name])[of.name]
+    values = pq.read_table(regular(place.with_suffix(".parquet")), columns=[arrow_field.name])[
+        arrow_field.name
+    ]
     standing = pc.cast(pc.unique(values), pa.string()).to_pylist()
     if not {*standing} - {None} <= {*labels.codes}:
         return {}
@@ -109,21 +115,23 @@ def _categories(
 
 
 def _schema_of(file: Path) -> dict[str, Any]:
-    """The schema of a Parquet file; nothing of one that is damaged, which no check lets pass."""
+    """Return the schema of a Parquet file; {} for a damaged file, which no check lets pass."""
     try:
-        fields = [_field(one) for one in pq.read_schema(regular(file))]
+        fields = [_field(field) for field in pq.read_schema(regular(file))]
     except (OSError, pa.ArrowException):
         return {}
     return {"type": "table", "schema": {"fields": fields}}
 
 
 def _help_table(directory: Path, path: Path, declared: Declared) -> dict[str, Any]:
-    """The schema of a table that is beside the data: of its file, or of a hierarchy's levels."""
+    """Return the schema of a table beside the data: of its file, or of a hierarchy's levels."""
     if path.suffix == ".parquet":
         return _schema_of(directory / path)
     if path.parent.name != "hierarchies":
         return {}
-    rows = next(of for c, of in declared.hierarchies.items() if safe_name(c) == path.stem)
+    rows = next(
+        hierarchy for c, hierarchy in declared.hierarchies.items() if safe_name(c) == path.stem
+    )
     levels = len(rows[0]) if isinstance(rows, tuple) else 0
     names = ["value", *(f"level {n}" for n in range(1, levels))]
     return {
@@ -133,8 +141,8 @@ def _help_table(directory: Path, path: Path, declared: Declared) -> dict[str, An
     }
 
 
-def _field(of: pa.Field) -> dict[str, Any]:
-    return {"name": of.name, "type": _frictionless(of.type)}
+def _field(arrow_field: pa.Field) -> dict[str, Any]:
+    return {"name": arrow_field.name, "type": _frictionless(arrow_field.type)}
 
 
 def _frictionless(type_: pa.DataType) -> str:
@@ -155,7 +163,7 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
         "$schema": _PROFILE,
         "name": declared.name,
         "title": declared.title,
-        **_said(declared.words),
+        **_package_words(declared.words),
         "resources": resources(directory, files(directory), declared),
         "sfumato": {
             **({"format": declared.format} if declared.format else {}),
@@ -169,23 +177,25 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
 
 
 def files(directory: Path) -> list[Path]:
-    """Every file of a release but its manifest and the signature of that, relative and sorted."""
-    found = {path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir()}
-    return sorted(found - {Path(MANIFEST), Path(SIGNATURE)}, key=Path.as_posix)
+    """Return every file of a release except its manifest and signature, relative and sorted."""
+    paths = {path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir()}
+    return sorted(paths - {Path(MANIFEST), Path(SIGNATURE)}, key=Path.as_posix)
 
 
-def _said(words: PublishedWords) -> dict[str, Any]:
-    """Words as a Data Package has them: `description`, `licenses` and `contributors`."""
-    said: dict[str, Any] = {} if words.description is None else {"description": words.description}
+def _package_words(words: PublishedWords) -> dict[str, Any]:
+    """Return words as in a Data Package: `description`, `licenses` and `contributors`."""
+    properties: dict[str, Any] = (
+        {} if words.description is None else {"description": words.description}
+    )
     if words.licence is not None:
         key = "path" if web_address(words.licence) else "name"
-        said["licenses"] = [{key: words.licence}]
+        properties["licenses"] = [{key: words.licence}]
     contributors = []
     if words.publisher is not None:
         contributors.append({"title": words.publisher, "roles": ["publisher"]})
     if words.contact is not None:
         contributors.append({**_contact(words.contact), "roles": ["contact"]})
-    return said | ({"contributors": contributors} if contributors else {})
+    return properties | ({"contributors": contributors} if contributors else {})
 
 
 def _contact(text: str) -> dict[str, str]:

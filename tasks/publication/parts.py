@@ -1,7 +1,8 @@
-"""Releases in parts: what the whole shows of its parts, and of one part beside all others.
+"""Releases in parts: the whole's view of its parts, and one part beside all others.
 
-What compares a group with all rows sees all rows so. The one group is no worse than the worst of
-those that it is made of: shares in it are means of theirs.
+A promise that compares a group with all rows is judged with the rows of all other parts as one
+further group. That group is no worse than the worst of the groups that it is made of, because its
+shares are means of theirs.
 
 Each part is a release of its own below `parts/`; the whole has what follows from all of them.
 """
@@ -39,12 +40,12 @@ from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
 JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
 """Judges promises by the groups that each is about."""
 SUMMED = ("published", "suppressed", "fakes", "vacant", "not_represented_versions")
-"""Counts of rows that are those of all parts together."""
+"""The row counts of the whole that are sums over its parts."""
 
 
 @dataclass
 class Totals:
-    """How often each value of a sensitive column occurs in all parts (int64, one per value)."""
+    """The frequency of each value of a sensitive column in all parts (int64, one per value)."""
 
     name: str
     values: pa.Array | None = None
@@ -55,79 +56,79 @@ class Totals:
         self.add_values(labels_of(counts), counts.totals)
 
     def add_totals(self, other: "Totals") -> None:
-        """Count what others counted."""
+        """Count the values that another object counted."""
         if other.values is not None:
             self.add_values(other.values, other.counts)
 
     def add_values(self, values: pa.Array, counts: np.ndarray) -> None:
-        """Count values (each once), so many of each (int64)."""
+        """Count values (each once) with their frequencies (int64)."""
         if self.values is None:
             self.values = values.slice(0, 0)
-        known = self.values.cast(values.type)
-        every = pc.unique(pa.concat_arrays([known, values]))
+        values_before = self.values.cast(values.type)
+        every = pc.unique(pa.concat_arrays([values_before, values]))
         every = every.take(pc.sort_indices(every))
         summed = np.zeros(len(every), dtype=np.int64)
-        for of, number in ((known, self.counts), (values, counts)):
-            np.add.at(summed, places(of, every), number)
+        for counted, number in ((values_before, self.counts), (values, counts)):
+            np.add.at(summed, places(counted, every), number)
         self.values, self.counts = every, summed
 
 
 def labels_of(counts: Counts) -> pa.Array:
-    """The values that counts are of."""
+    """Return the values that counts are of."""
     return pa.nulls(counts.values) if counts.labels is None else counts.labels
 
 
 def places(values: pa.Array, among: pa.Array) -> np.ndarray:
-    """Where values stand among others that have all of them (int64)."""
-    found = pc.index_in(values, value_set=among)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    """Return the places of values among others that include all of them (int64)."""
+    indices = pc.index_in(values, value_set=among)
+    return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def with_rest(groups: Groups, totals: Totals, columns: Mapping[str, DeclaredColumn]) -> Groups:
-    """The groups of a part, and after them one of the rows of all others."""
+    """Return the groups of a part, and after them one of the rows of all others."""
     counts = groups.counts_of(totals.name)
     here = np.zeros(len(totals.counts), dtype=np.int64)
     place = places(labels_of(counts), totals.values)
     np.add.at(here, place, counts.totals)
-    left = totals.counts - here
-    others = np.flatnonzero(left)
+    rest = totals.counts - here
+    others = np.flatnonzero(rest)
     whole = _whole(totals, columns[totals.name])
     joined = replace(
         counts,
         group=np.append(counts.group, np.full(len(others), len(groups))),
         value=np.append(place[counts.value], others),
-        count=np.append(counts.count, left[others]),
+        count=np.append(counts.count, rest[others]),
         values=whole.values,
         numbers=whole.numbers,
         labels=whole.labels,
         ancestors=whole.ancestors,
     )
-    sizes = np.append(groups.sizes, left.sum()) if len(others) else groups.sizes
+    sizes = np.append(groups.sizes, rest.sum()) if len(others) else groups.sizes
     return Groups(sizes, {totals.name: joined})
 
 
 def _whole(totals: Totals, column: DeclaredColumn) -> Coded:
-    """All values as an attribute that is counted; there are no nulls among sensitive ones."""
+    """Return all values as a counted attribute; sensitive ones contain no nulls."""
     values = pa.array([], pa.null()) if totals.values is None else totals.values
     every = Column(totals.name, "sensitive", values, np.arange(len(values), dtype=np.int32))
     if column.hierarchy is not None:
         every = with_ancestors(every, hierarchy_of(every, column.hierarchy))
-    return every.coded()
+    return every.counted_codes()
 
 
 @dataclass(frozen=True, eq=False)
 class SeenPart:
-    """What the whole needs to know of a part.
+    """The whole's view of one part.
 
     Attributes:
-        columns: as it declares them.
-        rows: what became of its rows.
-        sizes: of its groups (int64).
-        verdicts: on each promise, in order.
-        totals: how often each value occurs, by the sensitive columns of promises that compare
+        columns: the columns that it declares.
+        rows: the counts of its rows by what became of them.
+        sizes: the sizes of its groups (int64).
+        verdicts: the verdict on each promise, in order.
+        totals: the frequency of each value, by the sensitive columns of promises that compare
             groups with all rows.
-        targets: how many distributions its groups are declared to have.
-        domain: a digest of the values that these are over, None where there are none.
+        targets: the number of distributions that its groups are declared to have.
+        domain: a digest of the values that these are over, None if there are none.
     """
 
     columns: Mapping[str, DeclaredColumn]
@@ -140,16 +141,16 @@ class SeenPart:
 
 
 def compared_columns(promises: Sequence[PrivacyModel]) -> tuple[str, ...]:
-    """The sensitive columns of promises that compare groups with all rows."""
+    """Return the sensitive columns of promises that compare groups with all rows."""
     return tuple(dict.fromkeys(str(p.sensitive) for p in promises if p.compares_with_all))
 
 
 def see_part(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPart:
-    """What is seen of a part that was judged by itself.
+    """Return the whole's view of a part that was judged by itself.
 
     Args:
-        assessment: of the part.
-        promises: of the whole.
+        assessment: the assessment of the part.
+        promises: the promises of the whole.
     """
     totals = dict[str, Totals]()
     for promise in promises:
@@ -170,29 +171,29 @@ def see_part(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPa
 
 @dataclass(frozen=True)
 class PlaceOfPart:
-    """Where the numbers of a part's groups and of its targets begin among those of all parts."""
+    """The first numbers of a part's groups and of its targets among those of all parts."""
 
     first_group: int = 0
     first_target: int = 0
 
-    def after(self, groups: int, targets: int) -> "PlaceOfPart":
-        """Where those of the next part begin."""
+    def next_place(self, groups: int, targets: int) -> "PlaceOfPart":
+        """Return the place of the next part."""
         return PlaceOfPart(self.first_group + groups, self.first_target + targets)
 
 
 @dataclass
 class SeenParts:
-    """All that the whole needs to know of its parts.
+    """The whole's view of all its parts.
 
     Attributes:
-        terms: what is declared of the whole.
-        columns: as its parts declare them.
-        rows: what became of the rows of all parts.
-        sizes: of the groups of each part (int64).
-        verdicts: of each promise the one on each part.
-        totals: how often each value occurs, by the sensitive columns of promises that compare
+        terms: the terms of the whole.
+        columns: the columns that its parts declare.
+        rows: the row counts of each part.
+        sizes: the sizes of the groups of each part (int64).
+        verdicts: for each part, the verdict on each promise.
+        totals: the frequency of each value, by the sensitive columns of promises that compare
             groups with all rows.
-        targets: how many distributions the groups of each part are declared to have.
+        targets: the numbers of distributions that the groups of each part are declared to have.
         domains: digests of the values that these are over: one, or none.
     """
 
@@ -206,12 +207,12 @@ class SeenParts:
     domains: set[str | None] = field(default_factory=set)
 
     @property
-    def compared(self) -> tuple[PrivacyModel, ...]:
+    def compared_promises(self) -> tuple[PrivacyModel, ...]:
         """The promises that compare groups with all rows: each part is judged again for them."""
         return tuple(p for p in self.terms.promises if p.compares_with_all)
 
     def add(self, part: SeenPart) -> None:
-        """See another part.
+        """Add another part.
 
         Raises:
             PromiseError: where its columns, or the values that its distributions are over, are not
@@ -235,26 +236,26 @@ class SeenParts:
 
         Args:
             number: of the part, from 0; every part was added before.
-            groups: what is seen of it.
+            groups: its groups as they are shown.
             judge: judges them beside one group that all other parts make together.
 
         Raises:
             PromiseError: where a promise was not judged.
         """
-        alone = [_groups(groups, promise) for promise in self.compared]
+        groups_of_part = [_groups(groups, promise) for promise in self.compared_promises]
         seen = [
-            (p, with_rest(of, self.totals[str(p.sensitive)], self.terms.columns))
-            for p, of in zip(self.compared, alone, strict=True)
+            (p, with_rest(part_groups, self.totals[str(p.sensitive)], self.terms.columns))
+            for p, part_groups in zip(self.compared_promises, groups_of_part, strict=True)
         ]
-        found = iter(zip(judge(seen) if seen else (), alone, strict=True))
+        judged = iter(zip(judge(seen) if seen else (), groups_of_part, strict=True))
         for place, promise in enumerate(self.terms.promises):
             if promise.compares_with_all:
-                finding, of = next(found)
+                finding, part_groups = next(judged)
                 verdict = verdict_of(promise, finding)
-                self.verdicts[number][place] = replace(verdict, groups=len(of))
+                self.verdicts[number][place] = replace(verdict, groups=len(part_groups))
 
     def all_verdicts(self) -> Verdicts:
-        """Every promise with the verdict on all groups.
+        """Return every promise with the verdict on all groups.
 
         Raises:
             PromiseError: where there is no part.
@@ -265,20 +266,20 @@ class SeenParts:
         pairs = zip(self.terms.promises, columns, strict=True)
         return tuple((promise, promise.together(verdicts)) for promise, verdicts in pairs)
 
-    def declared(
+    def declare(
         self,
         parts: Sequence[PublishedPart],
         lost: Mapping[str, int],
         software: dict[str, str],
         away: int = 0,
     ) -> Declared:
-        """What the whole declares.
+        """Return the declaration of the whole.
 
         Args:
-            parts: of which it is made.
+            parts: the parts that it is made of.
             lost: rows read from the source, and those that no part has, by the names of counts.
-            software: that made it.
-            away: rows of people in parts of which nobody is shown.
+            software: the software that made it.
+            away: rows of people in parts that show nobody.
         """
         summed = {name: sum(getattr(rows, name) for rows in self.rows) for name in SUMMED}
         summed["not_represented_versions"] += away
@@ -294,23 +295,28 @@ class SeenParts:
 
 
 def terms_of_part(terms: Terms, name: str, number: int) -> Terms:
-    """What one of so many parts declares by itself, but for promises that compare with all rows."""
+    """Return the terms that one of `number` parts declares by itself.
+
+    Promises that compare with all rows are an exception: a part may state them otherwise.
+    """
     title = f"{terms.title[:160]} (part {int(name)} of {number})"
     return terms.model_copy(update={"parts": None, "title": title})
 
 
 def findings_of(verdicts: Verdicts) -> tuple[Finding, ...]:
-    """Verdicts on all groups as findings."""
-    found = []
+    """Return verdicts on all groups as findings."""
+    findings = []
     for promise, verdict in verdicts:
-        wanted = expectation_of(promise)
+        expectation = expectation_of(promise)
         seen = observation(verdict)
-        found.append(Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, seen))
-    return tuple(found)
+        findings.append(
+            Finding(GROUPS, expectation.type, expectation.parameters, verdict.holds, seen)
+        )
+    return tuple(findings)
 
 
 def observations_of(verdicts: Verdicts) -> list[dict[str, Any]]:
-    """Verdicts as a manifest holds them."""
+    """Return verdicts as a manifest contains them."""
     return [
         {
             "promise": promise.parameters(),

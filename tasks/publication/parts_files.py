@@ -1,4 +1,4 @@
-"""The files of a release in parts beside its parts, made of what was seen of these alone."""
+"""The files of a release in parts beside its parts, made only from the whole's view of them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,12 +17,12 @@ from sfumato.tasks.terms.terms import Declared
 
 
 def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None:
-    """Write beside the parts of a release SQL, validation, page and manifest.
+    """Write SQL, validation, page and manifest beside the parts of a release.
 
     Args:
-        directory: holds the parts, each whole, and nothing else.
-        declared: what is declared of all of them.
-        seen: of these very parts.
+        directory: contains the parts, each whole, and nothing else.
+        declared: the declaration of the whole.
+        seen: the whole's view of these very parts.
     """
     write_beside(directory, directory, declared, seen)
     listed = manifest(directory, declared, observations_of(seen.all_verdicts()))
@@ -30,7 +30,7 @@ def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None
 
 
 def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenParts) -> None:
-    """Write into `place` what belongs beside the parts in `directory`, but for the manifest."""
+    """Write into `place` the files beside the parts in `directory`, except the manifest."""
     place.mkdir(exist_ok=True)
     write_hierarchies(place / "hierarchies", declared)
     (place / "sql").mkdir()
@@ -45,7 +45,7 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
 
 
 def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:
-    """The page that belongs beside all other files of a directory, which it lists."""
+    """Return the page that belongs beside all other files of a directory, which it lists."""
     return _page(dict.fromkeys(files(directory), directory), declared, seen)
 
 
@@ -57,7 +57,7 @@ def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts) -> s
         groups=Groups(seen.all_sizes, {}),
         files=tuple(
             PublishedFile(path.as_posix(), size)
-            for path, size in sorted(sizes.items(), key=lambda one: one[0].as_posix())
+            for path, size in sorted(sizes.items(), key=lambda item: item[0].as_posix())
             if path != Path(PAGE)
         ),
     )

@@ -1,6 +1,6 @@
-"""Parts of a release read back, each compared with what the whole says of it and with its cut.
+"""Parts of a release read back, each compared with its cut and with the whole's statements.
 
-A cut is a tree: strata tell rows apart first, and a stratum that was too large is cut by one
+A cut is a tree: strata separate rows first, and a stratum that was too large is cut by one
 quasi-identifier, and its pieces by another.
 """
 
@@ -46,8 +46,8 @@ def require_cut(declared: Declared) -> None:
     Raises:
         PromiseError: naming the part whose cut is none, or where two admit the same rows.
     """
-    by = declared.parts.by if declared.parts else None
-    if by is not None and by not in declared.named("quasi-identifier"):
+    column = declared.parts.by if declared.parts else None
+    if column is not None and column not in declared.names_with_roles("quasi-identifier"):
         raise PromiseError(f"{MANIFEST}: parts.by is not a quasi-identifier")
     for part in declared.made_of:
         if not part.where or not all(_is_told(where, declared) for where in part.where):
@@ -59,16 +59,19 @@ def require_cut(declared: Declared) -> None:
         raise PromiseError(f"{MANIFEST}: the cuts of two parts, or of one, admit the same rows")
 
 
-def within(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
-    """Decide whether all rows are of the part, where they are shown with exact values."""
+def are_within_cut(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
+    """Decide whether all rows belong to the part, if they are shown with exact values."""
     name = declared.form.rows_table
     if name is None or not any(cut):
         return True
     table = tables[name]
     inside = np.zeros(table.num_rows, dtype=bool)
     columns = {share.column for where in cut for share in where}
-    coded = {one: encode(one, "insensitive", table[one]) for one in sorted(columns)}
-    texts = {one: pc.cast(of.values, pa.string()).to_pylist() for one, of in coded.items()}
+    coded = {column: encode(column, "insensitive", table[column]) for column in sorted(columns)}
+    texts = {
+        column: pc.cast(coded_column.values, pa.string()).to_pylist()
+        for column, coded_column in coded.items()
+    }
     for where in cut:
         met = np.ones(table.num_rows, dtype=bool)
         for share in where:
@@ -79,14 +82,16 @@ def within(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
 
 
 def _is_told(where: Where, declared: Declared) -> bool:
-    """Decide whether rows are told by what every stratum is told by, and quasi-identifiers."""
+    """Decide whether a cut is by the columns of all strata, followed by quasi-identifiers."""
     named, strata = [share.column for share in where], list(map(column_of, declared.strata))
     following = set(named[len(strata) :])
-    return named[: len(strata)] == strata and following <= set(declared.named("quasi-identifier"))
+    return named[: len(strata)] == strata and following <= set(
+        declared.names_with_roles("quasi-identifier")
+    )
 
 
 def are_apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool:
-    """Decide whether no row is admitted by two, each told by its first share and then the rest."""
+    """Decide whether no row is admitted by two cuts, comparing first shares and then the rest."""
     if len(cuts) < 2:
         return True
     below: dict[Share, list[Where]] = {}
@@ -115,13 +120,13 @@ def _disjoint(shares: Iterable[Share], column: DeclaredColumn) -> bool:
     )
 
 
-Found = TypeVar("Found")
+PartResult = TypeVar("PartResult")
 
 
 def read_whole(
-    release: Release, verify: Callable[[Path], tuple[Found, Assessment]]
-) -> tuple[SeenParts, list[Found]]:
-    """What is seen of all parts of a release, and what `verify` finds of each directory.
+    release: Release, verify: Callable[[Path], tuple[PartResult, Assessment]]
+) -> tuple[SeenParts, list[PartResult]]:
+    """Return the whole's view of all parts of a release, and the results of `verify`.
 
     Raises:
         PromiseError: where a part is missing, or another than the whole says.
@@ -134,20 +139,20 @@ def read_whole(
     first = PlaceOfPart()
     for number, part in enumerate(declared.made_of, start=1):
         try:
-            found, assessment = verify(release.directory / PARTS / part.name)
+            result, assessment = verify(release.directory / PARTS / part.name)
             _require_part(declared, part, assessment, number, first)
             digest = open_release(release.directory / PARTS / part.name).manifest["sfumato"]
             if digest["digest"] != part.digest:
                 raise PromiseError("is another part than the whole says")
         except (PromiseError, InputError) as error:
             raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
-        checked.append(found)
+        checked.append(result)
         own = see_part(assessment, declared.promises)
         seen.add(own)
-        admitted.append(_admitted(assessment.tables, declared))
-        first = first.after(len(own.sizes), own.targets)
+        admitted.append(_admitted_values(assessment.tables, declared))
+        first = first.next_place(len(own.sizes), own.targets)
         del assessment
-        gc.collect()  # what refers to itself would hold the tables of part after part
+        gc.collect()  # reference cycles would keep the tables of part after part in memory
     _require_apart(declared, admitted)
     compare_parts(seen, release.directory, judge_alone)
     _require_rows(declared, seen)
@@ -160,7 +165,7 @@ def judge_alone(promises: Sequence[tuple[PrivacyModel, Groups]]) -> tuple[Findin
 
 
 def compare_parts(seen: SeenParts, release: Path, judge: JudgePromises) -> None:
-    """Judge each part again, with all values known, by what compares groups with all rows.
+    """Judge each part again, with all values known, by promises that compare groups with all rows.
 
     Args:
         seen: every part, by itself.
@@ -170,33 +175,37 @@ def compare_parts(seen: SeenParts, release: Path, judge: JudgePromises) -> None:
     Raises:
         PromiseError: where a promise was not judged.
     """
-    for number in range(len(seen.sizes) if seen.compared else 0):
+    for number in range(len(seen.sizes) if seen.compared_promises else 0):
         opened = open_release(release / PARTS / f"{number + 1:04d}")
         tables = read_tables(opened.declared, opened.directory / "data")
         seen.compare(number, SeenGroups(opened.declared, tables), judge)
         del tables
-        gc.collect()  # what refers to itself would hold the tables of part after part
+        gc.collect()  # reference cycles would keep the tables of part after part in memory
 
 
 def _require_part(
-    declared: Declared, part: PublishedPart, assessment: Assessment, number: int, at: PlaceOfPart
+    declared: Declared,
+    part: PublishedPart,
+    assessment: Assessment,
+    number: int,
+    expected: PlaceOfPart,
 ) -> None:
     own, groups = assessment.declared, len(assessment.groups.of_all())
     place = PlaceOfPart(part.first_group, part.first_target)
-    if part.name != f"{number:04d}" or (place, part.groups) != (at, groups):
+    if part.name != f"{number:04d}" or (place, part.groups) != (expected, groups):
         raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
     _require_rows_of_part(declared, part, own)
     if own.predecessor is not None and declared.predecessor is None:
         raise PromiseError("continues a version, and the whole continues none")
-    wanted = terms_of_part(declared, part.name, len(declared.made_of))
+    terms = terms_of_part(declared, part.name, len(declared.made_of))
     shared = [name for name in Terms.model_fields if name not in _OWN]
-    same = all(getattr(own, name) == getattr(wanted, name) for name in shared)
-    if not same or own.title != wanted.title or own.parts is not None or own.made_of:
+    same = all(getattr(own, name) == getattr(terms, name) for name in shared)
+    if not same or own.title != terms.title or own.parts is not None or own.made_of:
         raise PromiseError("declares something else than the whole")
     pairs = list(zip(declared.promises, own.promises, strict=False))
     if len(own.promises) != len(declared.promises) or not all(_is_kept(*pair) for pair in pairs):
         raise PromiseError("promises something else than the whole")
-    if not within(assessment.tables, declared, part.where):
+    if not are_within_cut(assessment.tables, declared, part.where):
         raise PromiseError("has rows outside of the cut that defines it")
 
 
@@ -205,42 +214,42 @@ def _require_rows_of_part(declared: Declared, part: PublishedPart, own: Declared
         raise PromiseError(f"its rows are not as many as {MANIFEST} states")
     if declared.parts is not None and part.rows > declared.parts.rows:
         raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
-    kept = own.rows.published + own.rows.suppressed + own.rows.not_represented_versions
-    if own.rows.read != kept:
+    accounted = own.rows.published + own.rows.suppressed + own.rows.not_represented_versions
+    if own.rows.read != accounted:
         raise PromiseError("tells of rows that were left out before there were parts")
 
 
 def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
-    """Decide whether a part's promise is the whole's, or one that is judged again of the whole."""
+    """Decide whether a part's promise is the whole's, or one that is judged again for the whole."""
     if not promise.compares_with_all:
         return promise == own
     scope = (promise.quasi_identifiers, promise.sensitive)
     return type(promise) is type(own) and scope == (own.quasi_identifiers, own.sensitive)
 
 
-def _admitted(tables: Tables, declared: Declared) -> _Admitted:
-    """The values that a part admits of each quasi-identifier, where promises are judged jointly."""
+def _admitted_values(tables: Tables, declared: Declared) -> _Admitted:
+    """Return the values of quasi-identifiers that a part admits, if judged jointly."""
     if not any(promise.judged_jointly for promise in declared.promises):
         return {}
-    shown = {name: table[name] for table in tables.values() for name in table.column_names}
-    names = declared.named("quasi-identifier")
-    return {name: frozenset(pc.unique(shown[name]).to_pylist()) for name in names}
+    columns = {name: table[name] for table in tables.values() for name in table.column_names}
+    names = declared.names_with_roles("quasi-identifier")
+    return {name: frozenset(pc.unique(columns[name]).to_pylist()) for name in names}
 
 
 def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
     """Make sure that no two parts admit the same combination of quasi-identifiers.
 
-    Then what is judged over all groups together holds of all where it holds of each part.
+    Then a promise over all groups together holds if it holds for each part.
 
     Raises:
         PromiseError: where two may.
     """
     if not any(promise.judged_jointly for promise in declared.promises):
         return
-    for (one, mine), (other, theirs) in combinations(enumerate(admitted, start=1), 2):
+    for (first, mine), (second, theirs) in combinations(enumerate(admitted, start=1), 2):
         if not any(mine[name].isdisjoint(theirs[name]) for name in mine):
             raise PromiseError(
-                f"{PARTS}: parts {one} and {other} may admit the same quasi-identifiers, and "
+                f"{PARTS}: parts {first} and {second} may admit the same quasi-identifiers, and "
                 "presence is judged over all of them together"
             )
 
@@ -248,8 +257,8 @@ def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
 def _require_rows(declared: Declared, seen: SeenParts) -> None:
     rows = declared.rows
     for name in SUMMED:
-        of_parts = sum(getattr(of, name) for of in seen.rows)
-        away = declared.composed and name == "not_represented_versions"  # from parts not shown
+        of_parts = sum(getattr(part_rows, name) for part_rows in seen.rows)
+        away = declared.is_composed and name == "not_represented_versions"  # from parts not shown
         if getattr(rows, name) < of_parts or (getattr(rows, name) > of_parts and not away):
             raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats

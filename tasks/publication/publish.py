@@ -1,10 +1,10 @@
 """Atomic publication: staged beside its place, checked, synced, renamed, recorded.
 
-Everything happens under three locks, first the one of all lines' people, then the private line's,
-then the public directory's: lines are compared while no other is published, and neither two
+Everything happens under three locks: first that of all lines' people, then the private line's, then
+the public directory's. So lines are compared while no other is published, and neither two
 directories of one line nor two lines of one directory are written at once. The private state
-records a version before the rename and the public record after it, so that a run killed in between
-is completed by the next one: readers see a whole version or none.
+records a version before the rename and the public record after it, so the next run completes a run
+that was killed in between: readers see a whole version or none.
 """
 
 import os
@@ -60,14 +60,14 @@ _MENDED = "the line's next command finishes it (sfumato sweep)"
 
 @dataclass(frozen=True)
 class Published:
-    """What became of a candidate.
+    """The result of publishing a candidate.
 
     Attributes:
-        directory: of the version.
+        directory: the directory of the version.
         existed: whether it was there before.
-        together: what was found of it beside other versions, None where its line knows nobody.
-        notices: what a run says of lines that are said to be about other people.
-        private_notices: what it says at the terminal alone, of whether others are.
+        together: the findings about it beside other versions, None if its line knows nobody.
+        notices: messages about lines that the user calls lines about other people.
+        private_notices: messages only for the terminal, about whether other lines are.
     """
 
     directory: Path
@@ -78,10 +78,10 @@ class Published:
 
 
 def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
-    """The version that this source and spec already have, None where a new one may be made.
+    """Return the version that this source and spec already have, or None if a new one may be made.
 
-    Nothing is written in the public place of a line whose versions have to be approved: whoever
-    builds them need not be able to.
+    Nothing is written in the public place of a line whose versions have to be approved: people who
+    build versions may have no access to it.
 
     Raises:
         InputError: where a new one would have to be signed, and its key cannot be opened.
@@ -100,7 +100,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
 
 
 def _require_finished(line: Line) -> None:
-    """Leave what a killed publication began to whoever may write in the public place."""
+    """Leave a killed publication to someone who may write in the public place."""
     pending = read_state(line.private).pending
     if pending is not None:
         raise Fault(
@@ -121,14 +121,14 @@ def publish(
 ) -> Published:
     """Make an assessed candidate the line's next version, whole or not at all.
 
-    The version that the same source and spec already have is returned instead where there is one.
+    If the same source and spec already have a version, that version is returned instead.
 
     Args:
         line: the line.
-        candidate: what was assessed.
-        identity: of which source it is, and about whom.
-        time: when.
-        judge: judges once more what composed versions tell together.
+        candidate: the assessed candidate.
+        identity: the identity of its source, and of the people in it.
+        time: the time of publication.
+        judge: judges once more the disclosure of composed versions together.
         require_approved: refuses it unless its line's reviewers approve of it.
         pending: whether it is current only once its accuracy was measured.
 
@@ -144,35 +144,35 @@ def publish(
             name_people(line, number)
             return Published(line.public / number, existed=True)
         _require_approved(line, require_approved)
-        with suppress(OSError):  # before anything is there: whoever mends it has to find it
+        with suppress(OSError):  # before anything is there: a later repair has to find it
             note_place(line)
         number, compared = _next(line), require_other_people(line, identity, candidate.versions)
         try:
             staging = stage(line, candidate)
-            held = require_combined(line, candidate, staging, judge)
-            known = _intend(line, number, staging, identity, candidate, pending=pending)
+            combined = require_combined(line, candidate, staging, judge)
+            intended = _intend(line, number, staging, identity, candidate, pending=pending)
             declared = open_release(staging).declared
             write_line(line.work, line.name, description_of(line, declared))
-            if held is not None:
-                write_composition(line.reports(number), held.composition)
+            if combined is not None:
+                write_composition(line.reports(number), combined.composition)
             write_compared(line.reports(number), compared)
             begin_change(line.public)
             offer_key(line)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
-        said = (*(held.notices if held else ()), *_finish(line, number, known, time))
+        messages = (*(combined.notices if combined else ()), *_finish(line, number, intended, time))
         return Published(
             line.public / number,
             existed=False,
-            together=held,
-            notices=said,
+            together=combined,
+            notices=messages,
             private_notices=compared.notices,
         )
 
 
 def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:
-    """Have the approval that a line asks for."""
+    """Require the approval that a line asks for."""
     if ask is not None:
         ask()
     elif line.reviewers:
@@ -202,7 +202,7 @@ def _intend(
     stated = open_release(staging).declared.intervals
     if stated is not None:
         freeze_factors(line.private, stated)
-    known = PublishedVersion(
+    version = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
         digest=digest_in(staging),
@@ -215,13 +215,13 @@ def _intend(
         unmeasured=pending,
     )
     state = read_state(line.private)
-    write_state(line.private, state.model_copy(update={"pending": (number, known)}))
-    return known
+    write_state(line.private, state.model_copy(update={"pending": (number, version)}))
+    return version
 
 
 def _keep_identity(private: Path, number: str, identity: Identity) -> None:
-    """Keep whom a version is about, and its rows, by their hashes."""
-    for folder in (UNITS_NORMAL, ROWS_NORMAL, ROWS):  # what a killed attempt left
+    """Keep the people of a version, and its rows, by their hashes."""
+    for folder in (UNITS_NORMAL, ROWS_NORMAL, ROWS):  # files that a killed attempt left
         (private / folder / number).unlink(missing_ok=True)
     if identity.units is not None:
         write_units(private, number, identity.units)
@@ -235,7 +235,7 @@ def _keep_identity(private: Path, number: str, identity: Identity) -> None:
 
 
 def appear(staging: Path, place: Path) -> None:
-    """The one step that readers can see."""
+    """Rename the staged version to its place, the one step that readers can see."""
     if place.exists():
         raise Fault(f"{place}: is taken")
     os.rename(staging, place)  # noqa: PTH104 - said as what it is
@@ -246,8 +246,8 @@ class FinalStep:
     """A step after a version appeared, which may be done again.
 
     Attributes:
-        undone: what is the case until it is done, in words.
-        do: does it; returns what could not be done, in words.
+        undone: the state of affairs until it is done, in words.
+        do: does it; returns messages about steps that could not be done.
         required: whether nothing can follow until it is done.
     """
 
@@ -256,44 +256,44 @@ class FinalStep:
     required: bool = True
 
 
-def _steps(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[FinalStep, ...]:
-    """Everything that follows the appearance of a version, in order."""
+def _steps(line: Line, number: str, version: PublishedVersion, time: str) -> tuple[FinalStep, ...]:
+    """Return everything that follows the appearance of a version, in order."""
     place = line.public / number
     return (
         FinalStep("others may be unable to read it", partial(_open_to_all, place)),
-        FinalStep(f"{RECORD} does not list it", partial(_record, line, number, known, time)),
+        FinalStep(f"{RECORD} does not list it", partial(_record, line, number, version, time)),
         FinalStep(
-            "the line's private state does not know it", partial(_settle, line, number, known)
+            "the line's private state does not know it", partial(_settle, line, number, version)
         ),
         FinalStep("private files of earlier versions stay", partial(_prune, line), required=False),
         FinalStep("pages are out of date", partial(refresh_pages, line), required=False),
     )
 
 
-def _finish(line: Line, number: str, known: PublishedVersion, time: str) -> tuple[str, ...]:
+def _finish(line: Line, number: str, version: PublishedVersion, time: str) -> tuple[str, ...]:
     """Do every step after the appearance of a version.
 
     Returns:
-        What could not be done, in words.
+        Messages about steps that could not be done.
 
     Raises:
         Fault: where a step failed without which none can follow.
     """
     undone: list[str] = []
-    for step in _steps(line, number, known, time):
+    for step in _steps(line, number, version, time):
         try:
             undone += step.do() or ()
         except (SfumatoError, OSError) as error:
-            said = f"version {number} appeared in {line.public}, but {step.undone}"
+            message = f"version {number} appeared in {line.public}, but {step.undone}"
             if step.required:
-                raise Fault(f"{said} ({_reason(error)}): {_MENDED}") from None
-            undone.append(f"warning: {said} ({_reason(error)}): {_MENDED}")
+                raise Fault(f"{message} ({_reason(error)}): {_MENDED}") from None
+            undone.append(f"warning: {message} ({_reason(error)}): {_MENDED}")
     return tuple(undone)
 
 
 @contextmanager
 def after_appearance(version: Path) -> Iterator[None]:
-    """Say of a failure in what follows a version that the version stands.
+    """Add to a failure in what follows a version that the version is published.
 
     Raises:
         Fault: with both.
@@ -304,8 +304,8 @@ def after_appearance(version: Path) -> Iterator[None]:
     except Fault as error:
         if is_tombstone(version) or str(error).startswith(f"version {version.name} "):
             raise
-        said = f"version {version.name} stands in {version.parent}, but what follows it failed"
-        raise type(error)(f"{said}: {error}") from None
+        message = f"version {version.name} stands in {version.parent}, but what follows it failed"
+        raise type(error)(f"{message}: {error}") from None
 
 
 def _reason(error: Exception) -> str:
@@ -318,17 +318,19 @@ def _open_to_all(place: Path) -> None:
     sync_directory(place)
 
 
-def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
+def _record(line: Line, number: str, version: PublishedVersion, time: str) -> None:
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
         _, record = with_change(state, record, line)
-        due = known.unmeasured
-        replace_record(line, record.with_new(number, known.digest, time, known.as_of, pending=due))
+        due = version.unmeasured
+        replace_record(
+            line, record.with_new(number, version.digest, time, version.as_of, pending=due)
+        )
 
 
-def _settle(line: Line, number: str, known: PublishedVersion) -> None:
+def _settle(line: Line, number: str, version: PublishedVersion) -> None:
     state, record = read_state(line.private), read_record(line.public)
-    versions = {**state.versions, number: known.model_copy(update={"unmeasured": False})}
+    versions = {**state.versions, number: version.model_copy(update={"unmeasured": False})}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
     write_state(line.private, state.model_copy(update={**settled, "former_mark": None}))
 
@@ -340,10 +342,10 @@ def _prune(line: Line) -> None:
 
 
 def recover(line: Line) -> tuple[str, ...]:
-    """Finish or forget what a killed run began, and sweep what it staged.
+    """Finish or forget a run that was killed, and delete what it staged.
 
     Returns:
-        What could not be done, in words.
+        Messages about steps that could not be done.
     """
     _sweep(line)
     undone = _recover_pending(line)
@@ -359,10 +361,10 @@ def _recover_pending(line: Line) -> tuple[str, ...]:
     begun = read_state(line.private).pending
     if begun is None:
         return ()
-    number, known = begun
+    number, version = begun
     place = line.public / number
-    if place.is_dir() and digest_in(place) == known.digest:
-        return _finish(line, number, known, _made(place))
+    if place.is_dir() and digest_in(place) == version.digest:
+        return _finish(line, number, version, _staging_time(place))
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": None}))
     if not state.versions:
@@ -377,8 +379,8 @@ def _sweep(line: Line) -> None:
         temporary.unlink()
 
 
-def _made(place: Path) -> str:
-    """When an unrecorded version was staged."""
+def _staging_time(place: Path) -> str:
+    """Return the time when an unrecorded version was staged."""
     return datetime.fromtimestamp((place / MANIFEST).stat().st_mtime, UTC).isoformat(
         timespec="seconds"
     )

@@ -22,13 +22,13 @@ from sfumato.tasks.verification.signing_keys import Signer, open_signer, public_
 
 
 def seal(directory: Path) -> dict[str, str]:
-    """The SHA-256 of every file below a directory, by its path from there."""
+    """Return the SHA-256 of every file below a directory, by its path from there."""
     files = sorted(path for path in directory.rglob("*") if not path.is_dir())
     return {path.relative_to(directory).as_posix(): sha256_of(path) for path in files}
 
 
 def seal_of(release: Path) -> dict[str, str]:
-    """The same of a release that was just made, whose manifest has them."""
+    """Return these hashes for a release that was just made, from its manifest."""
     listed = listed_files(open_release(release)).items()
     of_files = {path: hash_.removeprefix("sha256:") for path, hash_ in listed}
     return {MANIFEST: sha256_of(release / MANIFEST), **of_files}
@@ -51,7 +51,7 @@ def require_plain(directory: Path) -> None:
     """Refuse a directory with anything but files and directories: a link leads elsewhere.
 
     Raises:
-        PromiseError: naming what else is there.
+        PromiseError: naming the first other entry.
     """
     for path in (directory, *directory.rglob("*")):
         mode = path.lstat().st_mode
@@ -61,7 +61,7 @@ def require_plain(directory: Path) -> None:
 
 
 def stage(line: Line, candidate: Candidate) -> Path:
-    """A whole release beside its place, which passed the check that everyone can run."""
+    """Stage a whole release beside its place, and require the check that everyone can run."""
     staging = line.public / f"{STAGING}{secrets.token_hex(8)}"
     staging.mkdir(mode=0o700)
     _copy(candidate.release, staging)
@@ -88,19 +88,21 @@ def _copy(release: Path, staging: Path) -> None:
 
 
 def _verify(staging: Path, candidate: Candidate) -> None:
-    """Have the check passed that everyone can run: promises are measured on what is staged.
+    """Require the check that everyone can run: promises are measured on the staged files.
 
-    Every other file was made by validation, of these very tables. They are made once more of what
-    reviewers approved, as whoever built it need not be trusted with the public place; and of what
-    other software validated, or software of before.
+    Validation made every other file from these very tables. They are made once more for a candidate
+    that reviewers approved, because its builder need not be trusted with the public place; and for
+    one that other or earlier software validated.
     """
     software = open_sealed(staging).declared.software
-    known = candidate.made_again and candidate.digest is None and not other_software(software)
-    check(staging, made_again=candidate.sha256 if known else None)
+    is_made_again = (
+        candidate.made_again and candidate.digest is None and not other_software(software)
+    )
+    check(staging, made_again=candidate.sha256 if is_made_again else None)
 
 
 def open_signer_of(line: Line) -> Signer | None:
-    """The key that signs a line's versions, None where they are not signed.
+    """Return the key that signs a line's versions, or None if they are not signed.
 
     Raises:
         InputError: where it cannot be opened, or was revoked.
@@ -108,7 +110,7 @@ def open_signer_of(line: Line) -> Signer | None:
     if line.signing_key is None:
         return None
     signer, offered = open_signer(line.signing_key), read_offers(line.public)
-    if offered is not None and signer.key.public in offered.revoked():
+    if offered is not None and signer.key.public in offered.revoked_keys():
         raise InputError(
             f"publish.signed-by: key {signer.key} was revoked, and readers refuse what it signs: "
             "name the one that took its place (sfumato keys rotate)"
@@ -129,5 +131,5 @@ def offer_key(line: Line) -> None:
 
 
 def digest_in(release: Path) -> str:
-    """The digest of a release, as its manifest has it."""
+    """Return the digest of a release, as its manifest states it."""
     return str(read_canonical(release / MANIFEST)["sfumato"]["digest"])

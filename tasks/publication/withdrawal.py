@@ -1,16 +1,16 @@
-"""Withdrawal: the record says so, the files go, and a tombstone stands in their place.
+"""Withdrawal: the record says so, the files go, and a tombstone replaces them.
 
 In this order, each step one that may be done again:
 
-    1. what the next version will be compared with is kept in private
+    1. the tables that the next version will be compared with are kept in private
     2. the tombstone is staged beside the version
     3. the public record calls the version withdrawn: from here on it is, whatever happens
     4. tombstone and version change places, and the version is deleted
     5. the pages of the line and of the catalogue say so
-    6. whoever withdrew it brings the line's destinations up to this (`destinations.deliver`)
+    6. the caller brings the line's destinations up to date (`destinations.deliver`)
 
-A process that was killed before the third step has done nothing; what remains after it is completed
-by whatever opens the line next (`publish.recover`).
+A process that was killed before the third step has changed nothing; later steps are completed by
+the next command that opens the line (`publish.recover`).
 """
 
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ from sfumato.tasks.verification.signing_keys import Signer, open_signer
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What became of a version.
+    """The result of withdrawing a version.
 
     Attributes:
-        tombstone: what stands in its place.
-        existed: whether that stood there before.
+        tombstone: the tombstone in its place.
+        existed: whether that was there before.
         current: the version that is current now, None for none.
         kept: whether its tables are kept in private for the next version's comparison.
-        notices: what could not be done beside it.
+        notices: messages about steps that could not be done.
         behind: destinations where it may still be, and why, in lines.
     """
 
@@ -62,8 +62,8 @@ def withdraw(
     Args:
         line: its line.
         number: its number.
-        reason: why, for everybody to read.
-        time: when; now, unless it is given.
+        reason: the reason, which everyone can read.
+        time: the time of withdrawal; now, unless it is given.
         signer: signs the withdrawal, where the publisher signs.
 
     Raises:
@@ -75,24 +75,25 @@ def withdraw(
         recover(line)
         record = _record_with(line, number)
         place = line.public / number
-        if has_replaced(place) and (found := read_tombstone(place)) is not None:
-            marked = _marked(line, number, record)
+        if has_replaced(place) and (standing := read_tombstone(place)) is not None:
+            marked = _mark_withdrawn(line, number, record)
             notices = refresh_pages(line)
-            return Withdrawn(found, existed=True, current=marked.current, notices=notices)
+            return Withdrawn(standing, existed=True, current=marked.current, notices=notices)
         tombstone = _tombstone(line, number, record, reason, time)
-        kept = keep_release(line, number, read_state(line.private))
+        tables_kept = keep_release(line, number, read_state(line.private))
         if signer is not None:
             offer(line.public, line.name, signer.key)
         stage_tombstone(line.public, tombstone, _title(line), signer)
-        record = _marked(line, number, record)
+        record = _mark_withdrawn(line, number, record)
         put_in_place(line.public, number)
-        return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
+        return Withdrawn(tombstone, False, record.current, tables_kept, refresh_pages(line))
 
 
 def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn:
-    """Withdraw a version of which an evaluation found that it does not keep its word.
+    """Withdraw a version because an evaluation found that it breaks a promise.
 
-    It is signed where the line's key can be opened: that nobody can sign saves no such version.
+    The withdrawal is signed if the line's key can be opened; otherwise it takes place without a
+    signature.
     """
     signer = None
     if line.signing_key is not None:
@@ -103,8 +104,8 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
     return withdraw(line, number, reason, signer=signer)
 
 
-def _marked(line: Line, number: str, record: Record) -> Record:
-    """The record that calls the version withdrawn, in its place."""
+def _mark_withdrawn(line: Line, number: str, record: Record) -> Record:
+    """Write and return the record that calls the version withdrawn."""
     changed = record.with_withdrawal(number)
     if changed != record:
         begin_change(line.public)
@@ -113,7 +114,7 @@ def _marked(line: Line, number: str, record: Record) -> Record:
 
 
 def _title(line: Line) -> str:
-    """What the line is called: that its words cannot be read keeps no version in its place."""
+    """Return the line's title, or its name if its words cannot be read."""
     try:
         return read_words(line.public).title
     except SfumatoError:

@@ -184,7 +184,7 @@ def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Sou
     return {
         name: TableInParts(
             tuple(folder / path for folder in folders),
-            tuple(part.added_to(release.declared.numbered(name)) for part in parts),
+            tuple(part.added_to(release.declared.numbered_columns(name)) for part in parts),
         )
         for name, path in paths.items()
     }
@@ -239,7 +239,7 @@ def ask_inquiry(
         rows=tuple(_row(inquiry, row, beside=beside) for row in ordered.rows),
         certain=tuple(row.certain for row in ordered.rows),
         rest=tuple(row.rest for row in ordered.rows),
-        coded=declared.coded,
+        coded=declared.codings_by_column,
         by_estimate=ordered.by_estimate,
     )
 
@@ -265,7 +265,7 @@ def _row(inquiry: Inquiry, row: AnsweredRow, *, beside: bool) -> dict[str, Any]:
 def _not_represented(declared: Declared) -> dict[str, int]:
     rows = declared.rows
     left_out = {"nulls": rows.dropped_for_nulls, "suppressed": rows.suppressed}
-    return left_out | ({"versions": rows.not_represented_versions} if declared.composed else {})
+    return left_out | ({"versions": rows.not_represented_versions} if declared.is_composed else {})
 
 
 class Conversation:
@@ -303,7 +303,7 @@ class Conversation:
             self._open, self._asked = {}, 0
         self._asked += 1
         if estimator not in self._open:
-            sensitive = self._release.declared.named("sensitive")
+            sensitive = self._release.declared.names_with_roles("sensitive")
             opened = open_release(self._release, sensitive, estimator)
             self._open[estimator] = self._stack.enter_context(opened)
         return answer_with(self._open[estimator], self._release, sql, own)

@@ -117,7 +117,7 @@ def functions_of(declared: Terms, dialect: Dialect, table_names: Collection[str]
 def _tables(release: Release) -> dict[str, pa.Table]:
     """Return the published tables, and those that are derived from them for databases."""
     declared = release.declared
-    paths = files_of_tables(release, declared.named("sensitive"))
+    paths = files_of_tables(release, declared.names_with_roles("sensitive"))
     published = {name: read_table(path) for name, path in paths.items()}
     return {**published, **SQL_WAYS[declared.form.shows].beside(published, declared)}
 
@@ -245,6 +245,6 @@ def _make_ready(database: TargetDatabase, loaded: _Loaded, replace: bool) -> Non
 
 def _rename(database: TargetDatabase, moves: Sequence[tuple[str, str]]) -> None:
     """Rename tables, all at once: sqlglot knows no statement for several."""
-    quoted = database.dialect.quoted
+    quoted = database.dialect.quote
     pairs = (f"{quoted(old)} TO {quoted(new)}" for old, new in moves)
     database.execute(f"RENAME TABLE {', '.join(pairs)}")

@@ -38,7 +38,7 @@ def open_tables(release: Release) -> "duckdb.DuckDBPyConnection":
         InputError: where a file is missing.
     """
     declared = release.declared
-    published = files_of_tables(release, declared.named("sensitive"))
+    published = files_of_tables(release, declared.names_with_roles("sensitive"))
     made = SQL_WAYS[declared.form.shows].beside(_TablesOfFiles(published), declared)
     return open_session({**made, **published})
 
@@ -89,7 +89,7 @@ class Rewriter:
             QueryError: naming a column with a label that can stand for any number of values.
         """
         read = {table.name for table in rewritten.tree.find_all(exp.Table)}
-        for name in self.release.declared.named("quasi-identifier"):
+        for name in self.release.declared.names_with_roles("quasi-identifier"):
             table = value_name(name)
             if table in read and not self._has_values(table):
                 column = exp.column(name, quoted=True).sql("duckdb")

@@ -1,7 +1,7 @@
-"""The private accuracy report: how far the bounds are from the truth, in plots and sums.
+"""The private accuracy report: the distance of the bounds from the truth, in plots and sums.
 
-Truth beside bounds gives answers away, so the report is for the steward's eyes: it is written into
-private directories, readable by their owner alone.
+Truth beside bounds reveals answers, so the report is only for the steward: it is written into
+private directories that only their owner can read.
 """
 
 import csv
@@ -53,8 +53,8 @@ class MeasuredWorkload(Protocol):
     """A query of a workload, answered on the release and on the original.
 
     `level` is the span, the number of values selected or the selectivity in percent; `truth` is
-    None where the original has no answer, `estimate` where none was made, errors and width where
-    they are not defined.
+    None if the original has no answer, `estimate` if none was made, errors and width if they are
+    not defined.
     """
 
     @property
@@ -85,7 +85,7 @@ class MeasuredWorkload(Protocol):
 
 @dataclass(frozen=True)
 class Spread:
-    """Of so many scores: their mean and quartiles, None where there are no scores."""
+    """Number, mean and quartiles of some scores; mean and quartiles are None without scores."""
 
     scored: int
     mean: float | None
@@ -112,7 +112,7 @@ class Level:
     estimate: Spread
 
     @property
-    def unscored(self) -> int:
+    def without_error(self) -> int:
         """Queries whose relative error is not defined."""
         return self.queries - self.error.scored
 
@@ -126,17 +126,19 @@ class Workload:
     levels: tuple[Level, ...]
 
     @property
-    def estimated(self) -> bool:
+    def has_estimates(self) -> bool:
         """True where estimates were compared with truths."""
         return any(level.estimate.scored for level in self.levels)
 
 
 def summarize(measured: Iterable[MeasuredWorkload]) -> tuple[Workload, ...]:
-    """The workloads in the order in which they were asked, their levels ascending."""
-    asked: dict[tuple[str, str, str | None], list[MeasuredWorkload]] = {}
+    """Return the workloads in the order of asking, with their levels ascending."""
+    queries_by_workload: dict[tuple[str, str, str | None], list[MeasuredWorkload]] = {}
     for query in measured:
-        asked.setdefault((query.kind, query.aggregate, query.sensitive), []).append(query)
-    return tuple(_workload(*key, queries) for key, queries in asked.items())
+        queries_by_workload.setdefault((query.kind, query.aggregate, query.sensitive), []).append(
+            query
+        )
+    return tuple(_workload(*key, queries) for key, queries in queries_by_workload.items())
 
 
 def _workload(
@@ -146,7 +148,7 @@ def _workload(
     return Workload(
         title=f"{aggregate.upper()}({sensitive or '*'}), {kind} queries",
         axis=_AXES[kind],
-        levels=tuple(_level(at, [q for q in queries if q.level == at]) for at in levels),
+        levels=tuple(_level(level, [q for q in queries if q.level == level]) for level in levels),
     )
 
 
@@ -162,42 +164,42 @@ def _level(level: int, queries: Sequence[MeasuredWorkload]) -> Level:
 
 
 def _spread(scores: Iterable[float | None]) -> Spread:
-    known = np.array([score for score in scores if score is not None], dtype=np.float64)
-    if not len(known):
+    defined = np.array([score for score in scores if score is not None], dtype=np.float64)
+    if not len(defined):
         return Spread(0, None, None)
-    low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
-    return Spread(len(known), float(known.mean()), (low, middle, high))
+    low, middle, high = (float(q) for q in np.quantile(defined, (0.25, 0.5, 0.75)))
+    return Spread(len(defined), float(defined.mean()), (low, middle, high))
 
 
 def draw_scores(workload: Workload, score: Score) -> str:
-    """Mean over the middle half by level, as SVG; '' where nothing was scored."""
+    """Draw the mean over the middle half by level, as SVG; '' if nothing was scored."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
     points = [(level.level, _score(level, score)) for level in workload.levels]
-    known = [(at, s.mean, s.quartiles) for at, s in points if s.mean is not None and s.quartiles]
-    if not known:
+    scored = [(x, s.mean, s.quartiles) for x, s in points if s.mean is not None and s.quartiles]
+    if not scored:
         return ""
-    levels = [at for at, _, _ in known]
+    levels = [x for x, _, _ in scored]
     with rc_context({"svg.hashsalt": f"{workload.title} {score}"}):
         figure = Figure(figsize=(4.6, 2.9), layout="constrained")
         axes = figure.subplots()
-        axes.fill_between(levels, *_middle_half(known), color="#e6cfb2", lw=0, label="middle half")
-        axes.plot(levels, [m for _, m, _ in known], "o-", color="#8a5524", label="mean")
-        axes.plot(levels, [q[1] for _, _, q in known], "--", color="#25675d", label="median")
+        axes.fill_between(levels, *_middle_half(scored), color="#e6cfb2", lw=0, label="middle half")
+        axes.plot(levels, [m for _, m, _ in scored], "o-", color="#8a5524", label="mean")
+        axes.plot(levels, [q[1] for _, _, q in scored], "--", color="#25675d", label="median")
         axes.set(xlabel=workload.axis, ylabel=_LABELS[score], xticks=levels)
         axes.spines[["top", "right"]].set_visible(False)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in known) or 1)
+        axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in scored) or 1)
         axes.legend(frameon=False)
         return _svg(figure)
 
 
 def _middle_half(
-    known: Sequence[tuple[int, float, tuple[float, float, float]]],
+    scored: Sequence[tuple[int, float, tuple[float, float, float]]],
 ) -> tuple[list[float], list[float]]:
-    return [q[0] for _, _, q in known], [q[2] for _, _, q in known]
+    return [q[0] for _, _, q in scored], [q[2] for _, _, q in scored]
 
 
 def _score(level: Level, score: Score) -> Spread:
@@ -205,11 +207,11 @@ def _score(level: Level, score: Score) -> Spread:
 
 
 def _svg(figure: "Figure") -> str:
-    """The drawing alone, without the XML prologue that HTML has no place for."""
+    """Return only the drawing, without the XML prologue, which HTML does not allow."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    drawn = text.getvalue()
-    return drawn[drawn.index("<svg") :]
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]
 
 
 def write_accuracy_report(
@@ -221,8 +223,8 @@ def write_accuracy_report(
 ) -> Path:
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
 
-    `exposures` say how present the represented people are (see
-    `tasks.publication.exposure`); where there are any, `exposure.json` holds them, too.
+    `exposures` contain how present the represented people are (see
+    `tasks.publication.exposure`); if there are any, they are also written to `exposure.json`.
     `coded` are the columns whose truth is that of coded values.
 
     Returns:
@@ -281,5 +283,5 @@ def _html(
         readings=_READINGS,
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),
-        unscored=sum(level.unscored for level in levels),
+        unscored=sum(level.without_error for level in levels),
     )

@@ -1,4 +1,4 @@
-"""Axes: which values get a tick and what is written there, in exact arithmetic.
+"""Axes of plots: the values with ticks and their labels, in exact arithmetic.
 
 A page is compared byte by byte with the one rendered elsewhere, so nothing here may depend on a
 machine's floating point, on a locale or on a library's version.
@@ -43,18 +43,18 @@ class Axis:
     ticks: tuple[tuple[Fraction, str], ...]
     exponent: int = 0
 
-    def at(self, value: Fraction) -> Fraction:
-        """The place of a value, from 0 at the low end to 1 at the high end."""
+    def place(self, value: Fraction) -> Fraction:
+        """Return the place of a value, from 0 at the low end to 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
     @property
     def factor(self) -> str:
-        """The factor that the labels are to be multiplied by, '' for nothing."""
+        """The factor by which the labels are to be multiplied, '' for none."""
         return f"×10{str(self.exponent).translate(_SUPERSCRIPT)}" if self.exponent else ""
 
 
 def axis(low: Fraction, high: Fraction, kind: str) -> Axis:
-    """An axis for values of a column type: calendar ticks for dates and timestamps."""
+    """Return an axis for values of a column type: calendar ticks for dates and timestamps."""
     if kind == "date":
         return _calendar(low, high, "D", _DAYS)
     if kind == "timestamp":
@@ -63,7 +63,7 @@ def axis(low: Fraction, high: Fraction, kind: str) -> Axis:
 
 
 def number_axis(low: Fraction, high: Fraction, *, whole: bool) -> Axis:
-    """An axis whose ticks are multiples of 1, 2 or 5 times a power of ten.
+    """Return an axis whose ticks are multiples of 1, 2 or 5 times a power of ten.
 
     >>> [label for _, label in number_axis(Fraction(0), Fraction(3100), whole=True).ticks]
     ['0', '1,000', '2,000', '3,000', '4,000']
@@ -81,7 +81,7 @@ def number_axis(low: Fraction, high: Fraction, *, whole: bool) -> Axis:
 
 
 def nice_step(raw: Fraction) -> Fraction:
-    """The smallest of 1, 2 and 5 times a power of ten that is not below `raw` (which is > 0).
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `raw` (> 0).
 
     >>> nice_step(Fraction(13)), nice_step(Fraction(3, 10))
     (Fraction(20, 1), Fraction(1, 2))
@@ -95,7 +95,7 @@ def nice_step(raw: Fraction) -> Fraction:
 
 
 def thousands(number: Fraction | int) -> str:
-    """A number with separators between thousands.
+    """Return a number with separators between thousands.
 
     >>> thousands(1427), thousands(Fraction(-24693, 2)), thousands(Fraction(1, 3))
     ('1,427', '-12,346.5', '1/3')
@@ -107,8 +107,8 @@ def thousands(number: Fraction | int) -> str:
     return f"{'-' if text.startswith('-') else ''}{int(whole):,}{dot}{decimals}"
 
 
-def spoken(value: Fraction, kind: str) -> str:
-    """A value of a column type as people write it.
+def value_text(value: Fraction, kind: str) -> str:
+    """Return a value of a column type as people write it.
 
     >>> spoken(Fraction(2), "date"), spoken(Fraction(90), "timestamp"), spoken(Fraction(5), "float")
     ('1970-01-03', '1970-01-01 00:01:30', '5')
@@ -121,7 +121,7 @@ def spoken(value: Fraction, kind: str) -> str:
 
 
 def _exponent(largest: Fraction) -> int:
-    """A multiple of three that shortens labels, 0 where they are short already."""
+    """Return a multiple of three that shortens labels, 0 where they are short already."""
     if largest >= 10**6:
         return (len(str(int(largest))) - 1) // 3 * 3
     exponent = 0
@@ -136,12 +136,12 @@ def _label(value: Fraction) -> str:
 
 
 def _calendar(low: Fraction, high: Fraction, base: _Unit, steps: Sequence[_Step]) -> Axis:
-    """Ticks at whole days, months, years, … counted in `base` since 1970."""
+    """Return an axis with ticks at whole days, months, years, … counted in `base` since 1970."""
     start, end = int(low // 1), max(int(-((-high) // 1)), int(low // 1) + 1)
     for unit, size in steps:
         first = _count(start, base, unit) // size * size
         if (_count(end, base, unit) - first) // size < _TICKS - 1:
-            ticks = tuple(_dated(first, end, base, unit, size))
+            ticks = tuple(_calendar_ticks(first, end, base, unit, size))
             return Axis(ticks[0][0], ticks[-1][0], ticks)
     return number_axis(low, high, whole=True)
 
@@ -150,7 +150,7 @@ def _count(moment: int, base: _Unit, unit: _Unit) -> int:
     return int(np.datetime64(moment, base).astype(f"datetime64[{unit}]").astype(np.int64))
 
 
-def _dated(
+def _calendar_ticks(
     first: int, end: int, base: _Unit, unit: _Unit, size: int
 ) -> Iterator[tuple[Fraction, str]]:
     reached, number = None, first

@@ -1,6 +1,6 @@
-"""The codebook: each published column in words, and how often its values occur in the files.
+"""The codebook: each published column in words, and the counts of its values in the files.
 
-Made of the published tables alone. Nothing that is not in them belongs here.
+It is made only of the published tables, and contains nothing else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import Exact, exact, is_ordered
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.report.axes import nice_step, spoken
+from sfumato.tasks.report.axes import nice_step, value_text
 from sfumato.tasks.report.codings import coding_lines
 from sfumato.tasks.report.line_entries import NO_LABELS, labels_in_order
 from sfumato.tasks.report.plot import coordinate, plural
@@ -43,17 +43,17 @@ _CAPTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class StandingValues:
-    """The different values of a column in the files.
+class CodebookValues:
+    """Different values of a column in the published files.
 
     Attributes:
-        tables: the tables in which they stand, by name.
-        counted: a table says how often each occurs, rather than repeat it.
-        ranged: they are ranges, lowest to highest, in the place of single values.
-        values: each once, in ascending order; of ranges the lower ends.
-        upper: of ranges the upper ends, beside `values`.
-        times: how often each occurs (int64, one per value).
-        missing: how often none is there.
+        tables: the names of the tables that contain them.
+        counted: whether a table has counts instead of repeating values.
+        ranged: whether they are ranges, lowest to highest, instead of single values.
+        values: the distinct values in ascending order; for ranges, the lower ends.
+        upper: the upper ends of ranges, beside `values`.
+        times: the count of each value (int64).
+        missing: the number of missing values.
     """
 
     tables: tuple[str, ...]
@@ -65,37 +65,54 @@ class StandingValues:
     missing: int
 
 
-def standing_values(name: str, tables: Tables) -> StandingValues:
-    """The values of the column `name`, or the ranges in their place where no table has it."""
-    having = {table: of for table, of in sorted(tables.items()) if name in of.column_names}
+def published_values(name: str, tables: Tables) -> CodebookValues:
+    """Return the values of the column `name`, or the ranges in their place if no table has it."""
+    having = {
+        table: content for table, content in sorted(tables.items()) if name in content.column_names
+    }
     if not having:
         return _ranges(tables)
-    pieces = [chunk for of in having.values() for chunk in of[name].chunks]
+    pieces = [chunk for content in having.values() for chunk in content[name].chunks]
     kind = next(iter(having.values())).schema.field(name).type
     values, codes = rank(pa.chunked_array(pieces, kind))
-    times = _times(codes, np.concatenate([_weights(of) for of in having.values()]), len(values))
-    counted = any(COUNT in of.column_names for of in having.values())
-    return StandingValues(tuple(having), counted, False, values, None, times[1:], int(times[0]))
+    times = _counts_of_codes(
+        codes, np.concatenate([_weights(content) for content in having.values()]), len(values)
+    )
+    counted = any(COUNT in content.column_names for content in having.values())
+    return CodebookValues(tuple(having), counted, False, values, None, times[1:], int(times[0]))
 
 
-def _ranges(tables: Tables) -> StandingValues:
-    """The ranges of the tables that count some, in ascending order."""
+def _ranges(tables: Tables) -> CodebookValues:
+    """Return the ranges of the tables that have counts, in ascending order."""
     having = {
-        table: of for table, of in sorted(tables.items()) if {*_ENDS, COUNT} <= {*of.column_names}
+        table: content
+        for table, content in sorted(tables.items())
+        if {*_ENDS, COUNT} <= {*content.column_names}
     }
     if not having:
         none = np.empty(0, dtype=np.int64)
-        return StandingValues((), False, False, pa.array([], pa.string()), None, none, 0)
+        return CodebookValues((), False, False, pa.array([], pa.string()), None, none, 0)
     (lower, low), (upper, high) = (
-        rank(pa.chunked_array([chunk for of in having.values() for chunk in of[end].chunks]))
+        rank(
+            pa.chunked_array(
+                [chunk for content in having.values() for chunk in content[end].chunks]
+            )
+        )
         for end in _ENDS
     )
     pairs = low.astype(np.int64) * max(len(upper), 1) + high
-    found, codes = np.unique(pairs, return_inverse=True)
-    times = _times(codes, np.concatenate([_weights(of) for of in having.values()]), len(found))
-    ends = [pa.array(found // max(len(upper), 1)), pa.array(found % max(len(upper), 1))]
-    shown = lower.take(ends[0]), upper.take(ends[1])
-    return StandingValues(tuple(having), True, True, *shown, times[1:], int(times[0]))
+    distinct_pairs, codes = np.unique(pairs, return_inverse=True)
+    times = _counts_of_codes(
+        codes,
+        np.concatenate([_weights(content) for content in having.values()]),
+        len(distinct_pairs),
+    )
+    ends = [
+        pa.array(distinct_pairs // max(len(upper), 1)),
+        pa.array(distinct_pairs % max(len(upper), 1)),
+    ]
+    ends_shown = lower.take(ends[0]), upper.take(ends[1])
+    return CodebookValues(tuple(having), True, True, *ends_shown, times[1:], int(times[0]))
 
 
 def _weights(table: pa.Table) -> np.ndarray:
@@ -104,8 +121,8 @@ def _weights(table: pa.Table) -> np.ndarray:
     return np.ones(table.num_rows, dtype=np.int64)
 
 
-def _times(codes: np.ndarray, weights: np.ndarray, values: int) -> np.ndarray:
-    """How often each code occurs, that of a missing value (-1) first."""
+def _counts_of_codes(codes: np.ndarray, weights: np.ndarray, values: int) -> np.ndarray:
+    """Return how often each code occurs (int64), beginning with the missing value (-1)."""
     times = np.zeros(values + 1, dtype=np.int64)
     np.add.at(times, codes.astype(np.int64) + 1, weights)
     return times
@@ -113,7 +130,7 @@ def _times(codes: np.ndarray, weights: np.ndarray, values: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MarginalBar:
-    """Some values, how often they occur, and the length of the bar, 100 at most."""
+    """Some values, their count, and the length of the bar (at most 100)."""
 
     label: str
     count: int
@@ -125,52 +142,56 @@ class Marginal:
     """A column's values in the files.
 
     Attributes:
-        extent: how many different ones there are and, where they have an order, between which two.
-        bars: how often they occur, those of missing values last.
+        extent: the number of different values and, if they have an order, their ends.
+        bars: their counts, with missing values last.
     """
 
     extent: str
     bars: tuple[MarginalBar, ...]
 
 
-def marginal(of: StandingValues, kind: str) -> Marginal:
-    """The values of a column of this type, at most a dozen bars and one for missing ones."""
-    numbers = _numbers(of)
-    counts = list(_ordered(of, numbers, kind) if numbers else _listed(of))
-    if of.missing:
-        counts.append(("missing", of.missing))
+def marginal(published: CodebookValues, kind: str) -> Marginal:
+    """Return the counts of a column's values: at most a dozen bars, and one for missing values."""
+    numbers = _numbers(published)
+    counts = list(
+        _counts_in_order(published, numbers, kind) if numbers else _most_frequent(published)
+    )
+    if published.missing:
+        counts.append(("missing", published.missing))
     longest = max((count for _, count in counts), default=1)
     bars = (MarginalBar(n, c, coordinate(Fraction(100 * c, longest))) for n, c in counts)
-    return Marginal(_extent(of, numbers, kind), tuple(bars))
+    return Marginal(_extent(published, numbers, kind), tuple(bars))
 
 
-def _numbers(of: StandingValues) -> Exact | None:
-    """The values as exact numbers, where all of them have a place in an order."""
-    if of.ranged or not len(of.values) or not is_ordered(of.values.type):
+def _numbers(published: CodebookValues) -> Exact | None:
+    """Return the values as exact numbers; None unless all of them have an order."""
+    if published.ranged or not len(published.values) or not is_ordered(published.values.type):
         return None
     try:
-        return exact(of.values, "")
+        return exact(published.values, "")
     except InputError:
         return None
 
 
-def _extent(of: StandingValues, numbers: Exact | None, kind: str) -> str:
-    noun = "different range" if of.ranged else "different value"
+def _extent(published: CodebookValues, numbers: Exact | None, kind: str) -> str:
+    noun = "different range" if published.ranged else "different value"
     if numbers is None:
-        return plural(len(of.values), noun)
-    low, high = (_written(numbers.fraction(numbers.units[i]), kind) for i in (0, -1))
-    return f"{plural(len(of.values), noun)}, from {low} to {high}"
+        return plural(len(published.values), noun)
+    low, high = (_number_text(numbers.fraction(numbers.units[i]), kind) for i in (0, -1))
+    return f"{plural(len(published.values), noun)}, from {low} to {high}"
 
 
-def _written(value: Fraction, kind: str) -> str:
-    return spoken(value, kind) if kind in ("date", "timestamp") else str(plain(value))
+def _number_text(value: Fraction, kind: str) -> str:
+    return value_text(value, kind) if kind in ("date", "timestamp") else str(plain(value))
 
 
-def _ordered(of: StandingValues, numbers: Exact, kind: str) -> Iterator[tuple[str, int]]:
-    """Each value where they are few, or else intervals of one width."""
-    if len(of.values) <= _BARS:
-        for units, count in zip(numbers.units, of.times.tolist(), strict=True):
-            yield _written(numbers.fraction(units), kind), count
+def _counts_in_order(
+    published: CodebookValues, numbers: Exact, kind: str
+) -> Iterator[tuple[str, int]]:
+    """Yield each value with its count if they are few, otherwise intervals of one width."""
+    if len(published.values) <= _BARS:
+        for units, count in zip(numbers.units, published.times.tolist(), strict=True):
+            yield _number_text(numbers.fraction(units), kind), count
         return
     by_day = kind == "timestamp"
     grid = [int(units) for units in numbers.units]
@@ -179,7 +200,7 @@ def _ordered(of: StandingValues, numbers: Exact, kind: str) -> Iterator[tuple[st
         grid, digits, kind = [units // (_DAY * 10**digits) for units in grid], 0, "date"
     width = int(max(nice_step(Fraction(grid[-1] - grid[0] + 1, _BARS - 1)), Fraction(1)))
     bins: dict[int, int] = {}
-    for units, count in zip(grid, of.times.tolist(), strict=True):
+    for units, count in zip(grid, published.times.tolist(), strict=True):
         bins[units // width] = bins.get(units // width, 0) + count
     for place in range(grid[0] // width, grid[-1] // width + 1):
         yield _interval(place * width, width, digits, kind), bins.get(place, 0)
@@ -187,37 +208,44 @@ def _ordered(of: StandingValues, numbers: Exact, kind: str) -> Iterator[tuple[st
 
 def _interval(low: int, width: int, digits: int, kind: str) -> str:
     unit = 10**digits
-    first = _written(Fraction(low, unit), kind)
+    first = _number_text(Fraction(low, unit), kind)
     if digits:
-        return f"{first} to less than {_written(Fraction(low + width, unit), kind)}"
-    last = _written(Fraction(low + width - 1, unit), kind)
+        return f"{first} to less than {_number_text(Fraction(low + width, unit), kind)}"
+    last = _number_text(Fraction(low + width - 1, unit), kind)
     return first if width == 1 else f"{first} to {last}"
 
 
-def _listed(of: StandingValues) -> Iterator[tuple[str, int]]:
-    """The values that occur most often, and all others together; ranges stay in their order."""
-    if len(of.values) <= _BARS:
-        shown = np.arange(len(of.values))
+def _most_frequent(published: CodebookValues) -> Iterator[tuple[str, int]]:
+    """Yield the most frequent values, and all others together; ranges stay in their order."""
+    if len(published.values) <= _BARS:
+        positions = np.arange(len(published.values))
     else:
-        shown = np.argsort(-of.times, kind="stable")[: _BARS - 1]
-    shown = np.sort(shown) if of.ranged else shown[np.argsort(-of.times[shown], kind="stable")]
-    for label, position in zip(_labels(of, shown), shown.tolist(), strict=True):
-        yield label, int(of.times[position])
-    if rest := len(of.values) - len(shown):
-        noun = "range" if of.ranged else "value"
-        yield f"{plural(rest, f'other {noun}')}", int(of.times.sum() - of.times[shown].sum())
+        positions = np.argsort(-published.times, kind="stable")[: _BARS - 1]
+    positions = (
+        np.sort(positions)
+        if published.ranged
+        else positions[np.argsort(-published.times[positions], kind="stable")]
+    )
+    for label, position in zip(_labels(published, positions), positions.tolist(), strict=True):
+        yield label, int(published.times[position])
+    if rest := len(published.values) - len(positions):
+        noun = "range" if published.ranged else "value"
+        yield (
+            f"{plural(rest, f'other {noun}')}",
+            int(published.times.sum() - published.times[positions].sum()),
+        )
 
 
-def _labels(of: StandingValues, shown: np.ndarray) -> Sequence[str]:
-    low = [_text(value) for value in of.values.take(shown).to_pylist()]
-    if of.upper is None:
+def _labels(published: CodebookValues, positions: np.ndarray) -> Sequence[str]:
+    low = [_text(value) for value in published.values.take(positions).to_pylist()]
+    if published.upper is None:
         return low
-    high = [_text(value) for value in of.upper.take(shown).to_pylist()]
+    high = [_text(value) for value in published.upper.take(positions).to_pylist()]
     return [a if a == b else f"{a} to {b}" for a, b in zip(low, high, strict=True)]
 
 
 def _text(value: object) -> str:
-    """A value as the CSV files write it, cut where it is long."""
+    """Return a value as the CSV files write it, cut if it is long."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -227,19 +255,19 @@ class CodebookEntry:
     """A published column.
 
     Attributes:
-        role: in words.
-        description: of its values, as its owner says; None where nothing is said.
-        labels: what its codes mean, as its owner says, in the order of the codes.
-        whole: these are all that the owner's list has, published or not.
-        tables: the names of those in which it stands.
-        place: as what it stands there.
-        ranged: ranges stand in the place of its values.
-        missing: whether and how often values are missing.
-        codings: what was done to its values before, by title.
-        counted: what stands once for each value: a row, a group, or a count.
-        caption: what the bars count.
-        marginal: how often its values occur in the files; None where something was computed from
-            the values of people to code them, which the ends of what is published would tell.
+        role: its role in words.
+        description: the owner's description of its values, or None.
+        labels: the meanings of its codes, by its owner, in the order of the codes.
+        whole: whether these are all of the owner's list, published or not.
+        tables: the names of the tables that contain it.
+        place: its representation there.
+        ranged: whether ranges replace its values.
+        missing: the number of missing values, in words.
+        codings: the codings of its values before publication, by title.
+        counted: the noun of what is counted: a row, a group, or a count.
+        caption: the caption of the bars.
+        marginal: the counts of its values in the files; None if something was computed from the
+            values of people to code them, which the ends of the published values would reveal.
     """
 
     role: str
@@ -257,51 +285,51 @@ class CodebookEntry:
 
 
 def codebook(declared: Declared, tables: Tables) -> dict[str, CodebookEntry]:
-    """An entry for each column by its name."""
+    """Return an entry for each column by its name."""
     return {
-        name: _entry(name, declared, standing_values(name, tables)) for name in declared.columns
+        name: _entry(name, declared, published_values(name, tables)) for name in declared.columns
     }
 
 
-def _entry(name: str, declared: Declared, of: StandingValues) -> CodebookEntry:
+def _entry(name: str, declared: Declared, published: CodebookValues) -> CodebookEntry:
     column = declared.columns[name]
-    counted = _counted(column, declared, of)
+    counted = _counted_noun(column, declared, published)
     labels = declared.words.labels.get(name, NO_LABELS)
     return CodebookEntry(
         _ROLES[column.told_role],
         declared.words.columns.get(name),
         labels_in_order(labels),
         labels.whole,
-        of.tables,
-        _place(of, counted),
-        of.ranged,
-        _missing(column, of, counted),
+        published.tables,
+        _place(published, counted),
+        published.ranged,
+        _missing(column, published, counted),
         tuple(line.title for line in coding_lines(declared) if name in line.columns),
         counted,
         _CAPTIONS[counted],
-        None if column.computed else marginal(of, column.type),
+        None if column.computed_keys else marginal(published, column.type),
     )
 
 
-def _counted(column: DeclaredColumn, declared: Declared, of: StandingValues) -> str:
-    """The noun of what is counted of a column."""
-    if of.counted:
+def _counted_noun(column: DeclaredColumn, declared: Declared, published: CodebookValues) -> str:
+    """Return the noun of what is counted for a column."""
+    if published.counted:
         return "count"
     if column.role == "sensitive":
         return "row"
     return SNIPPETS[declared.form.shows].counted
 
 
-def _place(of: StandingValues, counted: str) -> str:
-    if of.counted:
-        return "as ranges, each with a count" if of.ranged else "each value with a count"
+def _place(published: CodebookValues, counted: str) -> str:
+    if published.counted:
+        return "as ranges, each with a count" if published.ranged else "each value with a count"
     return "one in each row" if counted == "row" else f"each value once for each {counted}"
 
 
-def _missing(column: DeclaredColumn, of: StandingValues, counted: str) -> str:
+def _missing(column: DeclaredColumn, published: CodebookValues, counted: str) -> str:
     if not column.nulls:
         return "never"
-    if not of.missing:
+    if not published.missing:
         return "never in these files"
-    times = plural(of.missing, "time" if counted == "count" else counted)
+    times = plural(published.missing, "time" if counted == "count" else counted)
     return f"{times}, as a category of its own"

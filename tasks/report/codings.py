@@ -1,4 +1,4 @@
-"""What was coded before anything else, in words: how, and what it tells all the same."""
+"""Codings in words: what was done to columns first, and what it still reveals."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class CodingLine:
     """A coding of columns.
 
     Attributes:
-        columns: that were coded alike, by name.
-        title: what the coding is called.
-        rule: what was done.
-        tells: what it does not hide.
+        columns: the columns with the same coding, by name.
+        title: the name of the coding.
+        rule: the description of the coding.
+        tells: the information that it does not hide.
     """
 
     columns: tuple[str, ...]
@@ -34,17 +34,17 @@ class CodingLine:
 
 
 def coding_lines(declared: Declared) -> list[CodingLine]:
-    """Every coding in the order in which they acted, with its columns by name."""
+    """Return every coding in the order of acting, with its columns by name."""
     coded: dict[tuple[str, str, str], list[str]] = {}
     for key, words in _WORDS.items():
         for name, column in sorted(declared.columns.items()):
             if (wish := column.codings.get(key)) is not None:
                 coded.setdefault(words(wish, column, declared), []).append(name)
-    return [CodingLine(tuple(names), *told) for told, names in coded.items()]
+    return [CodingLine(tuple(names), *texts) for texts, names in coded.items()]
 
 
 def unmoved_dates(declared: Declared) -> list[str]:
-    """The columns of dates that were not moved, where others were."""
+    """Return the columns of dates that were not moved, if other dates were."""
     dates = {n: c for n, c in declared.columns.items() if c.type in ("date", "timestamp")}
     if all(column.shift is None for column in dates.values()):
         return []
@@ -93,8 +93,8 @@ def _end(
     return (
         title,
         f"The {outermost} values are shown as one threshold, which was computed once: of the first "
-        f"version's {_counted(declared)}, a share of {wish.share:f} stood at it, or somewhat more. "
-        "It is the same in all versions, and not stated here: it was somebody's value.",
+        f"version's {_unit_noun(declared)}, a share of {wish.share:f} stood at it, or somewhat "
+        "more. It is the same in all versions, and not stated here: it was somebody's value.",
         f"Whoever stands at the threshold has that {so}. Where values of the column are "
         f"published, the {outermost} of them tells the threshold.",
     )
@@ -120,10 +120,10 @@ def _unite(*_: object) -> tuple[str, str, str]:
 
 
 def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
-    kept = "character is" if wish == 1 else f"{wish} characters are"
+    phrase = "character is" if wish == 1 else f"{wish} characters are"
     return (
         "Cut short",
-        f"Only the first {kept} kept.",
+        f"Only the first {phrase} kept.",
         "The characters that are kept are the true ones.",
     )
 
@@ -131,15 +131,15 @@ def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
 def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
     return (
         "Rare values folded",
-        f"Values that fewer than {wish.below:,} {_counted(declared)} of the first version had are "
-        f"shown as “{wish.into}”, and so is every value that none of them had. Which values stay "
-        "was decided once, for all versions.",
+        f"Values that fewer than {wish.below:,} {_unit_noun(declared)} of the first version had "
+        f"are shown as “{wish.into}”, and so is every value that none of them had. Which values "
+        "stay was decided once, for all versions.",
         f"Whoever is shown with “{wish.into}” has a rare value, and whoever is known to have one "
         "is shown so. All of them together may still be few: only a promise says how few.",
     )
 
 
-def _counted(declared: Declared) -> str:
+def _unit_noun(declared: Declared) -> str:
     return "people" if declared.unit == "identifier" else "rows"
 
 
@@ -152,4 +152,4 @@ _WORDS: Mapping[str, Callable[[Any, DeclaredColumn, Declared], tuple[str, str, s
     "prefix": _prefix,
     "fold": _fold,
 }
-"""The title, the rule and what it tells, by the key of a coding, in the order of acting."""
+"""The title, rule and remaining information, by the key of a coding, in the order of acting."""

@@ -8,19 +8,28 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.exact import Exact
-from sfumato.tasks.report.axes import Axis, axis, nice_step, number_axis, spoken, thousands
-from sfumato.tasks.report.plot import CHARACTER, Plot, Slots, Tick, Words, above, coordinate, plural
+from sfumato.tasks.report.axes import Axis, axis, nice_step, number_axis, thousands, value_text
+from sfumato.tasks.report.plot import (
+    CHARACTER,
+    Plot,
+    Slots,
+    Tick,
+    Words,
+    coordinate,
+    plural,
+    text_above_axis,
+)
 
-_BARS = 140  # so many ranges can be told apart
+_BARS = 140  # ranges that can be distinguished in a plot
 _HARD = 6  # a place this wide has room for hard edges
-_SINGLY = 20  # so many groups get a bar each
-_VALUES = 24  # so many different numbers get a bar each
+_SINGLY = 20  # groups that get a bar each
+_VALUES = 24  # different numbers that get a bar each
 _BINS = 16
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """A range to draw; where it stands for several groups, `inner` is the narrowest of them."""
+    """A range to draw; if it bundles several groups, `inner` is the narrowest of them."""
 
     low: Fraction
     high: Fraction
@@ -28,12 +37,12 @@ class _Bar:
 
 
 def ranges_plot(name: str, kind: str, counts: Counts, numbers: Exact, e: Fraction | None) -> Plot:
-    """The groups' ranges, in the order of their lowest value.
+    """Return a plot of the groups' ranges, in the order of their lowest value.
 
     Args:
-        name: of the sensitive attribute.
+        name: the name of the sensitive attribute.
         kind: its column type.
-        counts: of its values in each group, at least one group.
+        counts: the counts of its values in each group, at least one group.
         numbers: its values.
         e: the range that every group was promised to have, drawn beside the bars.
     """
@@ -45,13 +54,13 @@ def ranges_plot(name: str, kind: str, counts: Counts, numbers: Exact, e: Fractio
         title=f"Lowest to highest {name} in each group",
         summary=_summary(low, high, numbers, kind),
         x_title=f"{plural(len(low), 'group')}, ordered by lowest value",
-        y_title=above(name, scale),
+        y_title=text_above_axis(name, scale),
     )
-    return _drawn(words, scale, bars, bundle, _ruler(scale, e, kind))
+    return _plot_of_bars(words, scale, bars, bundle, _ruler(scale, e, kind))
 
 
 def distance_text(distance: Fraction, kind: str) -> str:
-    """A difference of two values of a column type, with its unit where it has one.
+    """Return a difference of two values of a column type, with its unit if it has one.
 
     >>> distance_text(Fraction(500), "integer"), distance_text(Fraction(1), "date")
     ('500', '1 day')
@@ -63,7 +72,7 @@ def distance_text(distance: Fraction, kind: str) -> str:
 
 
 def _ranges(counts: Counts, numbers: Exact) -> tuple[np.ndarray, np.ndarray]:
-    """Each group's lowest and highest value, ordered by both."""
+    """Return each group's lowest and highest value, ordered by both."""
     ends = np.append(counts.starts[1:], len(counts.group)) - 1
     low = numbers.units[counts.value[counts.starts]]
     high = numbers.units[counts.value[ends]]
@@ -73,7 +82,7 @@ def _ranges(counts: Counts, numbers: Exact) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bars(low: np.ndarray, high: np.ndarray, bundle: int, numbers: Exact) -> Iterator[_Bar]:
-    """A bar for each so many consecutive groups."""
+    """Yield a bar for each bundle of consecutive groups."""
     for start in range(0, len(low), bundle):
         lows, highs = low[start : start + bundle], high[start : start + bundle]
         narrowest = int(np.argmin(highs - lows))
@@ -90,9 +99,9 @@ def _summary(low: np.ndarray, high: np.ndarray, numbers: Exact, kind: str) -> st
         distance_text(numbers.fraction(widths[i]), kind) for i in (0, (len(widths) - 1) // 2, -1)
     )
     return (
-        f"{plural(len(low), 'group')}, from {spoken(numbers.fraction(low.min()), kind)} to "
-        f"{spoken(numbers.fraction(high.max()), kind)}. Range of a group: narrowest {narrowest}, "
-        f"median {median}, widest {widest}."
+        f"{plural(len(low), 'group')}, from {value_text(numbers.fraction(low.min()), kind)} to "
+        f"{value_text(numbers.fraction(high.max()), kind)}. Range of a group: narrowest "
+        f"{narrowest}, median {median}, widest {widest}."
     )
 
 
@@ -102,7 +111,7 @@ def _ruler(scale: Axis, e: Fraction | None, kind: str) -> tuple[Fraction, str] |
     return e, f"e = {distance_text(e, kind)}"
 
 
-def _drawn(
+def _plot_of_bars(
     words: Words,
     scale: Axis,
     bars: Sequence[_Bar],
@@ -115,7 +124,7 @@ def _drawn(
     inner = (slots.box(n, *bar.inner) for n, bar in enumerate(bars) if bundle > 1)
     return Plot(
         words,
-        slots.left,
+        slots.left_edge,
         slots.ticks(),
         "".join(slots.box(n, bar.low, bar.high) for n, bar in enumerate(bars)),
         "".join(edges),
@@ -137,12 +146,12 @@ class _Bin:
 
 
 def sizes_plot(values: np.ndarray, title: str, noun: str) -> Plot:
-    """The numbers of so many groups: one by one where they are few, else as a histogram.
+    """Return a plot of the groups' numbers, one by one if they are few, or as a histogram.
 
     Args:
         values: positive integers, one per group, at least one.
-        title: of the plot.
-        noun: what is counted in a group, such as 'row'.
+        title: the title of the plot.
+        noun: the noun of what is counted, such as 'row'.
     """
     ordered = np.sort(values)
     low, middle, high = (int(ordered[i]) for i in (0, (len(ordered) - 1) // 2, -1))
@@ -157,19 +166,21 @@ def sizes_plot(values: np.ndarray, title: str, noun: str) -> Plot:
 
 def _one_bar_each(values: list[int], title: str, summary: str, noun: str) -> Plot:
     slots = _slots(values)
-    words = Words(title, summary, "groups, smallest first", above(f"{noun}s", slots.scale))
+    words = Words(
+        title, summary, "groups, smallest first", text_above_axis(f"{noun}s", slots.scale)
+    )
     table = ((f"group {n}", plural(v, noun)) for n, v in enumerate(values, start=1))
-    return Plot(words, slots.left, slots.ticks(), *_boxes(slots, values), table=tuple(table))
+    return Plot(words, slots.left_edge, slots.ticks(), *_boxes(slots, values), table=tuple(table))
 
 
 def _histogram(bins: list[_Bin], title: str, summary: str, noun: str) -> Plot:
     counts = [b.count for b in bins]
     slots = _slots(counts)
-    words = Words(title, summary, f"{noun}s in a group", above("groups", slots.scale))
+    words = Words(title, summary, f"{noun}s in a group", text_above_axis("groups", slots.scale))
     table = ((f"{b.label} {noun}s", plural(b.count, "group")) for b in bins if b.count)
     return Plot(
         words,
-        slots.left,
+        slots.left_edge,
         slots.ticks(),
         *_boxes(slots, counts),
         x_ticks=_x_ticks(slots, bins),
@@ -190,7 +201,7 @@ def _boxes(slots: Slots, heights: list[int]) -> tuple[str, str]:
 
 
 def _x_ticks(slots: Slots, bins: list[_Bin]) -> tuple[Tick, ...]:
-    """As many as fit: below single values, and at the lower edges of bins."""
+    """Return as many ticks as fit: below single values, and at the lower edges of bins."""
     single = all(b.low == b.high for b in bins)
     shift = slots.width / 2 if single else Fraction(0)
     longest = max(len(f"{b.low:,}") for b in bins) + 2
@@ -202,7 +213,7 @@ def _x_ticks(slots: Slots, bins: list[_Bin]) -> tuple[Tick, ...]:
 
 
 def _bins(ordered: np.ndarray) -> list[_Bin]:
-    """Bins of one value, of equal width, or doubling where sizes differ by orders of magnitude."""
+    """Return bins of one value, of equal width, or doubling if sizes differ greatly."""
     low, high = int(ordered[0]), int(ordered[-1])
     if high - low < _VALUES:
         edges = list(range(low, high + 2))

@@ -1,4 +1,4 @@
-"""Lines as their pages, feeds and metadata show them: what is public of them, and nothing else."""
+"""Lines as their pages, feeds and metadata show them: only what is public about them."""
 
 import re
 from collections.abc import Mapping
@@ -31,10 +31,10 @@ class DescribedVersion:
     """A version, as its manifest describes it.
 
     Attributes:
-        rows: that are published.
-        groups: of the tables, the most that a promise speaks of; None where none says it.
-        promises: each in one line.
-        columns: what is declared of each, by name.
+        rows: the number of published rows.
+        groups: the largest number of groups that a promise observed; None without one.
+        promises: the promises, each in one line.
+        columns: the declarations of columns, by name.
         software: its versions, by name.
         files: all but the manifest and its signature.
     """
@@ -48,37 +48,43 @@ class DescribedVersion:
 
 
 def describe_version(manifest: Mapping[str, Any]) -> DescribedVersion:
-    """What a manifest that was read tells.
+    """Return the description of a version that its manifest gives.
 
     Raises:
-        KeyError, TypeError: where it is none.
+        KeyError, TypeError: if it is not a manifest.
     """
     stated = manifest["sfumato"]
-    groups = [one["groups"] for one in stated["observed"] if "groups" in one]
+    groups = [
+        observation["groups"] for observation in stated["observed"] if "groups" in observation
+    ]
     return DescribedVersion(
         rows=int(stated["rows"]["published"]),
         groups=max(groups, default=None),
-        promises=tuple(_promise(one) for one in stated["promises"]),
+        promises=tuple(_promise(promise) for promise in stated["promises"]),
         columns={column["name"]: column for column in stated["columns"]},
         software=dict(stated["software"]),
-        files=tuple(_file(one) for one in manifest["resources"]),
+        files=tuple(_file(resource) for resource in manifest["resources"]),
     )
 
 
 def _promise(stated: Mapping[str, Any]) -> str:
-    """A promise in one line.
+    """Return a promise in one line.
 
     >>> _promise({"model": "ke-anonymity", "k": 3, "e": "10.5", "quasi-identifiers": ["age"]})
     'ke-anonymity (e 10.5, k 3; quasi-identifiers age)'
     """
-    told = {key: value for key, value in sorted(stated.items()) if key != "model"}
-    plain = [f"{key} {value}" for key, value in told.items() if not isinstance(value, list | dict)]
-    lists = [f"{key} {_listed(value)}" for key, value in told.items() if isinstance(value, list)]
+    parameters = {key: value for key, value in sorted(stated.items()) if key != "model"}
+    plain = [
+        f"{key} {value}" for key, value in parameters.items() if not isinstance(value, list | dict)
+    ]
+    lists = [
+        f"{key} {_list_text(value)}" for key, value in parameters.items() if isinstance(value, list)
+    ]
     within = "; ".join(filter(None, [", ".join(plain), *lists]))
     return f"{stated['model']} ({within})" if within else str(stated["model"])
 
 
-def _listed(values: list[Any]) -> str:
+def _list_text(values: list[Any]) -> str:
     return ", ".join(map(str, values)) or "none"
 
 
@@ -96,17 +102,17 @@ class VersionEntry:
     """A version of a line.
 
     Attributes:
-        number: of it.
+        number: its number.
         state: `current`, `superseded`, `withdrawn`, or `pending` until its accuracy was measured.
-        digest: of its manifest.
-        time: when it was published.
-        as_of: the day of which it tells, where that is said.
-        tombstone: what stands in its place, where it was withdrawn and says why.
-        approvals: whose keys approved it, and why, where somebody was asked.
-        warnings: why it may be of no use.
-        accuracy: how accurate its answers are, in words.
-        signature: who signed it, and with which key, in words; None where nobody did.
-        described: what its manifest tells, where that was read.
+        digest: the digest of its manifest.
+        time: the time of its publication.
+        as_of: the day that its data describe, if declared.
+        tombstone: what replaces it, if it was withdrawn with a reason.
+        approvals: the keys that approved it, with reasons, if approval was needed.
+        warnings: reasons why it may be of no use.
+        accuracy: the accuracy of its answers, in words.
+        signature: the signer and the key, in words; None without a signature.
+        described: the content of its manifest, if that was read.
     """
 
     number: str
@@ -122,19 +128,19 @@ class VersionEntry:
     described: DescribedVersion | None = None
 
     @property
-    def published(self) -> str:
-        """When it was published, as feeds write it."""
+    def publication_time(self) -> str:
+        """The time of publication, as feeds write it."""
         return rfc3339(self.time)
 
     @property
-    def updated(self) -> str:
-        """When it was published or withdrawn, as feeds write it."""
-        return self.published if self.tombstone is None else rfc3339(self.tombstone.time)
+    def change_time(self) -> str:
+        """The time of publication or withdrawal, as feeds write it."""
+        return self.publication_time if self.tombstone is None else rfc3339(self.tombstone.time)
 
     @property
     def day(self) -> str:
         """The day on which it was published."""
-        return self.published[:10]
+        return self.publication_time[:10]
 
     @property
     def urn(self) -> str:
@@ -147,9 +153,9 @@ class LineEntry:
     """A line with at least one version.
 
     Attributes:
-        name: of it, and of its directory.
-        title: what it is called.
-        words: what else is said of it.
+        name: its name, and that of its directory.
+        title: its title.
+        words: further words about it.
         versions: the latest first.
     """
 
@@ -160,23 +166,23 @@ class LineEntry:
 
     @property
     def current(self) -> VersionEntry | None:
-        """The version that is current, None where none is."""
-        return next((one for one in self.versions if one.state == "current"), None)
+        """The current version, or None."""
+        return next((version for version in self.versions if version.state == "current"), None)
 
     @property
     def withdrawn(self) -> int:
-        """How many versions were withdrawn."""
-        return sum(one.state == "withdrawn" for one in self.versions)
+        """The number of versions that were withdrawn."""
+        return sum(version.state == "withdrawn" for version in self.versions)
 
     @property
-    def updated(self) -> str:
-        """When a version was last published or withdrawn."""
-        return max(one.updated for one in self.versions)
+    def last_change(self) -> str:
+        """The time of the last publication or withdrawal of a version."""
+        return max(version.change_time for version in self.versions)
 
     @property
-    def since(self) -> str:
-        """When the first version was published."""
-        return self.versions[-1].published
+    def first_publication(self) -> str:
+        """The time at which the first version was published."""
+        return self.versions[-1].publication_time
 
     @property
     def urn(self) -> str:
@@ -185,7 +191,7 @@ class LineEntry:
 
 
 def rfc3339(time: str) -> str:
-    """A time as feeds write it, in UTC; the beginning of time where it is none."""
+    """Return a time as feeds write it, in UTC; the beginning of time for a text that is no time."""
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:
@@ -195,19 +201,19 @@ def rfc3339(time: str) -> str:
 
 
 def urn_of(name: str) -> str:
-    """A name that is always the same for the same text, and unlike that of any other."""
+    """Return a name that is always the same for the same text, and differs for any other text."""
     return uuid5(NAMESPACE_URL, f"sfumato {name}").urn
 
 
 @dataclass(frozen=True)
-class SaidWords:
+class LineWordsEntry:
     """The words of a line.
 
     Attributes:
         paragraphs: its description.
         facts: publisher, contact and licence, each as a text and the address behind it.
-        columns: what is said of columns by name, where no codebook has it.
-        labels: what codes mean by column, there, too.
+        columns: descriptions of columns by name, if no codebook has them.
+        labels: meanings of codes by column, if no codebook has them.
     """
 
     paragraphs: tuple[str, ...]
@@ -216,25 +222,29 @@ class SaidWords:
     labels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
 
-def said_of_line(words: PublishedWords, *, codebook: bool) -> SaidWords | None:
-    """The words that are said of the line, None where none are.
+def words_of_line(words: PublishedWords, *, codebook: bool) -> LineWordsEntry | None:
+    """Return the words about the line, or None without any.
 
     Args:
-        words: of the version.
-        codebook: whether the page has one, which says what is said of columns.
+        words: the words of the version.
+        codebook: whether the page has one, which contains the words about columns.
     """
     paragraphs = tuple(p for p in (words.description or "").split("\n\n") if p.strip())
-    told = [(name, getattr(words, name)) for name in _FACTS]
-    facts = tuple((name.title(), (text, link_of(text))) for name, text in told if text)
+    texts = [(name, getattr(words, name)) for name in _FACTS]
+    facts = tuple((name.title(), (text, link_of(text))) for name, text in texts if text)
     columns = () if codebook else tuple(sorted(words.columns.items()))
-    labels = () if codebook else tuple((c, labels_in_order(of)) for c, of in _sorted(words))
-    found = SaidWords(paragraphs, facts, columns, labels)
-    return found if found != SaidWords((), ()) else None
+    labels = (
+        ()
+        if codebook
+        else tuple((c, labels_in_order(code_labels)) for c, code_labels in _sorted_labels(words))
+    )
+    line_words = LineWordsEntry(paragraphs, facts, columns, labels)
+    return line_words if line_words != LineWordsEntry((), ()) else None
 
 
-def labels_in_order(of: CodeLabels) -> tuple[tuple[str, str], ...]:
-    """Codes with their labels: whole numbers first and as numbers, then texts."""
-    return tuple(sorted(of.codes.items(), key=lambda pair: _place(pair[0])))
+def labels_in_order(labels: CodeLabels) -> tuple[tuple[str, str], ...]:
+    """Return codes with their labels: whole numbers first and as numbers, then texts."""
+    return tuple(sorted(labels.codes.items(), key=lambda pair: _place(pair[0])))
 
 
 def _place(code: str) -> tuple[bool, int, str]:
@@ -242,5 +252,5 @@ def _place(code: str) -> tuple[bool, int, str]:
     return not number, int(code) if number else 0, code
 
 
-def _sorted(words: PublishedWords) -> list[tuple[str, CodeLabels]]:
+def _sorted_labels(words: PublishedWords) -> list[tuple[str, CodeLabels]]:
     return sorted(words.labels.items())

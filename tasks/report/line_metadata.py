@@ -1,6 +1,6 @@
-"""What machines read of lines: schema.org inside pages, DCAT beside them, and citations.
+"""Metadata of lines for machines: schema.org inside pages, DCAT beside them, and citations.
 
-All addresses are relative: the same files may stand anywhere.
+All addresses are relative: the same files may be served anywhere.
 """
 
 import json
@@ -17,7 +17,7 @@ _SCHEMA_ORG = "https://schema.org/"
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
 _DATA_PACKAGE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
-_NOBODY = "anonymous"  # as the format calls who is not named
+_NOBODY = "anonymous"  # the format's name of an unnamed author
 
 
 _CONTEXT = {
@@ -31,7 +31,7 @@ _CONTEXT = {
 
 
 def schema_org(line: LineEntry) -> dict[str, Any]:
-    """A line as a dataset of schema.org; its current version is what can be had of it."""
+    """Return a line as a dataset of schema.org, with its current version as the distribution."""
     words, current = line.words, line.current
     document: dict[str, Any] = {
         "@context": _SCHEMA_ORG,
@@ -40,8 +40,8 @@ def schema_org(line: LineEntry) -> dict[str, Any]:
         "name": line.title,
         "alternateName": line.name,
         "description": words.description or line.title,
-        "datePublished": line.since,
-        "dateModified": line.updated,
+        "datePublished": line.first_publication,
+        "dateModified": line.last_change,
         "isAccessibleForFree": True,
     }
     if current is not None:
@@ -56,7 +56,7 @@ def schema_org(line: LineEntry) -> dict[str, Any]:
 
 
 def schema_org_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
-    """Lines as a catalogue of schema.org."""
+    """Return lines as a catalogue of schema.org."""
     return {
         "@context": _SCHEMA_ORG,
         "@type": "DataCatalog",
@@ -75,12 +75,12 @@ def schema_org_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, An
 
 
 def dcat(line: LineEntry) -> dict[str, Any]:
-    """A line as a series of datasets of DCAT 3, a dataset for each version."""
+    """Return a line as a series of datasets of DCAT 3, a dataset for each version."""
     return {"@context": _context([line]), "@graph": _series(line, "")}
 
 
 def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
-    """Lines as a catalogue of DCAT 3."""
+    """Return lines as a catalogue of DCAT 3."""
     catalogue = {
         "@id": "./",
         "@type": "dcat:Catalog",
@@ -93,7 +93,7 @@ def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
 
 
 def as_script(document: Mapping[str, Any]) -> Markup:
-    """A document as a page has it inside `script`, which none of its texts can end."""
+    """Return a document as the content of `script` in a page; none of its texts can end it."""
     text = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -101,7 +101,7 @@ def as_script(document: Mapping[str, Any]) -> Markup:
 
 
 def _context(lines: Sequence[LineEntry]) -> dict[str, str]:
-    """The vocabularies, that of agents where somebody is named."""
+    """Return the vocabularies, with that of agents if a publisher is named."""
     return _CONTEXT | (_FOAF if any(line.words.publisher for line in lines) else {})
 
 
@@ -113,8 +113,8 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
         "dct:identifier": line.name,
         "dct:title": line.title,
         "dct:description": words.description or line.title,
-        "dct:issued": _time(line.since),
-        "dct:modified": _time(line.updated),
+        "dct:issued": _time(line.first_publication),
+        "dct:modified": _time(line.last_change),
         "dcat:landingPage": {"@id": f"{base}index.html"},
     }
     series |= _rights(words.licence)
@@ -136,14 +136,14 @@ def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any
         "dct:description": line.words.description or line.title,
         "dcat:version": version.number,
         "dcat:inSeries": {"@id": line.urn},
-        "dct:issued": _time(version.published),
+        "dct:issued": _time(version.publication_time),
         "adms:status": version.state,
     }
     if version.as_of is not None:
         day = {"@type": "xsd:date", "@value": version.as_of.isoformat()}
         dataset["dct:temporal"] = {"@type": "dct:PeriodOfTime", "dcat:endDate": day}
     if version.state == "withdrawn":
-        dataset["dct:modified"] = _time(version.updated)
+        dataset["dct:modified"] = _time(version.change_time)
         return dataset
     return {
         **dataset,
@@ -153,7 +153,7 @@ def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any
 
 
 def _distributions(line: LineEntry, version: VersionEntry, base: str) -> list[dict[str, Any]]:
-    """The manifest of a version, and each file that it names, where it was read."""
+    """Return the manifest of a version, and each file that it names, if it was read."""
     place = f"{base}{version.number}/"
     every = {
         "@type": "dcat:Distribution",
@@ -168,7 +168,7 @@ def _distributions(line: LineEntry, version: VersionEntry, base: str) -> list[di
         "dct:conformsTo": {"@id": _DATA_PACKAGE},
     }
     of_files = () if version.described is None else version.described.files
-    return [manifest, *({**every, **_of_file(one, place)} for one in of_files)]
+    return [manifest, *({**every, **_of_file(file, place)} for file in of_files)]
 
 
 def _of_file(file: DescribedFile, place: str) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _of_file(file: DescribedFile, place: str) -> dict[str, Any]:
 
 
 def _rights(licence: str | None) -> dict[str, Any]:
-    """A licence by its address, or the words for what is allowed."""
+    """Return a licence by its address, or the words for what is allowed."""
     if licence is None:
         return {}
     address = web_address(licence)
@@ -223,21 +223,21 @@ def _time(time: str) -> dict[str, str]:
 
 
 def citation(line: LineEntry) -> str:
-    """The sentence by which the current version is cited, or the line where none is current."""
-    by, current = line.words.publisher or _NOBODY, line.current
+    """Return the sentence that cites the current version, or the line without one."""
+    publisher, current = line.words.publisher or _NOBODY, line.current
     if current is None:
-        return f"{by}: {line.title}. Public microdata, {line.name}."
+        return f"{publisher}: {line.title}. Public microdata, {line.name}."
     year, digest = current.day[:4], current.digest[:12]
     return (
-        f"{by} ({year}): {line.title}. Public microdata, {line.name} version {current.number}, "
-        f"digest {digest}…"
+        f"{publisher} ({year}): {line.title}. Public microdata, {line.name} version "
+        f"{current.number}, digest {digest}…"
     )
 
 
 def citation_file(line: LineEntry) -> str:
-    """The file, each value quoted as JSON does, which YAML reads alike."""
+    """Return the citation file, with each value quoted as in JSON, which is also YAML."""
     current, licence = line.current, line.words.licence
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "cff-version": "1.2.0",
         "message": "Cite the version that you used.",
         "type": "dataset",
@@ -245,13 +245,13 @@ def citation_file(line: LineEntry) -> str:
         "authors": [{"name": line.words.publisher or _NOBODY}],
     }
     if current is not None:
-        told |= {"version": current.number, "date-released": current.day}
+        fields |= {"version": current.number, "date-released": current.day}
         identifier = {"type": "other", "value": current.digest, "description": "SHA-256 digest"}
-        told["identifiers"] = [identifier]
+        fields["identifiers"] = [identifier]
     if licence is not None:
-        told["license-url" if web_address(licence) else "license"] = licence
-    return _yaml(told)
+        fields["license-url" if web_address(licence) else "license"] = licence
+    return _yaml(fields)
 
 
-def _yaml(told: Mapping[str, object]) -> str:
-    return "".join(f"{name}: {json.dumps(value)}\n" for name, value in told.items())
+def _yaml(fields: Mapping[str, object]) -> str:
+    return "".join(f"{name}: {json.dumps(value)}\n" for name, value in fields.items())

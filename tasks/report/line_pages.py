@@ -26,13 +26,13 @@ from sfumato.tasks.schema.stated import link_of
 from sfumato.tasks.terms.tombstone import Tombstone
 
 GENERATOR = "Sfumato, from public records of releases"
-"""What all these files name as what made them: a file that does not is somebody else's."""
+"""The generator named in all these files: a file without it is not ours."""
 CATALOGUE = "Public microdata releases"
 
 
 @dataclass(frozen=True)
 class ChangedVersion:
-    """A version, the one before it, and what is different, each in a sentence's part."""
+    """A version, the one before it, and their differences as parts of a sentence."""
 
     number: str
     before: str
@@ -40,7 +40,7 @@ class ChangedVersion:
 
 
 def changed_versions(versions: Sequence[VersionEntry]) -> list[ChangedVersion]:
-    """Each version beside the one before it, where both can be read; the latest first.
+    """Return each version beside the one before it, where both can be read; the latest first.
 
     Args:
         versions: the latest first.
@@ -53,30 +53,30 @@ def changed_versions(versions: Sequence[VersionEntry]) -> list[ChangedVersion]:
 
 
 def differences(before: DescribedVersion, after: DescribedVersion) -> Iterator[str]:
-    """What is different, none where nothing of these is."""
-    yield from _counted("rows", before.rows, after.rows)
+    """Yield what differs between two versions, each difference in words."""
+    yield from _count_difference("rows", before.rows, after.rows)
     if before.groups is not None and after.groups is not None:
-        yield from _counted("groups", before.groups, after.groups)
-    for promise in (one for one in after.promises if one not in before.promises):
+        yield from _count_difference("groups", before.groups, after.groups)
+    for promise in (promise for promise in after.promises if promise not in before.promises):
         yield f"promises {promise}, which the one before did not"
-    for promise in (one for one in before.promises if one not in after.promises):
+    for promise in (promise for promise in before.promises if promise not in after.promises):
         yield f"no longer promises {promise}"
     yield from _columns(before, after)
     yield from _software(before.software, after.software)
 
 
-def _counted(noun: str, before: int, after: int) -> Iterator[str]:
+def _count_difference(noun: str, before: int, after: int) -> Iterator[str]:
     if after != before:
         change = f"{thousands(abs(after - before))} {'more' if after > before else 'fewer'}"
         yield f"{thousands(after)} {noun}, {change} than {thousands(before)}"
 
 
 def _columns(before: DescribedVersion, after: DescribedVersion) -> Iterator[str]:
-    for name in (one for one in after.columns if one not in before.columns):
+    for name in (name for name in after.columns if name not in before.columns):
         yield f"has column {name!r}, which is new"
-    for name in (one for one in before.columns if one not in after.columns):
+    for name in (name for name in before.columns if name not in after.columns):
         yield f"has no column {name!r} any more"
-    for name in (one for one in after.columns if one in before.columns):
+    for name in (name for name in after.columns if name in before.columns):
         old, new = before.columns[name], after.columns[name]
         keys = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
         if keys:
@@ -94,18 +94,18 @@ PAGE, FEED, METADATA, CITATION = "index.html", "feed.atom", "dcat.jsonld", "CITA
 
 
 def line_files(line: LineEntry) -> dict[str, str]:
-    """The files about a line, by their names in its directory."""
+    """Return the files about a line, by their names in its directory."""
     view = {
         "line": line,
         "paragraphs": (line.words.description or "").split("\n\n"),
-        "contact": _linked(line.words.contact),
-        "licence": _linked(line.words.licence),
+        "contact": _with_address(line.words.contact),
+        "licence": _with_address(line.words.licence),
         "publisher": line.words.publisher,
         "citation": citation(line),
         "changed": changed_versions(line.versions),
     }
     return {
-        PAGE: _rendered("line.html.j2", view, schema_org(line)),
+        PAGE: _page("line.html.j2", view, schema_org(line)),
         FEED: _feed(line.title, line.urn, [line], {line.name: ""}),
         METADATA: _metadata(dcat(line)),
         CITATION: f"# {GENERATOR}\n{citation_file(line)}",
@@ -113,19 +113,19 @@ def line_files(line: LineEntry) -> dict[str, str]:
 
 
 def catalogue_files(lines: Sequence[LineEntry]) -> dict[str, str]:
-    """The files about all lines of a place, by their names in it."""
+    """Return the files about all lines of a place, by their names in it."""
     ordered = sorted(lines, key=lambda line: (line.title.casefold(), line.name))
-    first = min(lines, key=lambda line: (line.since, line.urn), default=None)
+    first = min(lines, key=lambda line: (line.first_publication, line.urn), default=None)
     name = urn_of(f"catalogue {first.urn if first else ''}")
     document = schema_org_catalogue(CATALOGUE, ordered)
     return {
-        PAGE: _rendered("catalogue.html.j2", {"title": CATALOGUE, "lines": ordered}, document),
+        PAGE: _page("catalogue.html.j2", {"title": CATALOGUE, "lines": ordered}, document),
         FEED: _feed(CATALOGUE, name, ordered, {line.name: f"{line.name}/" for line in ordered}),
         METADATA: _metadata(dcat_catalogue(CATALOGUE, ordered)),
     }
 
 
-def _rendered(template: str, view: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def _page(template: str, view: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     style = stylesheet("lines/lines.css")
     return (
         environment()
@@ -141,10 +141,12 @@ def _rendered(template: str, view: Mapping[str, Any], document: Mapping[str, Any
 
 
 def _feed(title: str, urn: str, lines: Sequence[LineEntry], bases: Mapping[str, str]) -> str:
-    """An Atom feed: an entry for each version that was published, and for each withdrawal."""
+    """Return an Atom feed with an entry for each published version and each withdrawal."""
     entries = [(line, version) for line in lines for version in line.versions]
-    entries.sort(key=lambda entry: (entry[1].updated, entry[0].name, entry[1].number), reverse=True)
-    updated = max((line.updated for line in lines), default="1970-01-01T00:00:00+00:00")
+    entries.sort(
+        key=lambda entry: (entry[1].change_time, entry[0].name, entry[1].number), reverse=True
+    )
+    updated = max((line.last_change for line in lines), default="1970-01-01T00:00:00+00:00")
     return (
         environment()
         .get_template("lines/feed.atom.j2")
@@ -159,17 +161,17 @@ def _metadata(document: Mapping[str, Any]) -> str:
     return json.dumps(marked, ensure_ascii=False, indent=1) + "\n"
 
 
-def _linked(text: str | None) -> tuple[str, str | None] | None:
-    """A text, and the address behind it."""
+def _with_address(text: str | None) -> tuple[str, str | None] | None:
+    """Return a text, and the address behind it."""
     return None if text is None else (text, link_of(text))
 
 
 def tombstone_page(tombstone: Tombstone, title: str) -> str:
-    """The page as HTML: which version it was, when it was withdrawn, and why.
+    """Return the page as HTML: the version, the time of its withdrawal, and the reason.
 
     Args:
-        tombstone: what it says.
-        title: what the line is called.
+        tombstone: the content of the page.
+        title: the title of the line.
     """
     style = stylesheet()
     return (

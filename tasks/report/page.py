@@ -1,7 +1,7 @@
-"""The public page of a release: what is promised, to whom it helps and to whom not, how to ask.
+"""The public page of a release: its promises, its uses and limits, and how to ask it.
 
-The page is a pure function of its content, so that whoever checks a release renders it again and
-compares bytes: no time, no randomness, no order that depends on how the content was read, and
+The page is a pure function of its content, so that anyone who checks a release can render it again
+and compare bytes: no time, no randomness, no order that depends on how the content was read, and
 nothing that is learned after staging (version number, digest, accuracy).
 """
 
@@ -21,7 +21,7 @@ from sfumato.tasks.forms.lineage import LineageTotals
 from sfumato.tasks.report.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.group_plots import ranges_plot, sizes_plot
-from sfumato.tasks.report.line_entries import said_of_line
+from sfumato.tasks.report.line_entries import words_of_line
 from sfumato.tasks.report.plot import Plot
 from sfumato.tasks.report.promises import (
     kind_of,
@@ -55,16 +55,16 @@ class PageContent:
     Attributes:
         declared: the release as its manifest declares it.
         verdicts: each promise with what was measured on the published tables.
-        groups: what is seen of each group in the published tables.
-        files: of the release, without the page itself and the manifest.
-        utility: what labels no longer tell, where the form recodes.
-        formulas: a CSV file has texts that a spreadsheet would run as formulas.
-        lineage: the groups that go on from the version before, where there is one.
-        tables: as they were published, where the page has a codebook of them.
-        guesses: what can be worked out of each sensitive column by who has the files alone.
+        groups: the groups in the published tables.
+        files: the files of the release, without the page itself and the manifest.
+        utility: the information that labels lost, if the form recodes.
+        formulas: whether a CSV file has texts that a spreadsheet would run as formulas.
+        lineage: the groups that continue from the version before, if there is one.
+        tables: the published tables, if the page has a codebook.
+        guesses: the guesses of each sensitive column by an attacker with only the files.
         over_people: each promise with what its publisher measured over people with several rows.
-        warnings: why it may be of no use, as far as its files tell.
-        tool: the version of Sfumato that made it, where the page says how to get it.
+        warnings: reasons in its files why it may be of no use.
+        tool: the version of Sfumato that made it, if the page explains how to get it.
     """
 
     declared: Declared
@@ -93,21 +93,21 @@ class _Column:
 
 
 def page(content: PageContent) -> str:
-    """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
+    """Return the page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["tool"], view["warnings"] = content.tool, content.warnings
-    view["lost"] = _lost(content)
+    view["lost"] = _losses(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
     view |= guess_lines(content.guesses, content.declared)
-    view["said"] = said_of_line(content.declared.words, codebook=content.tables is not None)
+    view["said"] = words_of_line(content.declared.words, codebook=content.tables is not None)
     view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)
 
 
-def _lost(content: PageContent) -> list[UtilityLine]:
-    composed = content.declared.composed
+def _losses(content: PageContent) -> list[UtilityLine]:
+    composed = content.declared.is_composed
     return utility_lines(content.utility, composed=composed) if content.utility else []
 
 
@@ -140,11 +140,11 @@ def _tables(content: PageContent) -> dict[str, Any]:
 
 
 def _vacancies(declared: Declared) -> dict[str, Any]:
-    """What is counted of a group, and the percentage of the values shown that are nobody's."""
+    """Return the noun counted in a group, and the percentage of shown values that are nobody's."""
     rows = declared.rows
     nobodys = rows.vacant + rows.fakes
     return {
-        "counted": "values" if rows.vacant and not declared.recoded else "rows",
+        "counted": "values" if rows.vacant and not declared.is_recoded else "rows",
         "vacant": percentage(nobodys, rows.published + nobodys),
     }
 
@@ -158,7 +158,7 @@ def _asking(declared: Declared) -> dict[str, Any]:
 
 
 def _columns(declared: Declared) -> list[_Column]:
-    """The columns by role and name: their order in a manifest says nothing."""
+    """Return the columns by role and name: their order in a manifest has no meaning."""
     ordered = sorted(
         declared.columns.items(), key=lambda item: (_ROLES.index(item[1].role), item[0])
     )
@@ -185,8 +185,8 @@ def _type(name: str, scale: int | None) -> str:
 def _plots(groups: Groups, declared: Declared, promises: list[PrivacyModel]) -> list[Plot]:
     if not len(groups):
         return []
-    left = ", people who have left included" if declared.rows.vacant else ""
-    plots = [sizes_plot(groups.sizes, f"Size of the groups{left}", "row")]
+    note = ", people who have left included" if declared.rows.vacant else ""
+    plots = [sizes_plot(groups.sizes, f"Size of the groups{note}", "row")]
     for name in sorted(groups.sensitive):
         counts = groups.sensitive[name]
         plots.append(

@@ -34,18 +34,18 @@ class Words:
 
 @dataclass(frozen=True)
 class Plot:
-    """All that the template needs to draw a plot, and to say what it shows.
+    """Geometry and words that the template needs to draw and describe a plot.
 
     Attributes:
-        words: what it says.
-        left: edge of what is inside the axes.
-        y_ticks: of the vertical axis.
-        body: filled boxes.
-        edges: hard lines at their ends.
-        x_ticks: of the horizontal axis.
-        inner: filled boxes within those of `body`.
-        ruler: a length to compare with, and what it is.
-        bundle: how many groups a box stands for.
+        words: its texts.
+        left: the left edge of what is inside the axes.
+        y_ticks: the ticks of the vertical axis.
+        body: the filled boxes.
+        edges: the hard lines at their ends.
+        x_ticks: the ticks of the horizontal axis.
+        inner: the filled boxes within those of `body`.
+        ruler: a length to compare with, and its label.
+        bundle: the number of groups in a box.
         table: the numbers shown, as a label and a number each.
     """
 
@@ -71,14 +71,14 @@ class Slots:
     number: int
 
     @property
-    def left(self) -> int:
+    def left_edge(self) -> int:
         """The left edge of the first place, after the labels of the axis."""
         return 14 + CHARACTER * max(len(label) for _, label in self.scale.ticks)
 
     @property
     def width(self) -> Fraction:
         """The width of a place."""
-        return Fraction(RIGHT - self.left, self.number)
+        return Fraction(RIGHT - self.left_edge, self.number)
 
     @property
     def half(self) -> Fraction:
@@ -86,27 +86,27 @@ class Slots:
         return min(self.width * Fraction(2, 5), Fraction(22))
 
     def start(self, position: int) -> Fraction:
-        """The left edge of a place."""
-        return self.left + self.width * position
+        """Return the left edge of a place."""
+        return self.left_edge + self.width * position
 
     def box(self, position: int, low: Fraction, high: Fraction) -> str:
-        """A filled box from one value to another, never so flat that it cannot be seen."""
+        """Return a filled box from one value to another, always high enough to be visible."""
         bottom, top = self._y(low), self._y(high)
         if bottom - top < 1:
             bottom, top = bottom + Fraction(1, 2), top - Fraction(1, 2)
         edges = coordinate(bottom), coordinate(top)
-        return f"M{self._x(position)} {edges[0]}V{edges[1]}h{self._across()}V{edges[0]}z"
+        return f"M{self._x(position)} {edges[0]}V{edges[1]}h{self._box_width()}V{edges[0]}z"
 
     def edge(self, position: int, value: Fraction) -> str:
-        """A line across a place."""
-        return f"M{self._x(position)} {coordinate(self._y(value))}h{self._across()}"
+        """Return a line across a place."""
+        return f"M{self._x(position)} {coordinate(self._y(value))}h{self._box_width()}"
 
     def ticks(self) -> tuple[Tick, ...]:
-        """The vertical axis' ticks."""
+        """Return the vertical axis' ticks."""
         return tuple(Tick(coordinate(self._y(v)), label) for v, label in self.scale.ticks)
 
     def ruler(self, length: Fraction) -> str:
-        """A measure of some length beside the boxes, in the middle of their height."""
+        """Return a measure of some length beside the boxes, in the middle of their height."""
         middle = (self.scale.low + self.scale.high) / 2
         low, high = (coordinate(self._y(middle + sign * length / 2)) for sign in (-1, 1))
         return f"M{RIGHT + 11} {low}h10m-5 0V{high}m-5 0h10"
@@ -114,15 +114,15 @@ class Slots:
     def _x(self, position: int) -> str:
         return coordinate(self.start(position) + self.width / 2 - self.half)
 
-    def _across(self) -> str:
+    def _box_width(self) -> str:
         return coordinate(2 * self.half)
 
     def _y(self, value: Fraction) -> Fraction:
-        return BOTTOM - self.scale.at(value) * (BOTTOM - TOP)
+        return BOTTOM - self.scale.place(value) * (BOTTOM - TOP)
 
 
 def coordinate(number: Fraction) -> str:
-    """A coordinate with at most two decimals.
+    """Return a coordinate with at most two decimals.
 
     >>> coordinate(Fraction(10, 3)), coordinate(Fraction(-1, 2)), coordinate(Fraction(7))
     ('3.33', '-0.5', '7')
@@ -132,8 +132,8 @@ def coordinate(number: Fraction) -> str:
     return f"-{text}" if hundredths < 0 else text
 
 
-def above(name: str, scale: Axis) -> str:
-    """The text above a vertical axis, cut to fit; wide letters count twice."""
+def text_above_axis(name: str, scale: Axis) -> str:
+    """Return the text above a vertical axis, cut to fit; wide letters count twice."""
     text = f"{name} {scale.factor}".strip()
     room = _ROOM
     for position, letter in enumerate(text):
@@ -144,7 +144,7 @@ def above(name: str, scale: Axis) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number of things.
+    """Return a number of things.
 
     >>> plural(1, "group"), plural(1200, "group")
     ('1 group', '1,200 groups')

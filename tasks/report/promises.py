@@ -1,4 +1,4 @@
-"""The promises as a page states them: in words, and what was measured beside what is required."""
+"""Promises in the words of a page, with what was measured beside what is required."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class StatedPromise:
-    """A promise in words, and how it fared.
+    """A promise in words, with its verdict.
 
     `joined` says whether it is of all groups together, not of each by itself; `referred`, whether
     it was measured beside a reference, which is not published. `over_people` has its
@@ -62,8 +62,8 @@ class RemainingUncertainty:
 
 
 def with_sensitive(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
-    """The promise with its sensitive attribute named, where there is only one it can be about."""
-    sensitive = declared.named("sensitive")
+    """Return the promise with its sensitive attribute named, if only one is possible."""
+    sensitive = declared.names_with_roles("sensitive")
     if promise.sensitive is None and len(sensitive) == 1:
         return replace(promise, sensitive=sensitive[0])
     return promise
@@ -75,7 +75,7 @@ def state_promise(
     declared: Declared,
     over_people: Verdict | None = None,
 ) -> StatedPromise:
-    """A promise and its verdict, for people, and that over people where they have several rows."""
+    """Return a promise with its verdict in words, also over people if they have several rows."""
     kind = kind_of(declared, promise.sensitive)
     declares = declared.form.declares
     sentence = promise.sentence_of_declared() if declares else promise.sentence()
@@ -99,14 +99,14 @@ def state_promise(
 
 
 def _meaning_over(promise: PrivacyModel, name: str, declared: Declared) -> str:
-    """What a parameter means over people who have several rows, or over households."""
+    """Return the meaning of a parameter over people who have several rows, or over households."""
     meaning = promise.meaning_over_people(name)
     changes = declared.households and meaning != promise.meanings[name]
     return _of_households(meaning) if changes else meaning
 
 
 def _of_households(words: str) -> str:
-    """The words about people who have several rows, about households whose members they are.
+    """Return words about people with several rows as words about households and their members.
 
     >>> _of_households("people who look the same, at least")
     'households with somebody who looks the same, at least'
@@ -119,26 +119,26 @@ def _of_households(words: str) -> str:
 def remaining_uncertainty(
     promises: Sequence[PrivacyModel], declared: Declared
 ) -> list[RemainingUncertainty]:
-    """The (k,e)-promises, as what they leave an attacker with."""
+    """Return the uncertainty that each (k,e)-promise leaves an attacker."""
     return [
         RemainingUncertainty(
             str(promise.sensitive),
-            thousands(promise.faced[0]),
-            distance_text(promise.faced[1], kind_of(declared, promise.sensitive)),
+            thousands(promise.faced_values[0]),
+            distance_text(promise.faced_values[1], kind_of(declared, promise.sensitive)),
         )
         for promise in promises
-        if promise.faced is not None
+        if promise.faced_values is not None
     ]
 
 
 def widest_e(promises: Sequence[PrivacyModel], name: str) -> Fraction | None:
-    """The largest range that any promise about a sensitive attribute asks for."""
-    faced = [p.faced for p in promises if p.faced is not None and p.sensitive == name]
+    """Return the largest range that any promise about a sensitive attribute requires."""
+    faced = [p.faced_values for p in promises if p.faced_values is not None and p.sensitive == name]
     return max((e for _, e in faced), default=None)
 
 
 def kind_of(declared: Declared, name: str | None) -> str:
-    """A column's type; text for one that is not declared."""
+    """Return a column's type, or string for a column that is not declared."""
     column = None if name is None else declared.columns.get(name)
     return "string" if column is None else column.type
 
@@ -157,7 +157,7 @@ def _parameter(
 
 
 def _number(number: Number, unit: str | None) -> str:
-    """A number for people; a distance where it has the unit of a type of column."""
+    """Return a number for people, as a distance if it has the unit of a column type."""
     if number is None:
         return "could not be measured"
     if unit is not None:

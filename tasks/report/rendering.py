@@ -1,4 +1,4 @@
-"""What all pages have in common: one look, their templates, and texts that stay texts.
+"""Common parts of all pages: one look, their templates, and texts that stay texts.
 
 Every page is a pure function of what it shows: the same bytes wherever and whenever it is rendered.
 """
@@ -45,7 +45,7 @@ def template_loader() -> BaseLoader:
 
 
 def _beside_the_part(name: str) -> str | None:
-    """The template `<method>.html.j2` beside the parameters of the part, where there is one."""
+    """Return the template `<method>.html.j2` beside the part's parameters, or None."""
     room, _, file = name.partition("/")
     kind = _PARTS.get(room, {}).get(file.removesuffix(_ENDING))
     if kind is None:
@@ -56,14 +56,14 @@ def _beside_the_part(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Stylesheet:
-    """The rules of all pages, and the hash by which a page allows them alone."""
+    """The rules of all pages, and the hash by which a page allows only them."""
 
     css: Markup
     sha256: str
 
 
 def stylesheet(*more: str) -> Stylesheet:
-    """The rules that stand in every page, so that none needs another file, and `more` of them."""
+    """Return the rules that every page contains, so that it needs no other file, and `more`."""
     files = [_TEMPLATES / name for name in ("page.css", *more)]
     css = "".join(read_text(path) for path in files)
     digest = hashlib.sha256(css.encode()).digest()
@@ -75,17 +75,17 @@ def stylesheet(*more: str) -> Stylesheet:
 
 @cache
 def environment() -> Environment:
-    """The templates, whose texts cannot be markup."""
+    """Return the templates, whose texts cannot be markup."""
     return environment_of(template_loader())
 
 
 def environment_of(templates: BaseLoader) -> Environment:
-    """Templates from elsewhere, read as ours are."""
+    """Return templates from elsewhere, read in the same way as ours."""
     environment = Environment(
         loader=templates,
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_without_hidden_characters,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -101,28 +101,28 @@ def environment_of(templates: BaseLoader) -> Environment:
 
 
 def render(template: str, **view: Any) -> str:
-    """A page from its template, with the rules of all pages in it."""
+    """Return a page from its template, with the rules of all pages in it."""
     style = stylesheet()
     page = environment().get_template(template)
     return page.render(css=style.css, css_hash=style.sha256, **view)
 
 
 def render_private(template: str, **view: Any) -> str:
-    """A page for stewards from its template, with the rules of theirs, too."""
+    """Return a page for stewards from its template, with the stewards' rules."""
     style = stylesheet("steward.css")
     page = environment().get_template(template)
     return page.render(css=style.css, css_hash=style.sha256, **view)
 
 
-def _shown(value: object) -> object:
-    """Text without letters that would hide or reorder what stands beside them."""
+def _without_hidden_characters(value: object) -> object:
+    """Return text without characters that would hide or reorder what is beside them."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     return value
 
 
 def _size(number: int) -> str:
-    """Bytes for people: three digits and a unit."""
+    """Return bytes for people: three digits and a unit."""
     for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
         if number >= 10**power:
             tenths = (number * 10 + 10**power // 2) // 10**power
@@ -135,15 +135,17 @@ def _address(path: str) -> str:
 
 
 def _whole(text: str, names: Iterable[str]) -> Markup:
-    """A text in which no line ends within one of these names, if the line has room for it."""
+    """Return a text in which no line ends within one of these names, if the line has room."""
     breakable = [name for name in names if not re.fullmatch(r"\w*", name)]
     longest_first = sorted(breakable, key=lambda name: (-len(name), name))
     pattern = "|".join(re.escape(name) for name in longest_first)
     if not pattern:
-        return escape(_shown(text))
+        return escape(_without_hidden_characters(text))
     parts = re.split(rf"(?<!\w)({pattern})(?!\w)", text)
     whole = Markup('<span class="whole">{}</span>')
     return Markup("").join(
-        whole.format(_shown(part)) if within % 2 else escape(_shown(part))
+        whole.format(_without_hidden_characters(part))
+        if within % 2
+        else escape(_without_hidden_characters(part))
         for within, part in enumerate(parts)
     )

@@ -1,7 +1,7 @@
-"""What a page says beside promises: guesses, likely intervals, and why answers may be useless.
+"""Statements of a page beside promises: guesses, likely intervals, and why answers may be useless.
 
-The queries of a spec's workload are not among the files, nor is how they were answered: what is
-said of these stands on the line's page. Here it is one selection that anybody can draw.
+The queries of a spec's workload and their accuracy are not among the files: the line's page shows
+these. This page judges by one selection that anyone can draw.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.numbers import plain
-from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import Guesses
+from sfumato.tasks.attacks.shared.attack import Score
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
 from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.schema.stated import KeptBar
@@ -63,7 +63,7 @@ _SHOWN = 6  # factors, before `and so on`
 
 @dataclass(frozen=True)
 class GuessLine:
-    """What is guessed, the share of rows of which it is right, and what is known instead."""
+    """A guess, the share of rows for which it is right, and the shares to compare with."""
 
     words: str
     share: str
@@ -72,7 +72,7 @@ class GuessLine:
 
 @dataclass(frozen=True)
 class GuessesOfAttack:
-    """An attack that nothing but the files are needed for: who attacks, and what is guessed."""
+    """An attack that needs only the files: the attacker, and what is guessed."""
 
     attack: str
     who: str
@@ -81,7 +81,7 @@ class GuessesOfAttack:
 
 @dataclass(frozen=True)
 class BarLine:
-    """A bar: who attacks, what is limited, and how much of it there may be at most."""
+    """A bar: the attacker, what is limited, and the largest share of it that is allowed."""
 
     attack: str
     who: str
@@ -90,23 +90,23 @@ class BarLine:
 
 
 def guess_lines(guesses: Guesses, declared: Declared) -> dict[str, Any]:
-    """What the page tells of guesses; no lines where nothing can be guessed from files alone."""
+    """Return the page's lines about guesses; none if nothing can be guessed from the files."""
     stated = () if declared.bars is None else declared.bars.bars
     return {
-        "guessed": {name: _guessed(attacks) for name, attacks in guesses.items()},
+        "guessed": {name: _guesses_of_column(attacks) for name, attacks in guesses.items()},
         "bars": [_bar_line(bar) for bar in stated],
     }
 
 
-def _guessed(attacks: Mapping[str, Sequence[Score]]) -> list[GuessesOfAttack]:
+def _guesses_of_column(attacks: Mapping[str, Sequence[Score]]) -> list[GuessesOfAttack]:
     return [
-        GuessesOfAttack(name, _who(name, _ANY), [_guess_line(one) for one in scores])
+        GuessesOfAttack(name, _who(name, _ANY), [_guess_line(score) for score in scores])
         for name, scores in attacks.items()
     ]
 
 
-def _who(attack: str, said: Mapping[str, str]) -> str:
-    return _WHO.get(attack, "").format(**said)
+def _who(attack: str, parameters: Mapping[str, str]) -> str:
+    return _WHO.get(attack, "").format(**parameters)
 
 
 def _guess_line(score: Score) -> GuessLine:
@@ -115,7 +115,7 @@ def _guess_line(score: Score) -> GuessLine:
 
 
 def _bar_line(bar: KeptBar) -> BarLine:
-    said = {
+    parameters = {
         "values": "1 other value" if bar.known == 1 else f"{bar.known} other values",
         "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
         "width": _NARROW if bar.width is None else str(plain(bar.width)),
@@ -123,12 +123,15 @@ def _bar_line(bar: KeptBar) -> BarLine:
         "times": f"{bar.times or 0:g}",
     }
     return BarLine(
-        bar.attack, _who(bar.attack, said), _limit(bar).format(**said), _percent(bar.most)
+        bar.attack,
+        _who(bar.attack, parameters),
+        _limit(bar).format(**parameters),
+        _percent(bar.most),
     )
 
 
 def _limit(bar: KeptBar) -> str:
-    """What of people is limited, with names for what the bar says."""
+    """Return what a bar limits, with placeholders for its parameters."""
     if bar.limit == "max-share":
         return _COUNTED.get(bar.attack, "")
     if bar.belief is None:
@@ -143,22 +146,22 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class LikelyLine:
-    """A family of queries: what they ask, of which column, and by what intervals are widened."""
+    """A family of queries: its aggregate, its column, and the factor that widens intervals."""
 
     words: str
-    of: str
+    column: str
     factor: str
 
 
 def likely_intervals(declared: Declared) -> dict[str, Any]:
-    """What the page tells of intervals; no lines where there are none."""
+    """Return the page's lines about likely intervals; none if there are no intervals."""
     if declared.intervals is None:
         return {"likely": []}
     factors = declared.intervals.factors
     return {
         "likely": [
-            LikelyLine(FAMILIES[one.family].words, one.of, str(one.factor))
-            for one in declared.intervals.families
+            LikelyLine(FAMILIES[family.family].words, family.of, str(family.factor))
+            for family in declared.intervals.families
         ],
         "least": {"rows": LEAST_ROWS, "groups": LEAST_GROUPS},
         "grid": ", ".join(map(str, factors[factors.index(Decimal(1)) :][:_SHOWN])),
@@ -166,19 +169,19 @@ def likely_intervals(declared: Declared) -> dict[str, Any]:
 
 
 def little_left(groups: Groups, declared: Declared) -> tuple[str, ...]:
-    """Why little is left, in words.
+    """Return the reasons why answers may be of little use, in words.
 
-    Nothing is said of forms that declare distributions, or where values of people who left stand
-    among the others: what is selected of those is not known.
+    There are no reasons for forms that declare distributions, or if values of people who left are
+    among the others: it is not known how many of those a query selects.
     """
     if declared.form.declares or declared.rows.vacant or not len(groups):
         return ()
-    one = (ONE_GROUP,) if len(groups) == 1 else ()
-    return (*one, *_wide_means(groups, declared))
+    single_group = (ONE_GROUP,) if len(groups) == 1 else ()
+    return (*single_group, *_wide_means(groups, declared))
 
 
 def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
-    for name in declared.named("sensitive"):
+    for name in declared.names_with_roles("sensitive"):
         number = declared.columns[name].type in ("integer", "decimal", "float")
         share = mean_by_range(groups.sensitive[name]) if number else None
         if share is not None and share >= TRIVIAL:

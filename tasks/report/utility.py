@@ -1,4 +1,4 @@
-"""Measures of utility and of accuracy as people read them."""
+"""Measures of utility and of accuracy in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any
 from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.terms.utility import Utility
 
-_TIMES = 10  # from there on a share is told as so many times
-_NOTHING_TOLD = 2.0  # a width by its middle: from nought, or below, to twice the middle
+_TIMES = 10  # from this share on, the text is so many times
+_NOTHING_TOLD = 2.0  # a width by its middle: from 0, or below, to twice the middle
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class UtilityLine:
 
 
 def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLine]:
-    """The measures of a release, in words; of a `composed` one they are of people who are here."""
+    """Return the measures of a release in words; if `composed`, they are about present people."""
     told_by = "told apart by their group_id" if composed else "different combinations of labels"
     lines = [
         UtilityLine("Groups", told_by, thousands(utility.classes)),
@@ -67,7 +67,7 @@ def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLi
 
 
 def four_decimals(number: Fraction) -> str:
-    """To four decimals, halves up: the same on every machine.
+    """Return a number to four decimals, halves up: the same on every machine.
 
     >>> four_decimals(Fraction(1, 3)), four_decimals(Fraction(24693, 2)), four_decimals(Fraction(2))
     ('0.3333', '12,346.5', '2')
@@ -76,7 +76,7 @@ def four_decimals(number: Fraction) -> str:
 
 
 def percentage(part: int, whole: int) -> str:
-    """A share in hundredths, to one decimal, halves up; empty where there is none.
+    """Return a share in hundredths, to one decimal, halves up; empty for a part of 0.
 
     >>> percentage(1, 8), percentage(1, 9999), percentage(5, 10), percentage(0, 3)
     ('12.5', 'fewer than 0.1', '50', '')
@@ -88,7 +88,7 @@ def percentage(part: int, whole: int) -> str:
 
 
 def share_in_words(share: float) -> str:
-    """A width or an error by what it is of: three digits at most, and never thousands of percent.
+    """Return a width or error in percent: at most three digits, and large shares as `times`.
 
     >>> [share_in_words(share) for share in (0.0714, 0.00042, 1.5, 183.6499)]
     ['7.1 %', '0.042 %', '150 %', '184 times']
@@ -102,7 +102,7 @@ def share_in_words(share: float) -> str:
 
 
 def width_in_words(median: float | None) -> str:
-    """What a median width by the middle of the bounds says about half of the queries.
+    """Return in words what a median width, relative to the bounds' middle, means.
 
     >>> width_in_words(0.14)
     'within ±7 % for half of the questions'
@@ -121,6 +121,6 @@ def width_in_words(median: float | None) -> str:
 
 
 def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each workload and level of a public summary."""
-    told = [s for s in summaries if {"workload", "level", "median"} <= set(s)]
-    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in told]
+    """Return a line for each workload and level of a public summary."""
+    usable = [s for s in summaries if {"workload", "level", "median"} <= set(s)]
+    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in usable]

@@ -1,4 +1,4 @@
-"""Tables for people who watch a run: names, counts and shares alone."""
+"""Tables for people who watch a run: only names, counts and shares."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sfumato.expectations.measures.households import HouseholdRisk
 from sfumato.expectations.measures.risk import Risk
 from sfumato.expectations.rules.verdicts import GROUPS, Finding
-from sfumato.tasks.attacks.attack import Score
+from sfumato.tasks.attacks.shared.attack import Score
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.query.accuracy.usefulness import Usefulness
 from sfumato.tasks.report.utility import accuracy_lines
@@ -15,7 +15,7 @@ from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
 
 _COLUMNS = ("column", "column_A", "column_B", "sensitive", "model")
-_OF_VALUES = ("value_set", "regex")  # the owner's: what they name may be somebody's
+_OF_VALUES = ("value_set", "regex")  # the owner's: the values in them may be personal
 _WORDS = {
     "continued": "people who go on",
     "new": "people who are new",
@@ -33,7 +33,7 @@ _PRIVATE = ("moved", "groups_retired", "route", "worst_posterior")
 
 
 def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulness) -> str:
-    """A release in a page of Markdown: how accurate it is in words, and in widths."""
+    """Return a release as a page of Markdown: its accuracy in words, and in widths."""
     declared, sfumato = release.declared, release.manifest["sfumato"]
     rows = declared.rows
     lines = [
@@ -55,7 +55,7 @@ def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulne
         ),
         "",
         *(f"**{_text(warning)}**\n" for warning in (*useful.warnings, useful.missed) if warning),
-        *_coded(declared),
+        *_note_on_codings(declared),
         *(f"- {_text(line)}" for line in accuracy_lines(widths)),
         "",
         "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
@@ -68,8 +68,8 @@ def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulne
     return "\n".join(lines)
 
 
-def _coded(declared: Declared) -> list[str]:
-    names = ", ".join(f"`{_text(name)}`" for name in sorted(declared.coded))
+def _note_on_codings(declared: Declared) -> list[str]:
+    names = ", ".join(f"`{_text(name)}`" for name in sorted(declared.codings_by_column))
     return [f"Everything is about coded values: of {names}.", ""] if names else []
 
 
@@ -103,7 +103,7 @@ def _text(text: str) -> str:
 
 
 def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
-    """Each measure by the quasi-identifiers alone, and with the insensitive columns, too."""
+    """Return each measure by the quasi-identifiers only, and with the insensitive columns."""
     pairs = [
         ("rows", narrow.rows, wide.rows),
         ("rows that are alone", narrow.alone, wide.alone),
@@ -116,50 +116,56 @@ def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
         ("marketer risk", _percent(narrow.average), _percent(wide.average)),
     ]
     return [
-        {"measure": what, "quasi-identifiers": one, "with insensitive columns": other}
-        for what, one, other in pairs
+        {
+            "measure": what,
+            "quasi-identifiers": by_quasi_identifiers,
+            "with insensitive columns": by_all,
+        }
+        for what, by_quasi_identifiers, by_all in pairs
     ]
 
 
 def whole_rows(
-    found: HouseholdRisk, counted: Literal["people", "households"]
+    risk: HouseholdRisk, counted: Literal["people", "households"]
 ) -> list[dict[str, Any]]:
-    """What is found of households by their members, or of people by their rows, as a table."""
-    one, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
-    told = [
-        (counted, found.households),
-        (f"risk of a {one}, {part}s independent, highest", f"{found.highest:.2%}"),
-        ("the same, average", f"{found.average:.2%}"),
-        (f"largest risk of a {part}, average", f"{float(found.by_member):.2%}"),
-        (f"fewest {counted} in a group", found.least),
-        (f"fewest {counted} alike in all {part}s", found.least_alike),
-        (f"{counted} that no other is like", found.alone),
+    """Return the risk of households by their members, or of people by their rows, as a table."""
+    whole, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
+    measures = [
+        (counted, risk.households),
+        (f"risk of a {whole}, {part}s independent, highest", f"{risk.highest:.2%}"),
+        ("the same, average", f"{risk.average:.2%}"),
+        (f"largest risk of a {part}, average", f"{float(risk.by_member):.2%}"),
+        (f"fewest {counted} in a group", risk.least),
+        (f"fewest {counted} alike in all {part}s", risk.least_alike),
+        (f"{counted} that no other is like", risk.alone),
     ]
-    return [{"measure": what, "by quasi-identifiers": value} for what, value in told]
+    return [{"measure": what, "by quasi-identifiers": value} for what, value in measures]
 
 
-def homogeneity_rows(found: Risk) -> list[dict[str, Any]]:
-    """Per sensitive attribute the groups in which nearly all rows have one value."""
+def homogeneity_rows(risk: Risk) -> list[dict[str, Any]]:
+    """Return, by sensitive attribute, the groups in which nearly all rows have one value."""
     return [
         {
             "attribute": name,
-            "share of one value": "all" if one.share == 1 else f"{float(one.share):.0%} or more",
-            "groups": one.groups,
-            "rows": one.rows,
-            "rows with that value": one.revealed,
+            "share of one value": "all"
+            if value_share.share == 1
+            else f"{float(value_share.share):.0%} or more",
+            "groups": value_share.groups,
+            "rows": value_share.rows,
+            "rows with that value": value_share.revealed,
         }
-        for name, shares in found.homogeneity.items()
-        for one in shares
+        for name, shares in risk.homogeneity.items()
+        for value_share in shares
     ]
 
 
-def singling_out_rows(found: SinglingOut) -> list[dict[str, Any]]:
-    """The smallest sets of columns on which some row is alone."""
+def singling_out_rows(result: SinglingOut) -> list[dict[str, Any]]:
+    """Return the smallest sets of columns on which some row is unique."""
     rows: list[dict[str, Any]] = [
         {"columns": ", ".join(subset.columns), "rows alone": subset.rows}
-        for subset in found.minimal
+        for subset in result.minimal
     ]
-    return rows or [{"columns": f"none of up to {found.complete_up_to}", "rows alone": 0}]
+    return rows or [{"columns": f"none of up to {result.complete_up_to}", "rows alone": 0}]
 
 
 def _percent(share: Fraction) -> str:
@@ -167,19 +173,21 @@ def _percent(share: Fraction) -> str:
 
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """One row per expectation: promises first, and of them and of the others what is broken.
+    """Return one row per expectation: promises first, and broken expectations before others.
 
     What an expectation is about comes last: lists of columns are wide, and the verdict should be
     seen beside them.
     """
-    ordered = sorted(findings, key=lambda one: (one.table != GROUPS, one.passed))
-    return [_row_of_verdicts(one) for one in ordered]
+    ordered = sorted(findings, key=lambda finding: (finding.table != GROUPS, finding.passed))
+    return [_row_of_verdicts(finding) for finding in ordered]
 
 
 def _row_of_verdicts(finding: Finding) -> dict[str, Any]:
-    shown = {name: of for name, of in finding.parameters.items() if name not in _OF_VALUES}
-    about = {name: of for name, of in shown.items() if _names_columns(name, of)}
-    required = {name: of for name, of in shown.items() if name not in about}
+    parameters = {
+        name: value for name, value in finding.parameters.items() if name not in _OF_VALUES
+    }
+    about = {name: value for name, value in parameters.items() if _names_columns(name, value)}
+    required = {name: value for name, value in parameters.items() if name not in about}
     return {
         "expectation": finding.type,
         "required": _in_words(required),
@@ -201,7 +209,7 @@ def _in_words(value: Any) -> Any:
     'k 5, quasi_identifiers age sex'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_in_words(of)}".rstrip() for name, of in value.items())
+        return ", ".join(f"{name} {_in_words(item)}".rstrip() for name, item in value.items())
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return value
@@ -210,7 +218,7 @@ def _in_words(value: Any) -> Any:
 def composition_rows(
     totals: Mapping[str, int | str | None], *, published_only: bool
 ) -> list[dict[str, Any]]:
-    """One row per count that is known, or per count that the release itself tells."""
+    """Return one row per count that is known, or that the release itself publishes."""
     return [
         {"measure": words, "count": totals[name]}
         for name, words in _WORDS.items()
@@ -219,8 +227,12 @@ def composition_rows(
 
 
 def guess_rows(scores: Mapping[str, Sequence[Score]]) -> list[dict[str, Any]]:
-    """One row per score, with what is guessed without the attack in words."""
-    return [_row_of_guesses(column, score) for column, of in scores.items() for score in of]
+    """Return one row per score, with what is guessed without the attack in words."""
+    return [
+        _row_of_guesses(column, score)
+        for column, column_scores in scores.items()
+        for score in column_scores
+    ]
 
 
 def _row_of_guesses(column: str, score: Score) -> dict[str, Any]:

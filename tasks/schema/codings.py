@@ -1,6 +1,6 @@
-"""Codings as a spec declares them and a release says them, and what each of them fits.
+"""Codings as a spec declares them and a release states them, and the columns each fits.
 
-What codes values stands in `tasks.microdata.codings`.
+The codings themselves are computed in `tasks.microdata.codings`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from sfumato.expectations.shared.arrow import ORDERED, Value, as_number
 from sfumato.expectations.shared.exact import INT64_MAX
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 
 KEYS = ("shift", "bottom", "top", "round", "unite", "prefix", "fold")
 """The keys of codings, in the order in which they act on a column."""
@@ -34,7 +34,7 @@ _FORMAT, _OF_SPELLINGS = 4, 10
 
 
 def _short(text: str) -> str:
-    """A number that is written in few letters may have more digits than a machine has room for."""
+    """Refuse a number with more digits than memory has room for; a short text may mean one."""
     with suppress(ArithmeticError):
         number = Decimal(text)
         if number.is_finite() and abs(number.adjusted()) > _LARGEST:
@@ -87,52 +87,52 @@ class CodedColumn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    shift: DateShift | None = since(
+    shift: DateShift | None = field_since(
         _FORMAT, None, "dates moved by days that are the unit's own, in labels alone"
     )
-    bottom: Threshold | None = since(
+    bottom: Threshold | None = field_since(
         _FORMAT,
         None,
         "smaller values become this, or a threshold that a share of rows reaches",
     )
-    top: Threshold | None = since(
+    top: Threshold | None = field_since(
         _FORMAT,
         None,
         "larger values become this, or a threshold that a share of rows reaches",
     )
-    round: Rounding | None = since(_FORMAT, None, "exact numbers become multiples")
-    unite: Literal["spellings"] | None = since(
+    round: Rounding | None = field_since(_FORMAT, None, "exact numbers become multiples")
+    unite: Literal["spellings"] | None = field_since(
         _OF_SPELLINGS,
         None,
         "texts that differ in spaces, case or Unicode form alone become one, in lower case",
     )
-    prefix: Annotated[int, Field(ge=1, le=1_000)] | None = since(
+    prefix: Annotated[int, Field(ge=1, le=1_000)] | None = field_since(
         _FORMAT, None, "how many characters of a text are kept"
     )
-    fold: RareFold | None = since(_FORMAT, None, "values that few rows have become one")
-    free_text: Annotated[str, Field(min_length=1)] | None = since(
+    fold: RareFold | None = field_since(_FORMAT, None, "values that few rows have become one")
+    free_text: Annotated[str, Field(min_length=1)] | None = field_since(
         _FORMAT, None, "why a column of free text may be published"
     )
 
     @property
     def codings(self) -> dict[str, Any]:
-        """What is declared of the column, by key, in the order in which it acts."""
+        """The declared codings of the column by key, in the order in which they act."""
         declared = {key: getattr(self, key) for key in KEYS}
         return {key: wish for key, wish in declared.items() if wish is not None}
 
     @property
-    def computed(self) -> tuple[str, ...]:
-        """The keys of what is computed from rows, once for all versions of a line."""
+    def computed_keys(self) -> tuple[str, ...]:
+        """The keys of codings that are computed from rows, once for all versions of a line."""
         kinds = TailShare | RareFold
         return tuple(key for key, wish in self.codings.items() if isinstance(wish, kinds))
 
     def coding_keys(self) -> dict[str, Any]:
-        """The codings as they are handed from a spec to a declaration."""
+        """Return the codings as they are handed from a spec to a declaration."""
         return {name: getattr(self, name) for name in CodedColumn.model_fields}
 
 
 def document_of(column: CodedColumn) -> Mapping[str, Any]:
-    """A column's codings for JSON."""
+    """Return a column's codings for JSON."""
     return column.model_dump(mode="json", include=set(KEYS), exclude_none=True)
 
 
@@ -151,7 +151,7 @@ def fault_of_codings(column: CodedColumn, type_: str) -> str | None:
 
 
 def threshold_texts(column: CodedColumn) -> dict[str, str]:
-    """The thresholds that are declared as values."""
+    """Return the thresholds that are declared as values."""
     ends = {key: getattr(column, key) for key in ("bottom", "top")}
     return {key: end for key, end in ends.items() if isinstance(end, str)}
 
@@ -194,8 +194,11 @@ def _fault_of_rounding(column: CodedColumn, type_: str) -> str | None:
 
 
 def _is_multiple(number: Decimal, step: Decimal) -> bool:
-    (above, below), (of, over) = number.as_integer_ratio(), step.as_integer_ratio()
-    return (above * over) % (below * of) == 0
+    (numerator, denominator), (step_numerator, step_denominator) = (
+        number.as_integer_ratio(),
+        step.as_integer_ratio(),
+    )
+    return (numerator * step_denominator) % (denominator * step_numerator) == 0
 
 
 _FAULTS: tuple[Callable[[CodedColumn, str], str | None], ...] = (

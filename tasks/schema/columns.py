@@ -131,13 +131,13 @@ class ColumnSpec(CodedColumn, Part):
 
     @property
     def shown_as(self) -> Role:
-        """The role in which tables have it: a weight stands as it is beside the others."""
+        """The role of the column in tables: a weight is published unchanged, as insensitive."""
         return "insensitive" if self.role == "weight" else self.role
 
     @model_validator(mode="after")
     def _texts_are_sensitive(self) -> Self:
-        said = {"spelling": self.spelling, "all-different": self.all_different}
-        key = next((key for key, value in said.items() if value is not None), None)
+        keys = {"spelling": self.spelling, "all-different": self.all_different}
+        key = next((key for key, value in keys.items() if value is not None), None)
         if key is not None and (self.role != "sensitive" or self.type != "string"):
             raise ValueError(f"{key}: is about a sensitive column of type string")
         return self
@@ -185,9 +185,9 @@ class ColumnSpec(CodedColumn, Part):
             raise ValueError(f"{key}: a column with role {self.role} is in no published table")
         if fault := fault_of_codings(self, self.type):
             raise ValueError(fault)
-        told = [key for key in ("description", "labels") if getattr(self, key) is not None]
-        if told and self.role in ("identifier", "drop"):
-            raise ValueError(f"{told[0]}: a column with role {self.role} is in no published table")
+        words = [key for key in ("description", "labels") if getattr(self, key) is not None]
+        if words and self.role in ("identifier", "drop"):
+            raise ValueError(f"{words[0]}: a column with role {self.role} is in no published table")
         if self.pseudonym is not None and self.role != "identifier":
             raise ValueError(f"pseudonym: only an identifier has one, not a {self.role}")
         return self
@@ -203,10 +203,10 @@ class ColumnSpec(CodedColumn, Part):
         for number, code in enumerate(self.labels):
             if self.type == "integer" and not _WHOLE.fullmatch(code):
                 raise ValueError(f"labels: code {number + 1} of the list is no whole number")
-        if self.computed and self.code_list != "whole":
+        if self.computed_keys and self.code_list != "whole":
             raise ValueError(
-                f"code-list: {self.computed[0]} is computed from people's values, which the codes "
-                "that are left would tell: say whole, or leave labels out"
+                f"code-list: {self.computed_keys[0]} is computed from people's values, which the "
+                "codes that are left would tell: say whole, or leave labels out"
             )
         return self
 
@@ -227,8 +227,12 @@ class ColumnSpec(CodedColumn, Part):
 
     @model_validator(mode="after")
     def _keys_of_sensitive_columns(self) -> Self:
-        shown = self.shown_as in ("sensitive", "insensitive")
-        if self.unprotected is not None and not shown and (self.role != "identifier" or self.unit):
+        is_shown = self.shown_as in ("sensitive", "insensitive")
+        if (
+            self.unprotected is not None
+            and not is_shown
+            and (self.role != "identifier" or self.unit)
+        ):
             raise ValueError(
                 "unprotected: only a sensitive or insensitive column needs a reason, or an "
                 "identifier that is no unit"

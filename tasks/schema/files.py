@@ -49,7 +49,7 @@ def parse_json(content: str | bytes) -> Any:
 
 
 def require_shallow(document: Any) -> None:
-    """Make sure that lists and mappings do not stand in one another too deep.
+    """Make sure that lists and mappings are not nested too deep.
 
     Raises:
         NestingError: where they do.
@@ -63,7 +63,7 @@ def require_shallow(document: Any) -> None:
 
 
 def _containers_in(whole: Any) -> Iterable[Any]:
-    """The lists and mappings that stand in a list or mapping."""
+    """Return the lists and mappings in a list or mapping."""
     parts = whole.values() if isinstance(whole, Mapping) else whole
     if not isinstance(whole, Mapping | list):
         return ()
@@ -165,7 +165,7 @@ def unreadable(path: Path) -> str | None:
 
 
 def _status(path: Path) -> os.stat_result:
-    """Follow links; one that leads to nothing lies there all the same."""
+    """Return the status of a path, following links; a link to nothing is an unfit file."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def _require_size(path: Path, size: int, most: int | None) -> None:
 
 
 def canonical_json(document: Any) -> bytes:
-    """The one way in which a document is written."""
+    """Write a document as canonical JSON (RFC 8785)."""
     import rfc8785  # files are opened without it
 
     return rfc8785.dumps(document)

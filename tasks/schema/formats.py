@@ -51,9 +51,9 @@ from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
 NEWEST = 10
 COMPOSED_IN_PARTS = 9
-"""Both keys are older; software of before would take groups of two parts for one."""
+"""The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
-"""The name under which a release says how its page, files and ready SQL are laid out."""
+"""The key of the layout of a release's page, files and ready SQL."""
 _LAYOUT = "6"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
@@ -66,7 +66,7 @@ ToldByPages = Literal[
     "references",  # what would be guessed of values that are dealt at random
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
 ]
-"""What came to pages, or to files beside them, with a later layout than the first."""
+"""Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
     "codebook": 2,
     "guesses": 3,
@@ -82,8 +82,8 @@ _SINCE: Mapping[ToldByPages, int] = {
 Document = TypeVar("Document", bound=BaseModel)
 
 
-def since(format_: int, default: Any, description: str) -> Any:
-    """A key that came with a format: written where it is not at its default."""
+def field_since(format_: int, default: Any, description: str) -> Any:
+    """Return a pydantic field that came with a format: it is written only if not at its default."""
     return Field(
         default,
         description=description,
@@ -93,7 +93,7 @@ def since(format_: int, default: Any, description: str) -> Any:
 
 
 def lowest_format(part: Any) -> int:
-    """The lowest format that can say a declaration, a part of one, or parts in any container.
+    """Return the lowest format that can state a declaration, a part, or parts in containers.
 
     A kind of part that came later (a promise, partition or form) says so by an attribute `since`,
     and so does a part with a value that an earlier key could not have.
@@ -116,7 +116,7 @@ def _formats_within(part: Any) -> Iterator[int]:
 
 
 def read_document(place: Path, kind: type[Document], newest: int, what: str) -> Document | None:
-    """A small document of ours that says its format, None where there is no file.
+    """Read a small document of ours that states its format; return None if there is no file.
 
     Args:
         place: the file.
@@ -133,7 +133,7 @@ def read_document(place: Path, kind: type[Document], newest: int, what: str) -> 
 
 
 def read_content(place: Path, what: str, most: int | None = DOCUMENT) -> bytes | None:
-    """The bytes of a file of ours, None where nothing is there; see `open_file`.
+    """Return the bytes of a file of ours, or None if nothing is there; see `open_file`.
 
     Raises:
         PromiseError: where something is there and cannot be read: nobody knows what it says.
@@ -149,7 +149,7 @@ def read_content(place: Path, what: str, most: int | None = DOCUMENT) -> bytes |
 def parse_document(
     place: Path | str, content: bytes, kind: type[Document], newest: int, what: str
 ) -> Document:
-    """The same of what a document holds; `place` is for messages.
+    """Parse and validate the content of a document of ours; `place` is for messages.
 
     Raises:
         InputError: where newer software wrote it.
@@ -175,18 +175,18 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
     Raises:
         InputError: in one line.
     """
-    found = document.get("format", 0)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+    number = document.get("format", 0)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise InputError(f"{place}: format is not a number of a format")
-    if found > newest:
+    if number > newest:
         raise InputError(
-            f"{place}: format {found} was made by newer software; this one reads formats up to "
+            f"{place}: format {number} was made by newer software; this one reads formats up to "
             f"{newest}: install a newer sfumato"
         )
 
 
 def software() -> dict[str, str]:
-    """The versions on which a release's bytes depend."""
+    """Return the versions of software on which a release's bytes depend."""
     return {
         "sfumato": version("sfumato"),
         LAYOUT: _LAYOUT,
@@ -196,7 +196,7 @@ def software() -> dict[str, str]:
 
 
 def other_software(stated: Mapping[str, str]) -> dict[str, str]:
-    """The versions of software that made a release, where another version runs here.
+    """Return the versions of software that made a release, if another version runs here.
 
     Args:
         stated: the versions that the release names.
@@ -207,5 +207,5 @@ def other_software(stated: Mapping[str, str]) -> dict[str, str]:
 
 
 def tells(what: ToldByPages, stated: Mapping[str, str]) -> bool:
-    """True where the page, or the manifest, of a release that names such versions tells it."""
+    """Return True if the page or manifest of a release by such versions contains something."""
     return stated.get(LAYOUT, _FIRST) not in map(str, range(1, _SINCE[what]))

@@ -12,7 +12,7 @@ ROOT = "*"
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """For each leaf its labels, from itself (level 0) to the root (level `height`).
+    """A table of labels: for each leaf from itself (level 0) to the root (level `height`).
 
     Labels nest: leaves that share a label share every label above it.
 
@@ -37,7 +37,7 @@ class Hierarchy:
                 raise InputError(f"{self.name}: row {number}: {fault}")
 
     def _fault(self, row: tuple[str, ...]) -> str | None:
-        """The fault of a row by itself, None where there is none."""
+        """Return the fault of a row by itself, or None."""
         if len(row) < 2:
             return "a leaf needs the root above it"
         if len(row) != len(self.rows[0]):
@@ -57,23 +57,23 @@ class Hierarchy:
         return self.level(0)
 
     def level(self, level: int) -> tuple[str, ...]:
-        """The label of each leaf at a level."""
+        """Return the label of each leaf at a level."""
         return tuple(row[level] for row in self.rows)
 
     def generalize(self, leaf: str, level: int) -> str:
-        """The ancestor of a leaf at a level; 0 leaves it as it is."""
-        return self._of_leaf[leaf][level]
+        """Return the ancestor of a leaf at a level; 0 leaves it as it is."""
+        return self._rows_by_leaf[leaf][level]
 
     def __contains__(self, value: object) -> bool:
-        return value in self._of_leaf
+        return value in self._rows_by_leaf
 
     @cached_property
-    def _of_leaf(self) -> Mapping[str, tuple[str, ...]]:
+    def _rows_by_leaf(self) -> Mapping[str, tuple[str, ...]]:
         return {row[0]: row for row in self.rows}
 
 
 def from_intervals(name: str, widths: Sequence[int], values: Iterable[int]) -> Hierarchy:
-    """A hierarchy over some integers: one level of intervals for each width, and the root.
+    """Return a hierarchy over some integers: one level of intervals for each width, and the root.
 
     Intervals start at the multiples of their width; each width divides the next.
 
@@ -87,7 +87,7 @@ def from_intervals(name: str, widths: Sequence[int], values: Iterable[int]) -> H
 
 
 def from_dates(name: str, steps: Sequence[str], values: Iterable[date]) -> Hierarchy:
-    """A hierarchy over some dates: one level for each of the periods `PERIODS`, and the root.
+    """Return a hierarchy over some dates: one level for each period of `PERIODS`, and the root.
 
     >>> from_dates("born", ["month", "year"], [date(1987, 3, 9)]).rows
     (('1987-03-09', '1987-03', '1987', '*'),)
@@ -99,7 +99,7 @@ def from_dates(name: str, steps: Sequence[str], values: Iterable[date]) -> Hiera
 
 
 def from_prefixes(name: str, lengths: Sequence[int], values: Iterable[str]) -> Hierarchy:
-    """A hierarchy over some codes: one level for each number of leading characters kept.
+    """Return a hierarchy over some codes: one level for each number of leading characters kept.
 
     Each hidden character is a star. Lengths descend.
 
@@ -111,7 +111,7 @@ def from_prefixes(name: str, lengths: Sequence[int], values: Iterable[str]) -> H
 
 
 def from_order(name: str, runs: Sequence[int], values: Sequence[str]) -> Hierarchy:
-    """A hierarchy over some values in an order: one level for each length of a run, and the root.
+    """Return a hierarchy over ordered values: one level for each length of a run, and the root.
 
     Runs start at the first value; the last one may be shorter. Each length divides the next.
 
@@ -144,7 +144,7 @@ def _prefix(value: str, length: int) -> str:
 
 
 def _misfit(row: tuple[str, ...], above: list[dict[str, tuple[str, ...]]]) -> str | None:
-    """The fault of a row beside earlier ones, by the labels above each of theirs, if any."""
+    """Return the fault of a row beside earlier ones, by the labels above theirs; or None."""
     if row[0] in above[0]:
         return "the leaf stands in an earlier row"
     for level, label in enumerate(row):

@@ -89,11 +89,11 @@ class HierarchyFile(BaseModel):
 
 
 Written = str | HierarchyFile | Intervals | Dates | Prefixes | Ordered
-"""A hierarchy as a spec writes it: a file, or what makes it."""
+"""A hierarchy as a spec writes it: a file, or a rule."""
 
 
 HierarchyRule = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
-"""A hierarchy by its rows, or by the rule that makes them of a column's values."""
+"""A hierarchy by its rows, or by a rule that makes them from a column's values."""
 
 
 class Bands(Part):
@@ -137,8 +137,8 @@ class HierarchyLevel(Part):
 def _kind(stratum: Any) -> str:
     if isinstance(stratum, str):
         return "column"
-    told = isinstance(stratum, Mapping) and "level" in stratum
-    return "level" if told or isinstance(stratum, HierarchyLevel) else "band"
+    has_level = isinstance(stratum, Mapping) and "level" in stratum
+    return "level" if has_level or isinstance(stratum, HierarchyLevel) else "band"
 
 
 Stratum = Annotated[
@@ -147,9 +147,9 @@ Stratum = Annotated[
     | Annotated[HierarchyLevel, Tag("level")],
     Discriminator(_kind),
 ]
-"""A column by its name, bands of one, or a level of its hierarchy."""
+"""A column by its name, bands of a column, or a level of its hierarchy."""
 
 
 def column_of(stratum: Stratum) -> str:
-    """The column that a stratum is told by."""
+    """Return the column that a stratum is about."""
     return stratum if isinstance(stratum, str) else stratum.column

@@ -24,7 +24,7 @@ AIMS, TARGETS, TARGET = "aims", "targets", "target"
 
 
 def safe_name(column: str) -> str:
-    """The name of a column within the names of files and tables.
+    """Return the name of a column within the names of files and tables.
 
     >>> safe_name("capital-loss")
     'capital_loss'

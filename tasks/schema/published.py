@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sfumato.tasks.schema.codings import CodedColumn
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 
 Labels = tuple[tuple[str, ...], ...]
@@ -38,19 +38,22 @@ class DeclaredColumn(CodedColumn):
     nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
     unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
     hierarchy: Labels | Intervals | Dates | Prefixes | None = None
-    leaves: Literal["all", "published"] = since(
+    leaves: Literal["all", "published"] = field_since(
         5, "all", "which leaves the hierarchy has: all, or those under a published label"
     )
-    weight: bool = since(6, False, "whether it says how many people a row stands for")
+    weight: bool = field_since(6, False, "whether it says how many people a row stands for")
 
     @property
     def since(self) -> int:
-        """The format that says what it says: missing values of sensitive columns came later."""
+        """The lowest format that can state this column.
+
+        Missing values of sensitive columns came with format 6.
+        """
         return 6 if self.nulls and self.role == "sensitive" else 0
 
     @property
     def told_role(self) -> str:
-        """Its role as readers are told of it: weights stand as insensitive columns do."""
+        """The role that readers see: a weight is shown like an insensitive column."""
         return "weight" if self.weight else self.role
 
     @property
@@ -76,5 +79,5 @@ Schema = Mapping[str, DeclaredColumn]
 
 
 def names_with_roles(schema: Schema, *roles: str) -> list[str]:
-    """The columns that have one of these roles, in order."""
+    """Return the columns that have one of these roles, in order."""
     return [name for name, column in schema.items() if column.role in roles]

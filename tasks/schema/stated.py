@@ -1,4 +1,4 @@
-"""What a publisher states of a release that its tables cannot show.
+"""Statements of a publisher about a release that its tables cannot show.
 
 They are no terms of a release: other words make no other release.
 
@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from sfumato.expectations.shared.numbers import ExactNumber
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import Part
 
 OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -44,7 +44,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 _FIRST = "1 1.25 1.5 2 3 5 7.5"
 _E24 = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
 _LATER = {"spread": 8, "median": 8, "quantile": 8}
-"""The aggregates whose families came after the others, and the formats that they came with."""
+"""The aggregates whose families came later, and the formats that they came with."""
 
 
 class PublisherStatement(BaseModel):
@@ -54,17 +54,17 @@ class PublisherStatement(BaseModel):
 
 
 def web_address(text: str | None) -> str | None:
-    """The text, where all of it is an address on the web."""
+    """Return the text if all of it is an address on the web, or None."""
     return text if text is not None and _WEB.fullmatch(text) else None
 
 
 def mail_address(text: str | None) -> str | None:
-    """The text, where all of it is an e-mail address."""
+    """Return the text if all of it is an e-mail address, or None."""
     return text if text is not None and _MAIL.fullmatch(text) else None
 
 
 def link_of(text: str) -> str | None:
-    """The address behind a text that is one, None where it is none."""
+    """Return the address to link a text to, or None if the text is no address."""
     return f"mailto:{text}" if mail_address(text) else web_address(text)
 
 
@@ -75,7 +75,7 @@ def _licence(text: str) -> str:
 
 
 class SaidOfLine(BaseModel):
-    """What is said of a line; None where nothing is."""
+    """Statements about a line; a key is None if nothing is said."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -95,7 +95,7 @@ class SaidOfLine(BaseModel):
 
 
 class CodeLabels(BaseModel):
-    """What codes of a column mean: all of a declared list, or those of them that are published."""
+    """Meanings of a column's codes: of a declared list, or only of the published codes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,11 +106,11 @@ class CodeLabels(BaseModel):
 
 
 class PublishedWords(SaidOfLine):
-    """What a version says of its line, and of its columns by their names."""
+    """Words of a version about its line, and about its columns by their names."""
 
     columns: dict[str, OneLine] = {}
-    labels: dict[str, CodeLabels] = since(6, {}, "what codes of columns mean")
-    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = since(
+    labels: dict[str, CodeLabels] = field_since(6, {}, "what codes of columns mean")
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = field_since(
         6, None, "the fingerprint of the key that the line's versions were signed with"
     )
 
@@ -121,15 +121,21 @@ class KeptBar(PublisherStatement):
     attack: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
     limit: Literal["max-lift", "max-share-above", "max-share"]
     most: _Share
-    belief: _Share | None = since(6, None, "what a value is believed with that counts, or more")
-    known: int | None = since(6, None, "how many values can be ruled out, or people are known")
-    width: ExactNumber | None = since(6, None, "of a small range, in the column's unit")
-    level: int | None = since(6, None, "of the hierarchy, by which values are alike")
-    times: float | None = since(6, None, "how much likelier a value is in a group that counts")
+    belief: _Share | None = field_since(
+        6, None, "what a value is believed with that counts, or more"
+    )
+    known: int | None = field_since(
+        6, None, "how many values can be ruled out, or people are known"
+    )
+    width: ExactNumber | None = field_since(6, None, "of a small range, in the column's unit")
+    level: int | None = field_since(6, None, "of the hierarchy, by which values are alike")
+    times: float | None = field_since(
+        6, None, "how much likelier a value is in a group that counts"
+    )
 
 
 class KeptBars(PublisherStatement):
-    """All bars beyond which nothing would have been published."""
+    """All bars of a release; beyond any of them it would not have been published."""
 
     standing: Literal["stated by the publisher, not verifiable"] = (
         "stated by the publisher, not verifiable"
@@ -146,11 +152,11 @@ def _decades(steps: str, powers: Iterable[int]) -> tuple[Decimal, ...]:
 
 
 FIRST_GRID = _decades(_FIRST, range(4))
-"""The factors that there were at first, ascending: they widened intervals by up to two thirds."""
+"""The first factors, ascending: they widened intervals by up to two thirds."""
 
 
 GRID: tuple[Decimal, ...] = tuple(sorted({*FIRST_GRID, *_decades(_E24, range(-1, 4))}))
-"""The factors that there are, ascending: those at first, and preferred numbers (IEC 60063, E24)."""
+"""All factors, ascending: the first ones, and preferred numbers (IEC 60063, E24)."""
 
 
 def _on_grid(factor: Decimal) -> Decimal:
@@ -164,7 +170,7 @@ Factor = Annotated[Decimal, AfterValidator(_on_grid), PlainSerializer(str)]
 
 
 class CalibratedFamily(PublisherStatement):
-    """A family of queries, and by what their intervals are widened."""
+    """A family of queries, and the factor that widens their intervals."""
 
     family: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
     of: Annotated[str, Field(description="the sensitive column; empty where rows are counted")]
@@ -172,41 +178,43 @@ class CalibratedFamily(PublisherStatement):
 
     @property
     def since(self) -> int:
-        """The lowest format that knows the family; 0 of those that there were at first."""
+        """The lowest format that knows the family; 0 for the first families."""
         return _LATER.get(self.family.partition("-")[0], 0)
 
 
 class CalibratedIntervals(PublisherStatement):
-    """All that is told of a release's intervals."""
+    """Statements about a release's intervals."""
 
     coverage: Literal["at least 95 % asked, met"] = "at least 95 % asked, met"
     standing: Literal["stated by the publisher, not verifiable"] = (
         "stated by the publisher, not verifiable"
     )
-    grid: Literal["first", "fine"] = since(
+    grid: Literal["first", "fine"] = field_since(
         6, "first", "which factors there are: the few of format 5, or 24 in each power of ten"
     )
     families: tuple[CalibratedFamily, ...]
 
     @property
     def factors(self) -> tuple[Decimal, ...]:
-        """All that a factor could have been, ascending."""
+        """All possible factors, ascending."""
         return GRID if self.grid == "fine" else FIRST_GRID
 
     @model_validator(mode="after")
     def _factors_are_of_the_grid(self) -> Self:
-        if not {one.factor for one in self.families} <= set(self.factors):
+        if not {family.factor for family in self.families} <= set(self.factors):
             raise ValueError("not a factor of the fixed grid")
         return self
 
     def factor_of(self, family: tuple[str, str] | None) -> Decimal | None:
-        """The factor of a family, by its name and its column; None where it was not calibrated."""
-        known = {(one.family, one.of): one.factor for one in self.families}
-        return None if family is None else known.get(family)
+        """Return the factor of a family by its name and column; None if it was not calibrated."""
+        factors = {
+            (calibrated.family, calibrated.of): calibrated.factor for calibrated in self.families
+        }
+        return None if family is None else factors.get(family)
 
 
 def rounded_up(factor: float) -> Decimal | None:
-    """The next factor of the grid; None beyond it.
+    """Return the next factor of the grid; None beyond it.
 
     >>> rounded_up(0.25), rounded_up(1.25), rounded_up(5.001), rounded_up(float("inf"))
     (Decimal('0.27'), Decimal('1.25'), Decimal('5.1'), None)

@@ -2,8 +2,8 @@
 
 What differs there: texts are compared by code points; LIKE has no escape character, and ILIKE knows
 the cases of every script; a quotient is a float, and infinite (or no number, which is the greatest
-of all) where the divisor is 0; numbers with an exponent are floats, all others exact; a DATE
-compared with a TIMESTAMP is its midnight. What a database cannot say is refused.
+of all) if the divisor is 0; numbers with an exponent are floats, all others exact; a DATE
+compared with a TIMESTAMP is its midnight. What a database cannot express is refused.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp
 TESTS = (*_COMPARED, exp.Is, exp.Like, exp.ILike)
 _CALCULATED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _MIDNIGHT = " 00:00:00.000000"
-_GREATEST = "1.7976931348623157e308"  # stands for what is infinite or no number
-_DIGITS = 38  # of a number that DuckDB holds exactly
-_REAL_DIGITS = 15  # of a number that a float holds
+_GREATEST = "1.7976931348623157e308"  # replaces what is infinite or no number
+_DIGITS = 38  # of an exact number in DuckDB
+_REAL_DIGITS = 15  # of an exact number in a float
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Conditions:
         """Write all tests within a clause as the database reads them.
 
         Raises:
-            QueryError: naming what the database cannot say.
+            QueryError: naming what the database cannot express.
         """
         for test in list(clause.find_all(*TESTS)):
             test.replace(self._test(test))
 
     def _test(self, test: exp.Expr) -> exp.Expr:
         if isinstance(test, exp.Like | exp.ILike):
-            return self._like(test)
+            return self._pattern_test(test)
         changed = test.copy()
         if isinstance(test, exp.Is):
             changed.set("this", self._value(test.this))
@@ -56,7 +56,7 @@ class Conditions:
         return changed
 
     def _side(self, part: exp.Expr, kinds: set[Kind]) -> exp.Expr:
-        """One of several values that are compared, in the type they have in common."""
+        """Return one of several compared values, in the type they have in common."""
         value, kind = self._value(part), self._kind(part)
         if kind == "string" and isinstance(value, exp.Literal) and self.spelling.collation:
             collated = exp.Collate(this=value, expression=self.spelling.collation.copy())
@@ -67,15 +67,15 @@ class Conditions:
             return exp.DPipe(this=value, expression=exp.Literal.string(_MIDNIGHT), safe=False)
         return value
 
-    def _like(self, test: exp.Like | exp.ILike) -> exp.Expr:
+    def _pattern_test(self, test: exp.Like | exp.ILike) -> exp.Expr:
         text, pattern = self._value(test.this), test.args["expression"].name
         any_case, negated = isinstance(test, exp.ILike), bool(test.args.get("negate"))
         self._require_whole(pattern)
-        found = self.spelling.matches(text, pattern, any_case)
-        return exp.paren(exp.Not(this=found)) if negated else found
+        match = self.spelling.matches(text, pattern, any_case)
+        return exp.paren(exp.Not(this=match)) if negated else match
 
     def _value(self, node: exp.Expr, inside: bool = False) -> exp.Expr:
-        """A value, or one `inside` a calculation; calculations with NULL are NULL."""
+        """Return a value, or one `inside` a calculation; calculations with NULL are NULL."""
         if isinstance(node, exp.Paren):
             inner = self._value(node.this, inside)
             return inner if isinstance(inner, exp.Null) else exp.Paren(this=inner)
@@ -83,10 +83,10 @@ class Conditions:
             inner = self._value(node.this, inside=True)
             return inner if isinstance(inner, exp.Null) else exp.Neg(this=inner)
         if isinstance(node, _CALCULATED):
-            return self._calculated(node, inside)
+            return self._calculation(node, inside)
         return self._literal(node) if isinstance(node, exp.Literal) else node.copy()
 
-    def _calculated(self, node: exp.Expr, inside: bool) -> exp.Expr:
+    def _calculation(self, node: exp.Expr, inside: bool) -> exp.Expr:
         sides = [self._value(side, inside=True) for side in (node.this, node.args["expression"])]
         if any(isinstance(side, exp.Null) for side in sides):
             return exp.Null()
@@ -99,7 +99,7 @@ class Conditions:
         return type(node)(this=sides[0], expression=sides[1])
 
     def _quotient(self, node: exp.Div, sides: Sequence[exp.Expr], inside: bool) -> exp.Expr:
-        """A quotient that the greatest float, or its opposite, stands for where a divisor is 0."""
+        """Return a quotient; if its divisor is 0, plus or minus the greatest float replaces it."""
         over, under = sides
         quotient = exp.Div(this=double(over), expression=under, typed=True, safe=False)
         if not self._is_unbounded(node):
@@ -116,7 +116,7 @@ class Conditions:
         return case.when(exp.and_(is_zero.copy(), above), high)
 
     def _is_unbounded(self, node: exp.Expr) -> bool:
-        """Decide whether it is a quotient whose divisor can be 0."""
+        """Return whether a node is a quotient whose divisor can be 0."""
         inner = node.unnest()
         return isinstance(inner, exp.Div) and not _is_nonzero(inner.args["expression"])
 
@@ -146,20 +146,20 @@ class Conditions:
         return self.spelling.number(exp.Literal(this=text, is_string=False))
 
     def _kind(self, node: exp.Expr) -> Kind:
-        """The type that DuckDB gives a value."""
+        """Return the type that DuckDB gives a value."""
         if isinstance(node, exp.Paren | exp.Neg):
             return self._kind(node.this)
         if isinstance(node, exp.Column):
-            known = (f"{node.table}.{node.name}", node.name)
-            return next((self.types[name] for name in known if name in self.types), "unknown")
+            names = (f"{node.table}.{node.name}", node.name)
+            return next((self.types[name] for name in names if name in self.types), "unknown")
         if isinstance(node, exp.Literal):
             return "string" if node.is_string else _number(node.name)
         if isinstance(node, exp.Div):
             return "float"
         if isinstance(node, _CALCULATED):
             kinds = {self._kind(node.this), self._kind(node.args["expression"])}
-            found: tuple[Kind, ...] = ("float", "decimal")
-            return next((kind for kind in found if kind in kinds), "integer")
+            by_precision: tuple[Kind, ...] = ("float", "decimal")
+            return next((kind for kind in by_precision if kind in kinds), "integer")
         if isinstance(node, exp.Cast):
             return "date" if node.to.this == exp.DataType.Type.DATE else "timestamp"
         return "boolean" if isinstance(node, exp.Boolean) else "null"
@@ -170,7 +170,7 @@ class Conditions:
 
 
 def _number(text: str) -> Kind:
-    """DuckDB's type of a number as it is written."""
+    """Return DuckDB's type of a number as it is written."""
     if "e" in text.casefold() or ("." in text and _digits(text) > _DIGITS):
         return "float"
     return "decimal" if "." in text else "integer"

@@ -1,4 +1,4 @@
-"""Arrow tables as tables of a database, of exact types, filled as fast as its driver can."""
+"""Arrow tables as tables of a database, with exact types, filled as fast as its driver can."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def create(database: TargetDatabase, name: str, table: pa.Table, key: Sequence[s
     """Create an empty table for these columns, with a primary key.
 
     Raises:
-        InputError: where a name is too long for the database, or it cannot hold a column.
+        InputError: if a name is too long for the database, or it cannot hold a column.
     """
     _require_names([name, *table.column_names], database)
     storage = database.dialect.storage
@@ -47,24 +47,24 @@ def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
 
 
 def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> exp.DataType:
-    """The type of a column in a database."""
+    """Return the type of a column in a database."""
     kind, storage = kind_of(column.type), database.dialect.storage
-    known = {**_COMMON, **storage.types}
+    types = {**_COMMON, **storage.types}
     if kind == "decimal":
-        known.setdefault(kind, f"NUMERIC(38, {column.type.scale})")
+        types.setdefault(kind, f"NUMERIC(38, {column.type.scale})")
     if kind == "string" and storage.text_type is not None:
-        known[kind] = storage.text_type(column)
-    return exp.DataType.build(known[kind], database.dialect.sqlglot)
+        types[kind] = storage.text_type(column)
+    return exp.DataType.build(types[kind], database.dialect.sqlglot)
 
 
 def require_fitting(database: TargetDatabase, name: str, table: pa.Table, *, exact: bool) -> None:
-    """Make sure that the database can hold the values, and tell them apart and in order.
+    """Require that the database can store the values, distinguish and order them.
 
     Args:
-        database: to be filled.
-        name: of the table.
+        database: the database to fill.
+        name: the name of the table.
         table: its rows.
-        exact: whether decimals must be held exactly, even where floats stand for them.
+        exact: whether decimals must be exact, even if floats represent them.
 
     Raises:
         InputError: naming a column.

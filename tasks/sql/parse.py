@@ -1,4 +1,4 @@
-"""Text to a tree: one expression without comments, and messages that repeat none of the text."""
+"""Parsing of text: one expression without comments, and messages that repeat none of the text."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,20 +12,20 @@ from sqlglot.errors import ParseError, SqlglotError
 from sfumato.expectations.shared.errors import QueryError
 
 MAX_CHARACTERS = 100_000
-_PLACES = 400  # a double has as many
+_PLACES = 400  # as many as a double has
 _DUCKDB = Dialect.get_or_raise("duckdb")
 
 
 def parse(text: str, kind: type[exp.Expr], *, commented: bool = False) -> exp.Expression:
-    """The one expression of a kind that `text` holds, in DuckDB's dialect.
+    """Return the one expression of a kind that `text` contains, in DuckDB's dialect.
 
     Args:
-        text: of the expression.
-        kind: of expression that it has to be.
-        commented: whether comments are passed over, and not refused.
+        text: the text of the expression.
+        kind: the required kind of expression.
+        commented: whether comments are ignored, not refused.
 
     Raises:
-        QueryError: where there is another number of expressions, a comment, or what is no SQL.
+        QueryError: if there is another number of expressions, a comment, or invalid SQL.
     """
     if len(text) > MAX_CHARACTERS:
         raise QueryError(f"a query may have at most {MAX_CHARACTERS:,} characters")
@@ -57,7 +57,7 @@ def _drop_comments(tokens: list[Any], *, commented: bool) -> None:
 
 
 def _require_small_numbers(tree: exp.Expr | None) -> None:
-    """Refuse a number that would fill the memory where it is exact."""
+    """Refuse a number whose exact form would fill the memory."""
     for node in tree.find_all(exp.Literal) if tree is not None else ():
         if node.is_string:
             continue
@@ -70,21 +70,21 @@ def _require_small_numbers(tree: exp.Expr | None) -> None:
 
 
 def drop_places(tree: exp.Expr) -> None:
-    """Have nodes forget their places in the text, which are most of the work of a copy."""
+    """Remove the places in the text from nodes: copying them takes most of the time."""
     for node in tree.walk():
         node._meta = None
 
 
 def quote_name(name: str) -> str:
-    """A name, fit for a message of one line."""
+    """Return a name in quotes, short enough for a message of one line."""
     return repr(name if len(name) <= 63 else f"{name[:60]}…")
 
 
 def _place(error: SqlglotError) -> str:
-    found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
-    if "line" not in found or "col" not in found:
+    fault = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    if "line" not in fault or "col" not in fault:
         return ""
-    return f" at line {found['line']}, column {found['col']}"
+    return f" at line {fault['line']}, column {fault['col']}"
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,19 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    r"""The statements of a text, each ended by a semicolon; the last may do without.
+    r"""Return the statements of a text, each ended by a semicolon; the last may have none.
 
     >>> statements("SELECT 1; -- then\n\nSELECT 2")
     [Statement(text='SELECT 1', line=1), Statement(text='SELECT 2', line=3)]
 
     Raises:
-        QueryError: where the text cannot be read.
+        QueryError: if the text cannot be read.
     """
     try:
         tokens = _DUCKDB.tokenize(text)
     except SqlglotError as error:
         raise QueryError(f"cannot be parsed{_place(error)}") from None
-    found: list[Statement] = []
+    complete: list[Statement] = []
     waiting: list[Any] = []
     for token in [*tokens, None]:
         if token is not None and token.token_type != TokenType.SEMICOLON:
@@ -116,13 +116,13 @@ def statements(text: str) -> list[Statement]:
         elif waiting:
             first, last = waiting[0], waiting[-1]
             line = text.count("\n", 0, first.start) + 1
-            found.append(Statement(text[first.start : last.end + 1], line))
+            complete.append(Statement(text[first.start : last.end + 1], line))
             waiting = []
-    return found
+    return complete
 
 
 def number_of(node: exp.Expr | None) -> Fraction | None:
-    """The number that a constant is, None where it is none."""
+    """Return the number that a constant is, None if it is no number."""
     if isinstance(node, exp.Neg):
         inner = number_of(node.this.unnest())
         return None if inner is None else -inner
@@ -132,7 +132,7 @@ def number_of(node: exp.Expr | None) -> Fraction | None:
 
 
 def literal(value: Any) -> exp.Expression:
-    """A value in DuckDB's SQL; floats with an exponent, or DuckDB would read them as decimals."""
+    """Return a value in DuckDB's SQL; floats have an exponent, or DuckDB would read decimals."""
     if isinstance(value, datetime):
         text, kind = value.isoformat(" "), "timestamp"
         return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind))

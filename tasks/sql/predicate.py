@@ -1,4 +1,4 @@
-"""A predicate on the columns of one table, held to an allow-list.
+"""Predicates on the columns of one table, checked against an allow-list.
 
 Allowed: AND, OR, NOT, parentheses; = <> < <= > >=, BETWEEN, IN with literals, IS [NOT] NULL; LIKE
 and ILIKE with a literal pattern; + - * / % over numbers; columns by name; literals (numbers,
@@ -49,7 +49,7 @@ _ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
 
 
 def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> exp.Expr:
-    """The predicate that a text holds, its columns by their exact names.
+    """Return the predicate that a text contains, its columns by their exact names.
 
     Raises:
         QueryError: naming the construct or the column that is not allowed.
@@ -58,7 +58,7 @@ def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> exp.Expr:
 
 
 def check_predicate(tree: exp.Expr, columns: Mapping[str, ColumnType]) -> exp.Expr:
-    """A copy of a parsed predicate, with its columns by their exact names.
+    """Return a copy of a parsed predicate, with its columns by their exact names.
 
     Raises:
         QueryError: naming the construct or the column that is not allowed.
@@ -74,12 +74,12 @@ def check_predicate(tree: exp.Expr, columns: Mapping[str, ColumnType]) -> exp.Ex
 
 
 def column_named(column: exp.Expr, columns: Iterable[str]) -> str:
-    """The exact name of the column that a node means.
+    """Return the exact name of the column that a node means.
 
-    The name as it is written counts first, then the only one that differs in letters' case.
+    The exact spelling counts first, then the only name that differs in the case of letters.
 
     Raises:
-        QueryError: where there is no such column, or more than one.
+        QueryError: if there is no such column, or more than one.
     """
     _known_arguments(column)
     name = column.name
@@ -109,8 +109,8 @@ def _boolean(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> N
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
-    """The operands of a chain of the same connector, found without recursion along the chain."""
-    found: list[exp.Expr] = []
+    """Return the operands of a chain of the same connector, without recursion along the chain."""
+    operands: list[exp.Expr] = []
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -118,12 +118,12 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
             _known_arguments(part)
             waiting += [part.args["expression"], part.this]
         else:
-            found.append(part)
-    return found
+            operands.append(part)
+    return operands
 
 
 def _test(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> None:
-    """A test of values: a comparison, BETWEEN, IN, IS NULL, LIKE."""
+    """Check a test of values: a comparison, BETWEEN, IN, IS NULL, LIKE."""
     if isinstance(node, exp.Is):
         if type(node.expression) is not exp.Null:
             raise QueryError("IS is allowed with NULL alone")
@@ -160,16 +160,16 @@ def _require_literals(node: exp.In) -> None:
 
 
 def _require_alike(kinds: set[Kind]) -> None:
-    found = kinds - {"null"}
-    if len(found) > 1 and not found <= {"date", "timestamp"}:
+    compared = kinds - {"null"}
+    if len(compared) > 1 and not compared <= {"date", "timestamp"}:
         hint = ""
-        if found & {"date", "timestamp"} and "string" in found:
+        if compared & {"date", "timestamp"} and "string" in compared:
             hint = " (write DATE '…' or TIMESTAMP '…')"
-        raise QueryError(f"not comparable: {' with '.join(sorted(found))}{hint}")
+        raise QueryError(f"not comparable: {' with '.join(sorted(compared))}{hint}")
 
 
 def _value(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> Kind:
-    """The kind of values that an expression without tests has."""
+    """Return the kind of values of an expression without tests."""
     if depth <= 0:
         raise QueryError("nested too deep")
     _known_arguments(node)
@@ -198,7 +198,7 @@ def _literal(node: exp.Expr) -> Kind:
 
 
 def _moment(node: exp.Cast) -> Kind:
-    """DATE '…' or TIMESTAMP '…', which the parser holds for casts of strings."""
+    """Return the kind of DATE '…' or TIMESTAMP '…', which the parser makes casts of strings."""
     literal, target = node.this, node.to.this
     if type(literal) is exp.Literal and literal.is_string:
         if target == exp.DataType.Type.DATE and _reads(datetime.date, literal.name):
@@ -218,7 +218,7 @@ def _reads(kind: type[datetime.date], text: str) -> bool:
 
 
 def _known_arguments(node: exp.Expr) -> None:
-    """Refuse a node of an unknown class, or one that says more than its class may say here."""
+    """Refuse a node of an unknown class, or with arguments that its class may not have here."""
     allowed = _ARGUMENTS.get(type(node))
     if allowed is None:
         raise refusal(node)

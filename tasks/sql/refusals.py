@@ -1,6 +1,6 @@
-"""The refusal of a construct: its name, why it is not answered, and what to write instead.
+"""Refusals of constructs: their names, why they are not answered, and what to write instead.
 
-Kept out: what is allowed, which those who read a query decide.
+What is allowed is decided by the modules that read queries, not here.
 """
 
 import re
@@ -16,7 +16,7 @@ _CALL = re.compile(r"[A-Z_][A-Z0-9_]*(?=\()")
 
 
 def construct(node: exp.Expr) -> str:
-    """SQL's name of a node that is not allowed; texts and numbers of a query are not repeated."""
+    """Return SQL's name of a node that is not allowed, without texts and numbers of the query."""
     if isinstance(node, exp.Anonymous):
         return f"an unknown function, {quote_name(str(node.name))}"
     if isinstance(node, exp.Func):
@@ -25,29 +25,29 @@ def construct(node: exp.Expr) -> str:
 
 
 def function_name(node: exp.Func) -> str:
-    """The name by which DuckDB calls a function."""
+    """Return the name by which DuckDB calls a function."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).upper()
-    found = _CALL.match(_in_duckdb(node))
-    return found[0] if found else str(node.sql_name())
+    match = _CALL.match(_in_duckdb(node))
+    return match[0] if match else str(node.sql_name())
 
 
 def _in_duckdb(node: exp.Expr) -> str:
     bare = node.copy()
     for argument in list(bare.iter_expressions()):
         if argument.find(exp.Query) is not None or argument.find(exp.Func) is not None:
-            argument.replace(exp.Null())  # its name is enough
+            argument.replace(exp.Null())  # the name is enough
     return str(bare.sql("duckdb", unsupported_level=ErrorLevel.IGNORE)).upper()
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is said of a construct that is not answered.
+    """Explanation of a construct that is not answered.
 
     Attributes:
-        why: it is not.
-        instead: what to write.
-        called: its name, where its class in the tree has another one.
+        why: the reason why it is not answered.
+        instead: what to write instead.
+        called: its name, if its class in the tree has another one.
     """
 
     why: str
@@ -177,7 +177,7 @@ REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     exp.Columns: _LISTED,
     exp.Placeholder: Refusal("a parameter has no value here", "write the constant"),
 }
-"""By the class of a node, the clause of a SELECT, or the name of a function."""
+"""Refusals by the class of a node, the clause of a SELECT, or the name of a function."""
 
 
 _AGGREGATE = Refusal(
@@ -202,38 +202,38 @@ _OF_AGGREGATES = Refusal(
 
 
 def refusal(refused: exp.Expr | str, within: str = "") -> QueryError:
-    """The refusal of a construct.
+    """Return the error that refuses a construct.
 
     Args:
         refused: a node, or the key of a clause.
-        within: where it stands, as ` in FROM`.
+        within: its place, as ` in FROM`.
     """
-    known, called = _named(refused)
-    return _error(known, called, within)
+    reason, called = _reason_and_name(refused)
+    return _error(reason, called, within)
 
 
 def refusal_of_aggregates(node: exp.Expr) -> QueryError:
-    """The refusal of what is calculated of aggregates, or is an aggregate that is none here."""
-    known, called = _named(node)
-    if known is _FUNCTION or known is _ANYTHING:
+    """Return the error for a calculation of aggregates, or for an unknown aggregate."""
+    reason, called = _reason_and_name(node)
+    if reason is _FUNCTION or reason is _ANYTHING:
         return _error(_OF_AGGREGATES, called, " of aggregates")
-    return _error(known, called, "")
+    return _error(reason, called, "")
 
 
-def _error(known: Refusal, called: str, within: str) -> QueryError:
-    return QueryError(f"not allowed: {called}{within}: {known.why}; {known.instead}")
+def _error(reason: Refusal, called: str, within: str) -> QueryError:
+    return QueryError(f"not allowed: {called}{within}: {reason.why}; {reason.instead}")
 
 
-def _named(refused: exp.Expr | str) -> tuple[Refusal, str]:
+def _reason_and_name(refused: exp.Expr | str) -> tuple[Refusal, str]:
     if isinstance(refused, str):
-        known = REFUSED.get(refused, _ANYTHING)
-        return known, known.called or refused.strip("_").upper()
+        reason = REFUSED.get(refused, _ANYTHING)
+        return reason, reason.called or refused.strip("_").upper()
     if isinstance(refused, exp.IgnoreNulls | exp.RespectNulls) and _is_refused(refused.this):
-        return _named(refused.this)
-    known = REFUSED.get(type(refused)) or _by_name(refused)
-    if isinstance(refused, exp.Anonymous) and known is not _FUNCTION:
-        return known, f"the function {function_name(refused)}"
-    return known, known.called or construct(refused)
+        return _reason_and_name(refused.this)
+    reason = REFUSED.get(type(refused)) or _by_name(refused)
+    if isinstance(refused, exp.Anonymous) and reason is not _FUNCTION:
+        return reason, f"the function {function_name(refused)}"
+    return reason, reason.called or construct(refused)
 
 
 def _is_refused(node: exp.Expr) -> bool:

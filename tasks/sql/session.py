@@ -1,4 +1,4 @@
-"""DuckDB for one use: its own database in memory, the given tables, and nothing else."""
+"""DuckDB for one use: its own database in memory, with only the given tables."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -29,10 +29,10 @@ _Rows = TypeVar("_Rows")
 def session(
     tables: Mapping[str, pa.Table | Path | TableInParts],
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that sees the tables, given in memory or as Parquet files, and no other file.
+    """Open a connection that sees the tables, in memory or as Parquet files, and no other file.
 
     Raises:
-        InputError: where a file is missing or is no Parquet file.
+        InputError: if a file is missing or is no Parquet file.
     """
     with closing(open_session(tables)) as connection:
         yield connection
@@ -41,13 +41,13 @@ def session(
 def open_session(
     tables: Mapping[str, pa.Table | Path | TableInParts],
 ) -> duckdb.DuckDBPyConnection:
-    """The same connection, to be closed by whoever asked for it.
+    """Open such a connection, which the caller must close.
 
     Raises:
-        InputError: where a file is missing or is no Parquet file.
+        InputError: if a file is missing or is no Parquet file.
     """
     files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
-    connection = _opened(files)
+    connection = _open_database(files)
     for name, table in tables.items():
         if isinstance(table, pa.Table):
             connection.register(name, table)
@@ -60,8 +60,8 @@ def _files(table: Path | TableInParts) -> TableInParts:
     return TableInParts((table.absolute(),), ({},))
 
 
-def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
-    """A connection to a database of its own, which reads these files and no other."""
+def _open_database(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
+    """Open a connection to a database of its own, which reads these files and no other."""
     with ExitStack() as stack:
         connection = stack.enter_context(closing(duckdb.connect(":memory:", config=_CONFIG)))
         hide_progress(connection)
@@ -77,19 +77,19 @@ def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:
-    """The rows of a query.
+    """Return the rows of a query.
 
     Raises:
-        QueryError: where DuckDB cannot evaluate the query.
+        QueryError: if DuckDB cannot evaluate the query.
     """
-    return _fetched(lambda: connection.execute(tree.sql("duckdb")).fetchall())
+    return _evaluate(lambda: connection.execute(tree.sql("duckdb")).fetchall())
 
 
 def keep_rows(connection: duckdb.DuckDBPyConnection, name: str, query: exp.Query) -> None:
-    """Keep the rows of a query in a table of this connection alone.
+    """Keep the rows of a query in a table that only this connection has.
 
     Raises:
-        QueryError: where DuckDB cannot evaluate the query.
+        QueryError: if DuckDB cannot evaluate the query.
     """
     alone = exp.Properties(expressions=[exp.TemporaryProperty()])
     table = exp.to_table(name)
@@ -97,27 +97,27 @@ def keep_rows(connection: duckdb.DuckDBPyConnection, name: str, query: exp.Query
 
 
 def fetch_table(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> pa.Table:
-    """The rows of a query as an Arrow table.
+    """Return the rows of a query as an Arrow table.
 
     Raises:
-        QueryError: where DuckDB cannot evaluate the query.
+        QueryError: if DuckDB cannot evaluate the query.
     """
-    return _fetched(lambda: connection.sql(tree.sql("duckdb")).to_arrow_table())
+    return _evaluate(lambda: connection.sql(tree.sql("duckdb")).to_arrow_table())
 
 
 def calculate(table: pa.Table, expressions: Iterable[exp.Expr]) -> pa.Table:
-    """What expressions come to in each row of a table: a column each, in order.
+    """Return the values of expressions in each row of a table: a column each, in order.
 
     Raises:
-        QueryError: where DuckDB cannot evaluate one.
+        QueryError: if DuckDB cannot evaluate one.
     """
-    shown = [exp.alias_(one.copy(), f"c{n}") for n, one in enumerate(expressions)]
+    columns = [exp.alias_(expression.copy(), f"c{n}") for n, expression in enumerate(expressions)]
     with session({_CALCULATED_OF: table}) as connection:
-        return fetch_table(connection, exp.select(*shown).from_(_CALCULATED_OF))
+        return fetch_table(connection, exp.select(*columns).from_(_CALCULATED_OF))
 
 
-def _fetched(query: Callable[[], _Rows]) -> _Rows:
-    """DuckDB's own messages may quote values and are never passed on."""
+def _evaluate(query: Callable[[], _Rows]) -> _Rows:
+    """Run a query without passing on DuckDB's own messages, which may quote values."""
     try:
         return query()
     except duckdb.Error as error:
@@ -148,7 +148,7 @@ def _source(path: str) -> exp.Expr:
         this="read_parquet",
         expressions=[
             exp.Literal.string(path),
-            # Where a directory is called year=2024, that is no column of the table.
+            # A directory named year=2024 is not a column of the table.
             exp.EQ(this=exp.column("hive_partitioning"), expression=exp.false()),
         ],
     )

@@ -1,4 +1,4 @@
-"""The query that a source is: one SELECT that reads, with named parameters and no side effect."""
+"""The query of a source: one SELECT that reads, with named parameters and no side effect."""
 
 import logging
 from collections.abc import Collection
@@ -39,18 +39,18 @@ _EFFECTS = (
     *("readfile", "writefile", "openrowset", "opendatasource", "openquery", "xp_", "sp_"),
     *("dbms_", "utl_"),
 )
-"""What names of functions begin with that change, lock, wait for or reach something, or run SQL."""
+"""Beginnings of names of functions that change, lock, wait for or reach something, or run SQL."""
 
 
 def parse_source_query(text: str, dialect: str | None) -> exp.Query:
-    """The SELECT that a text holds, without its comments: what is checked is what will be run.
+    """Return the SELECT of a text, without its comments: the query that is checked will be run.
 
     Args:
         text: the query.
         dialect: sqlglot's name of the database's SQL; None for one that it does not know.
 
     Raises:
-        QueryError: naming the construct that is not allowed; none of the text is repeated.
+        QueryError: naming the construct that is not allowed, without the query's text.
     """
     tree = _tree(text, dialect)
     if not isinstance(tree, exp.Query):
@@ -67,7 +67,7 @@ def parse_source_query(text: str, dialect: str | None) -> exp.Query:
 
 
 def parameters_in(query: exp.Query) -> set[str]:
-    """The names of the parameters of a query."""
+    """Return the names of the parameters of a query."""
     return {node.name for node in query.find_all(exp.Placeholder)}
 
 
@@ -75,7 +75,7 @@ def require_parameters(query: exp.Query, declared: Collection[str]) -> None:
     """Refuse a query whose parameters are not those that are declared.
 
     Raises:
-        QueryError: naming one that is declared alone, or asked for alone.
+        QueryError: naming a parameter that is only declared, or only asked for.
     """
     for name in sorted(parameters_in(query) ^ set(declared)):
         where = "not asked for by the query" if name in declared else "not declared"

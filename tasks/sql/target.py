@@ -1,7 +1,7 @@
-"""A database to be filled: reached by its address, written in one transaction.
+"""A database to fill: found by its address, written in one transaction.
 
-Messages name the host and the database, never an account or a password, and never what a driver
-says: that may quote values.
+Messages name the host and the database, never an account or a password, and never a driver's
+message, which may quote values.
 """
 
 import os
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True)
 class TargetDatabase:
-    """A connection to a database, its dialect, and what the database is called in messages."""
+    """A connection to a database, its dialect, and its name in messages."""
 
     dialect: Dialect
     place: str
@@ -57,7 +57,7 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
     """Connect to the database at an address; `${NAME}` in it comes from the environment.
 
     Raises:
-        InputError: where the address is none, the database cannot be reached, or it refuses.
+        InputError: if the address is none, the database cannot be reached, or it refuses.
     """
     address = read_url(url, environ)
     place, dialect = shown_place(address), _schemes()[address.drivername]
@@ -71,10 +71,10 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
 
 @contextmanager
 def translate_refusals(what: str, dialect: Dialect) -> Iterator[None]:
-    """Say in one line what a database refused, with the kind of its error alone.
+    """Translate a database's refusal into one line with only the kind of its error.
 
     Raises:
-        InputError: where it refuses.
+        InputError: if it refuses.
     """
     errors: tuple[type[Exception], ...] = (*dialect.access.errors(), SQLAlchemyError, OSError)
     try:
@@ -90,20 +90,20 @@ def _kind(error: Exception, dialect: Dialect) -> str:
 
 
 def read_url(url: str, environ: Mapping[str, str]) -> URL:
-    """The address of a database.
+    """Return the address of a database.
 
     Raises:
         InputError: for an invalid address, or a variable that is not set.
     """
-    account, at, rest = url.rpartition("@")
+    account, separator, rest = url.rpartition("@")
     missing = [name for name in _VARIABLE.findall(url) if name not in environ]
     if missing:
         raise InputError(f"address of a database: environment variable {missing[0]} is not set")
     expanded = _VARIABLE.sub(lambda match: quote(environ[match[1]], safe=""), account)
-    expanded += at + _VARIABLE.sub(lambda match: environ[match[1]], rest)
+    expanded += separator + _VARIABLE.sub(lambda match: environ[match[1]], rest)
     scheme = expanded.partition("://")[0]
     if scheme not in _schemes():
-        *others, last = (f"{known}://" for known in _schemes())
+        *others, last = (f"{scheme_name}://" for scheme_name in _schemes())
         raise InputError(f"address of a database: it starts with {', '.join(others)} or {last}")
     try:
         address = make_url(expanded)
@@ -117,7 +117,7 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
 
 
 def address_forms() -> list[str]:
-    """How the addresses of each dialect's databases are written, files first."""
+    """Return the forms of the addresses of each dialect's databases, files first."""
     return [_form(dialect) for dialect in _schemes().values()]
 
 
@@ -127,13 +127,13 @@ def _form(dialect: Dialect) -> str:
 
 
 def _schemes() -> dict[str, Dialect]:
-    """The dialects by the schemes of addresses, files first."""
-    known = sorted(DIALECTS.values(), key=lambda dialect: not dialect.access.in_file)
-    return {dialect.access.scheme: dialect for dialect in known}
+    """Return the dialects by the schemes of addresses, files first."""
+    dialects = sorted(DIALECTS.values(), key=lambda dialect: not dialect.access.in_file)
+    return {dialect.access.scheme: dialect for dialect in dialects}
 
 
 def shown_place(address: URL) -> str:
-    """The name of a database in messages, without accounts and passwords.
+    """Return the name of a database in messages, without accounts and passwords.
 
     >>> shown_place(make_url("mariadb://me:secret@db:3307/releases?password=secret"))
     'mariadb://db:3307/releases'

@@ -1,7 +1,7 @@
-"""Queries as the databases read them.
+"""Queries in the SQL of each database.
 
-Meaning is DuckDB's. Where a database says it otherwise, the query is written otherwise; what it
-cannot say is refused (`tasks.sql.conditions` for the conditions of a query).
+The meaning is DuckDB's. If a database expresses it otherwise, the query is rewritten; what it
+cannot express is refused (`tasks.sql.conditions` does that for the conditions of a query).
 """
 
 from collections.abc import Set
@@ -19,12 +19,12 @@ _MOMENTS = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Ty
 
 
 def write(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
-    """A query over published tables as a database reads it.
+    """Return a query over published tables in the SQL of a database.
 
     Args:
         tree: the query, as DuckDB would read it.
-        dialect: of the database.
-        types: of the published columns; where one is not told, it counts as of integers.
+        dialect: the dialect of the database.
+        types: the types of the published columns; unknown ones count as integers.
 
     Raises:
         QueryError: naming what cannot be written for the database.
@@ -34,21 +34,21 @@ def write(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
 
 
 def spell(changed: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.Expr:
-    """The tree that `write` writes, made of the given one, which it takes apart."""
+    """Return the tree that `write` writes, made of the given one, which is changed in place."""
     if dialect.spelling is None:
         return changed
     common = {part.alias for part in changed.root().find_all(exp.CTE)}
     for clause in list(changed.find_all(exp.Where, exp.If)):
         published = _is_of_published(clause, common)
         if published or isinstance(clause, exp.Where):
-            known = types if published else _NO_TYPES
-            Conditions(dialect, dialect.spelling, known).rewrite(clause)
+            clause_types = types if published else _NO_TYPES
+            Conditions(dialect, dialect.spelling, clause_types).rewrite(clause)
     return changed.transform(partial(_spell, spelling=dialect.spelling), copy=False)
 
 
 def _spell(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     if isinstance(node, exp.Ordered):
-        # Where nulls come is of no matter in windows, and not every database lets one say it.
+        # The place of nulls does not matter in windows, and not every database allows to choose it.
         node.set("nulls_first", spelling.nulls_first and not node.args.get("desc"))
         return node
     if isinstance(node, exp.Literal) and node.is_string:
@@ -68,7 +68,7 @@ def _iso(text: str, is_date: bool) -> str:
 
 
 def _is_of_published(clause: exp.Expr, common: Set[str]) -> bool:
-    """Decide whether a condition is on published columns, not on bounds.
+    """Return whether a condition is on published columns, not on bounds.
 
     Args:
         clause: the condition's.

@@ -172,7 +172,7 @@ def _counts_of_part(table: Microdata) -> dict[str, int]:
 
 def _represented_rows(table: Microdata, made: AnonymizedTable, declared: Declared) -> Microdata:
     """Return the rows that a candidate represents, before anonymization."""
-    if declared.composed and made.slots is not None:
+    if declared.is_composed and made.slots is not None:
         return made.slots.shown_rows
     return table.take(np.flatnonzero(made.shown))
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.rules.verdicts import Finding
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.refusals import (
@@ -21,6 +20,7 @@ from sfumato.tasks.attacks.refusals import (
     refusals_by,
 )
 from sfumato.tasks.attacks.registry import attacks_on, targets_of
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
@@ -54,7 +54,9 @@ class AttackedCandidate:
 
 def can_be_attacked(terms: Terms) -> bool:
     """Return True if attacks are scored on releases: with values, or people's whole records."""
-    return bool(terms.named("sensitive")) or not (terms.parts is not None or terms.composed)
+    return bool(terms.names_with_roles("sensitive")) or not (
+        terms.parts is not None or terms.is_composed
+    )
 
 
 def attack_candidate(

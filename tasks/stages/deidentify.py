@@ -111,18 +111,18 @@ def write_deidentified(
 
 def persons_counted(source: Microdata, terms: Terms, identifiers: Identifiers) -> np.ndarray | None:
     """Return the person of each row (int32, from 0), None if promises are kept only over rows."""
-    if identifiers.counted is None or not terms.over_people:
+    if identifiers.counted_column is None or not terms.over_people:
         return None
-    return source[identifiers.counted].codes
+    return source[identifiers.counted_column].codes
 
 
 def names_for_fingerprint(
     source: Microdata, terms: Terms, identifiers: Identifiers, line: Path
 ) -> np.ndarray | None:
     """Return the names of people or households (S16), None if they make no other version."""
-    if not terms.tells_whose or identifiers.counted is None:
+    if not terms.tells_whose or identifiers.counted_column is None:
         return None
-    return names_of(source[identifiers.counted], people_key(line.parent))
+    return names_of(source[identifiers.counted_column], people_key(line.parent))
 
 
 def write_codings(stage: Path, used: FrozenCodings) -> None:

@@ -21,13 +21,13 @@ from sfumato.tasks.publication.exposure import exposure
 from sfumato.tasks.publication.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
-from sfumato.tasks.query.accuracy.truth import Original
 from sfumato.tasks.query.accuracy.usefulness import (
     MeasuredBounds,
     PublicationFault,
     judge_usefulness,
 )
 from sfumato.tasks.query.accuracy.vectors import codes_as_published
+from sfumato.tasks.query.engines.truth import Original
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.validate import sealed_candidate
@@ -112,7 +112,7 @@ def evaluate_candidate(
 def keep_represented(candidate: Path, original: Microdata) -> Microdata:
     """Return the rows that a validated candidate represents, of those that were to be published."""
     sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
-    if opened.declared.composed and sealed.map is not None:
+    if opened.declared.is_composed and sealed.map is not None:
         return from_table(sealed.map.read(), candidate).shown_rows
     if sealed.suppressed is not None:
         return without_suppressed(original, sealed.suppressed)
@@ -138,7 +138,9 @@ def measure_bounds(
     except InputError:
         return MeasuredBounds([], fault=PublicationFault(_UNCOVERED, _UNCOVERED))
     declared = opened.declared
-    write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
+    write_accuracy_report(
+        measured, reports, declared.title, exposed, sorted(declared.codings_by_column)
+    )
     fault = None
     if outside := sum(not query.inside for query in measured):
         detail = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
@@ -160,7 +162,7 @@ def represented_rows(release: Release, line: Line, original: Microdata) -> Micro
         InputError: if the map is kept no more.
     """
     version = release.directory.name
-    if not release.declared.composed:
+    if not release.declared.is_composed:
         return represented_part(line.private, version, original)
     version_state = read_state(line.private).versions.get(version)
     if version_state is None or version_state.map is None or not has_map(line.private, version):
@@ -186,7 +188,9 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
             columns = {
                 name: table[name] for table in tables.values() for name in table.column_names
             }
-            groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
+            groups = form.groups(
+                tables, declared.columns, names, declared.names_with_roles("sensitive")
+            )
             codes = [codes_as_published(original[name], columns[name]) for name in names]
             seen = exposure(groups, np.stack(codes, axis=1), most, names)
             documents += [] if seen is None else [seen.document()]

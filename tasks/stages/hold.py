@@ -17,7 +17,7 @@ from sfumato.tasks.approval.held import (
     seal_digest,
     state_digest,
 )
-from sfumato.tasks.approval.request import Asked, request_approval, write_request
+from sfumato.tasks.approval.request import DecisionSubject, request_approval, write_request
 from sfumato.tasks.approval.settle import settle
 from sfumato.tasks.candidates.remember import forget_whose
 from sfumato.tasks.lines.difference import difference
@@ -78,7 +78,7 @@ def hold_candidate(
             return waiting
         if waiting is not None:
             end(line.private, waiting, "superseded", now)
-        request = Asked(
+        request = DecisionSubject(
             line=line.name,
             digest=digest_in(staged / CANDIDATE / RELEASE),
             sealed=seal_digest(staged),

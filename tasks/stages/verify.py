@@ -52,7 +52,7 @@ def measure_feasibility(
     seen = _SeenTable(microdata, references)
     rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
     if terms.over_people and not rescued:
-        _require_feasible_over(terms.counted, terms.promises, microdata, strata)
+        _require_feasible_over(terms.kept_over, terms.promises, microdata, strata)
     write_note(deidentified, "stakes", rows)
     return rows
 
@@ -170,7 +170,9 @@ def measure_whole(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
     microdata = load(deidentified)
     if not terms.over_people or microdata.person is None:
         return None
-    keys, _ = key([microdata[name] for name in terms.named("quasi-identifier")], microdata.rows)
+    keys, _ = key(
+        [microdata[name] for name in terms.names_with_roles("quasi-identifier")], microdata.rows
+    )
     return household_risk(dense(microdata.person.astype(np.int64))[0], dense(keys)[0])
 
 
@@ -185,9 +187,9 @@ def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, Singlin
         PromiseError: if there is no row.
     """
     microdata = load(deidentified)
-    qi = terms.named("quasi-identifier")
-    narrow = risk(groups_of(microdata, qi, terms.named("sensitive")))
-    wide = risk(groups_of(microdata, terms.named("quasi-identifier", "insensitive"), []))
+    qi = terms.names_with_roles("quasi-identifier")
+    narrow = risk(groups_of(microdata, qi, terms.names_with_roles("sensitive")))
+    wide = risk(groups_of(microdata, terms.names_with_roles("quasi-identifier", "insensitive"), []))
     if narrow is None or wide is None:
         raise PromiseError("no row is left to be published")
     single = singling_out(microdata, qi)

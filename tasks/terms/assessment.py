@@ -1,4 +1,4 @@
-"""What a release promised, measured on its published tables through its form.
+"""Measurement of a release's promises on its published tables, through its form.
 
 A coding that was computed of rows cannot be seen here: thresholds and rare values stay private.
 
@@ -57,26 +57,26 @@ def with_people(
     tables: Tables,
     reference: ReferenceFile,
 ) -> Groups:
-    """The groups of a promise with whom of its reference each could be about.
+    """Return the groups of a promise, with the people of its reference whom each could be about.
 
     Raises:
         InputError: where the reference cannot be read, or lacks a column.
         PromiseError: where somebody of it could be in two groups, or it was changed meanwhile.
     """
-    by = promise.adversary_columns
+    columns = promise.adversary_columns
     sensitive = (promise.sensitive,) if promise.sensitive else ()
-    types: Mapping[str, ColumnType] = {n: declared.columns[n].type for n in (*by, *sensitive)}
-    people = reference.read([*by, *sensitive], types)
-    reader_of, scope = reader_for(form_of(declared)), (by, sensitive)
-    found = admitted_people(tables[TABLE], declared.columns, reader_of, scope, people)
-    return replace(groups, population=found)
+    types: Mapping[str, ColumnType] = {n: declared.columns[n].type for n in (*columns, *sensitive)}
+    people = reference.read([*columns, *sensitive], types)
+    reader_of, scope = reader_for(form_of(declared)), (columns, sensitive)
+    population = admitted_people(tables[TABLE], declared.columns, reader_of, scope, people)
+    return replace(groups, population=population)
 
 
 def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[ValuesAsCoded]:
-    """A rule for each column of a published table that shows coded values as they are."""
+    """Yield a rule for each column of a published table that shows coded values as they are."""
     for name in schema.names:
         column = terms.columns.get(name)
-        if column is None or (terms.recoded and column.role == "quasi-identifier"):
+        if column is None or (terms.is_recoded and column.role == "quasi-identifier"):
             continue
         keys = visible_codings(column)
         if keys:
@@ -84,24 +84,24 @@ def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[ValuesAsCoded]:
 
 
 def visible_codings(column: DeclaredColumn) -> tuple[str, ...]:
-    """The codings that change no value which they have given."""
-    return tuple(k for k in column.codings if k in _SEEN and k not in column.computed)
+    """Return the codings that do not change values which they produced."""
+    return tuple(k for k in column.codings if k in _SEEN and k not in column.computed_keys)
 
 
 def count_uncoded(table: pa.Table, name: str, column: DeclaredColumn) -> int:
-    """How many different values of a column no such coding gives."""
+    """Return how many different values of a column no such coding produces."""
     values = table[name]
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    known = encode(name, column.role, values)
-    as_given = np.zeros(len(known.values), dtype=bool)
+    encoded = encode(name, column.role, values)
+    as_given = np.zeros(len(encoded.values), dtype=bool)
     if column.fold is not None:
-        as_given = np.asarray(pc.equal(known.values, column.fold.into))
-    changed = np.zeros(len(known.values), dtype=bool)
-    each = encode(name, column.role, known.values)
+        as_given = np.asarray(pc.equal(encoded.values, column.fold.into))
+    changed = np.zeros(len(encoded.values), dtype=bool)
+    each = encode(name, column.role, encoded.values)
     for key in visible_codings(column):
         coded = CODINGS[key](each, column.codings[key], None).array()
-        changed |= np.asarray(pc.not_equal(coded.cast(known.values.type), known.values))
+        changed |= np.asarray(pc.not_equal(coded.cast(encoded.values.type), encoded.values))
     return int((changed & ~as_given).sum())
 
 
@@ -116,7 +116,7 @@ class SeenGroups:
         self._counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Groups] = {}
 
     def told_by(self, columns: Sequence[str], sensitive: Sequence[str]) -> Groups:
-        """The groups that `columns` tell apart, with the values of the sensitive attributes."""
+        """Return the groups that `columns` distinguish, with values of the sensitive attributes."""
         declared, scope = self._declared, (tuple(columns), tuple(sensitive))
         if scope not in self._counted:
             form = form_of(declared)
@@ -124,9 +124,9 @@ class SeenGroups:
         return self._counted[scope]
 
     def of_promises(self) -> tuple[Promised, ...]:
-        """Every promise with the groups that it is about.
+        """Return every promise with the groups that it is about.
 
-        They stand beside the people of its reference, where it speaks of one that is known.
+        The groups come with the people of the promise's reference, if the reference is known.
         """
         return tuple((p, self._of_promise(p)) for p in self._declared.promises)
 
@@ -137,7 +137,7 @@ class SeenGroups:
         return with_people(groups, promise, self._declared, self._tables, reference)
 
     def of_people(self, whose: WhoseRows) -> tuple[Promised, ...]:
-        """Every promise with the people in the groups that it is about.
+        """Return every promise with the people in the groups that it is about.
 
         Raises:
             PromiseError: where these are not the groups of the tables.
@@ -145,21 +145,21 @@ class SeenGroups:
         return tuple((p, whose.in_groups(p, self._of_promise(p))) for p in self._declared.promises)
 
     def of_all(self) -> Groups:
-        """The groups that all quasi-identifiers tell apart, with every sensitive attribute."""
-        named = self._declared.named
+        """Return the groups that all quasi-identifiers distinguish, with every sensitive column."""
+        named = self._declared.names_with_roles
         return self.told_by(named("quasi-identifier"), named("sensitive"))
 
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """Published tables, and what was found of them.
+    """Published tables, and the findings about them.
 
     Attributes:
         declared: what the release declares.
         tables: the published tables, as they were read.
         groups: what is seen in them.
         findings: every expectation, whether it is met, and what was observed.
-        whose: whose the rows are, where promises were judged over people, too; private.
+        whose: the owners of the rows, if promises were also judged over people; private.
     """
 
     declared: Declared
@@ -175,45 +175,46 @@ class Assessment:
 
     @cached_property
     def over_people(self) -> Verdicts:
-        """The same over people, where they have several rows; none otherwise."""
+        """Every promise with its verdict over people who have several rows; otherwise empty."""
         return self._verdicts_on(PEOPLE) if self.declared.over_people else ()
 
-    def observed(self) -> list[dict[str, Any]]:
-        """The verdicts as a manifest holds them."""
-        found = [
+    def verdict_documents(self) -> list[dict[str, Any]]:
+        """Return the verdicts as a manifest holds them."""
+        verdict_documents = [
             {
                 "promise": promise.parameters(),
                 "groups": verdict.groups,
-                "observed": _observed(verdict),
+                "observed": _observed_numbers(verdict),
             }
             for promise, verdict in self.verdicts
         ]
-        for document, (_, verdict) in zip(found, self.over_people, strict=False):
-            document[self.declared.counted] = _observed(verdict)
-        return found
+        for document, (_, verdict) in zip(verdict_documents, self.over_people, strict=False):
+            document[self.declared.kept_over] = _observed_numbers(verdict)
+        return verdict_documents
 
     def _verdicts_on(self, what: str) -> Verdicts:
-        found = [finding for finding in self.findings if finding.table == what]
-        pairs = zip(self.declared.promises, found, strict=True)
+        findings = [finding for finding in self.findings if finding.table == what]
+        pairs = zip(self.declared.promises, findings, strict=True)
         return tuple((promise, verdict_of(promise, finding)) for promise, finding in pairs)
 
     def validation(self) -> list[dict[str, Any]]:
-        """The findings as a release publishes them: nothing of what must not be in its tables."""
+        """Return the findings as a release publishes them, without those about withheld content."""
         rules = structure(self.declared)
-        found = {
-            (one.table, Expectation(one.type, one.parameters).key): one for one in self.findings
+        by_key = {
+            (finding.table, Expectation(finding.type, finding.parameters).key): finding
+            for finding in self.findings
         }
         public = [
-            found.get((name, expectation_of(rule).key)) or judge_rule(name, rule, table)
+            by_key.get((name, expectation_of(rule).key)) or judge_rule(name, rule, table)
             for name, table in self.tables.items()
             for rule in rules[name]
         ]
-        promised = [one for one in self.findings if one.table == GROUPS]
+        promised = [finding for finding in self.findings if finding.table == GROUPS]
         return [*documents([*public, *promised]), *stated_bars(self.declared)]
 
 
 def stated_bars(declared: Declared) -> list[dict[str, Any]]:
-    """The bars on attacks that a release states to keep, as its validation tells them."""
+    """Return the bars on attacks that a release states to keep, for its validation document."""
     if (stated := declared.bars) is None:
         return []
     return [
@@ -247,7 +248,7 @@ def assess(
         judge: what evaluates rules and promises.
         withheld: names that no column may have.
         references: what promises about a population speak of; without it they are broken.
-        whose: whose the rows are, where promises are judged over people, too.
+        whose: the owners of the rows, if promises are also judged over people.
     """
     groups = SeenGroups(declared, tables, references)
     over_people = () if whose is None else groups.of_people(whose)
@@ -257,43 +258,47 @@ def assess(
 
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
-    """The rules of each published table besides the promises; none of `withheld` is in it."""
+    """Return the rules of each published table besides the promises; it has none of `withheld`."""
     form, rows = form_of(declared), declared.rows.published
     rules = form.rules(declared.columns, declared.form, rows, withheld)
     weights = [name for name, column in declared.columns.items() if column.weight]
-    if not declared.coded and not weights:
+    if not declared.codings_by_column and not weights:
         return rules
-    shown = form.schemas(declared.columns, declared.form)
+    published_schemas = form.schemas(declared.columns, declared.form)
     return {
         name: (
-            *of,
-            *coding_rules(declared, shown[name]),
-            *(PositiveValues(weight) for weight in weights if weight in shown[name].names),
+            *table_rules,
+            *coding_rules(declared, published_schemas[name]),
+            *(
+                PositiveValues(weight)
+                for weight in weights
+                if weight in published_schemas[name].names
+            ),
         )
-        for name, of in rules.items()
+        for name, table_rules in rules.items()
     }
 
 
 def documents(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Findings for JSON."""
+    """Return findings for JSON."""
     return [
         {
-            "table": one.table,
-            "expectation": one.type,
-            "parameters": dict(one.parameters),
-            "passed": one.passed,
-            "observed": one.observed,
+            "table": finding.table,
+            "expectation": finding.type,
+            "parameters": dict(finding.parameters),
+            "passed": finding.passed,
+            "observed": finding.observed,
         }
-        for one in findings
+        for finding in findings
     ]
 
 
 def numbers(values: Mapping[str, Number]) -> str:
-    """Parameters or scores as text, `k=5, e=500`."""
+    """Return parameters or scores as text, `k=5, e=500`."""
     return ", ".join(f"{name}={plain(value)}" for name, value in values.items())
 
 
-def _observed(verdict: Verdict) -> dict[str, int | str | None]:
+def _observed_numbers(verdict: Verdict) -> dict[str, int | str | None]:
     return {name: plain(value) for name, value in verdict.observed.items()}
 
 

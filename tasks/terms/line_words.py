@@ -1,7 +1,7 @@
 """line.json: the words that a line's page says of it, beside `releases.json`.
 
 No version has them, and no digest: a typo or another contact is corrected without a new version.
-They stand in a file of their own, so that software that knows no words still reads the record.
+They have their own file, so that software that knows no words still reads the record.
 """
 
 import json
@@ -23,7 +23,7 @@ _FORMAT = 2
 
 
 class LineWords(BaseModel):
-    """What is said of a line; None where nothing is.
+    """Words about a line; a key is None if nothing is said.
 
     Attributes:
         title: in place of the one that its current version has.
@@ -61,26 +61,26 @@ class WordsOfLine(BaseModel):
     said: SaidOfLine = SaidOfLine()
 
     @property
-    def shown(self) -> LineWords:
-        """What is shown: what a steward corrected, or else what the spec says."""
+    def shown_words(self) -> LineWords:
+        """The words to show: a steward's corrections, otherwise those of the spec."""
         corrected = self.words.model_dump(exclude_none=True)
         return LineWords.model_validate({**self.said.model_dump(), **corrected})
 
     @property
     def title(self) -> str:
-        """What the line is called."""
+        """The title of the line."""
         return self.words.title or self.declared or self.line
 
 
 def read_words(line: Path) -> WordsOfLine:
-    """The words of a line's public directory; none where the file is missing.
+    """Read the words in a line's public directory; empty if the file is missing.
 
     Raises:
         InputError: where newer software wrote them.
         PromiseError: where they cannot be read.
     """
-    found = read_document(line / WORDS, WordsOfLine, _FORMAT, "the words of a line")
-    return found or WordsOfLine(line=line.name)
+    words = read_document(line / WORDS, WordsOfLine, _FORMAT, "the words of a line")
+    return words or WordsOfLine(line=line.name)
 
 
 def write_words(line: Path, words: WordsOfLine) -> None:
@@ -94,15 +94,15 @@ def write_words(line: Path, words: WordsOfLine) -> None:
 
 
 def with_corrections(words: LineWords, changes: Mapping[str, str | None]) -> LineWords:
-    """Words with these in place of theirs; an empty text takes one back, None leaves it.
+    """Return words with changes: an empty text takes one back, None leaves it.
 
     Raises:
         SpecError: where a text is too long, or has characters that no line of text has.
     """
-    given = {name: text or None for name, text in changes.items() if text is not None}
-    found = {**words.model_dump(), **given}
+    corrections = {name: text or None for name, text in changes.items() if text is not None}
+    document = {**words.model_dump(), **corrections}
     try:
-        return LineWords.model_validate(found)
+        return LineWords.model_validate(document)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         raise SpecError(f"{name}: is too long, or has control characters") from None

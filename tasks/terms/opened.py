@@ -42,7 +42,7 @@ class Release:
     remarks: tuple[str, ...] = ()
 
     def path(self, name: str) -> Path:
-        """A published table's Parquet file.
+        """Return the path of a published table's Parquet file.
 
         Raises:
             InputError: where each part has one.
@@ -52,7 +52,7 @@ class Release:
         return self.directory / "data" / f"{name}.parquet"
 
     def table(self, name: str) -> pa.Table:
-        """A published table, read whole."""
+        """Read a published table whole."""
         return read_parquet(self.path(name))
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from sfumato.expectations.shared.arrow import NUMBERS, Value, as_number
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import GROUP_ID, TARGET, Part
 
 PARTS = "parts"
@@ -65,7 +65,7 @@ class Share(_Declared):
     null: bool = False
 
     def admits(self, texts: Sequence[str], type_: ColumnType) -> list[bool]:
-        """Which values of the column a row may have, given as texts.
+        """Return for each value of the column, given as a text, if a row may have it.
 
         >>> Share(column="age", least="30", below="50").admits(["29", "30", "50"], "integer")
         [False, True, False]
@@ -80,12 +80,12 @@ class Share(_Declared):
 
     @property
     def has_range(self) -> bool:
-        """Whether values are in a range, be it of all of them."""
+        """True if values are in a range, even in the range of all values."""
         nothing_else = self.null and self.least is None and self.below is None
         return self.values is None and not nothing_else
 
     def ends(self, type_: ColumnType) -> tuple[Decimal, Decimal]:
-        """What values are at least, and what they are below."""
+        """Return the ends of the range: the least value, and the first value above it."""
         kind = "decimal" if type_ in NUMBERS else type_  # integers may have ends between them
         low = Decimal("-Infinity") if self.least is None else as_number(self.least, kind)
         high = Decimal("Infinity") if self.below is None else as_number(self.below, kind)
@@ -93,22 +93,22 @@ class Share(_Declared):
 
 
 Where = tuple[Share, ...]
-"""What tells a stratum, or a piece of one, from all others."""
+"""The definition of a stratum, or of a piece of one."""
 _WHERE: TypeAdapter[Where] = TypeAdapter(Where)
 
 
 def text_of_where(where: Where) -> str:
-    """What tells a stratum from others, as a text."""
+    """Return the definition of a stratum as a text."""
     return json.dumps([share.model_dump(mode="json", exclude_none=True) for share in where])
 
 
 def where_of_text(text: str) -> Where:
-    """What tells a stratum from others, from the text of it."""
+    """Return the definition of a stratum from its text."""
     return _WHERE.validate_json(text)
 
 
 class PublishedPart(_Declared):
-    """One part of a release.
+    """A part of a release.
 
     Attributes:
         name: of its directory.
@@ -124,13 +124,13 @@ class PublishedPart(_Declared):
     rows: Annotated[int, Field(ge=0)]
     groups: Annotated[int, Field(ge=0)]
     first_group: Annotated[int, Field(ge=0, alias="first-group")]
-    first_target: Annotated[int, Field(ge=0, alias="first-target")] = since(
+    first_target: Annotated[int, Field(ge=0, alias="first-target")] = field_since(
         7, 0, "what is added to the numbers of targets where all parts are one table"
     )
     where: tuple[Where, ...]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
     def added_to(self, columns: Sequence[str]) -> dict[str, int]:
-        """What is added to numbers of groups and targets in these columns, by their names."""
+        """Return the offsets of group and target numbers in these columns, by name."""
         firsts = {GROUP_ID: self.first_group, TARGET: self.first_target}
         return {name: firsts[name] for name in columns}

@@ -1,4 +1,4 @@
-"""People who have several rows: whose the rows of a release are, which none of its files tells."""
+"""People who have several rows: the owners of a release's rows, which none of its files shows."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from sfumato.tasks.microdata.table import Microdata
 
 @dataclass(frozen=True, eq=False)
 class WhoseRows:
-    """The rows of a release, each with whose it is and where it stands.
+    """The rows of a release, each with its owner and its group.
 
     Attributes:
         group: of each row (int64), as the published tables number groups: by group id, or in the
@@ -27,7 +27,7 @@ class WhoseRows:
     rows: Microdata
 
     def in_groups(self, promise: PrivacyModel, seen: Groups) -> Groups:
-        """The groups in which a promise is judged over people.
+        """Return the groups in which a promise is judged over people.
 
         Neither the files nor this is believed by itself.
 
@@ -40,19 +40,19 @@ class WhoseRows:
         """
         counted = promise.counts_values() and promise.sensitive is not None
         named = [str(promise.sensitive)] if counted else []
-        coded = {name: self.rows[name].coded() for name in named}
+        coded = {name: self.rows[name].counted_codes() for name in named}
         groups = count(self.group, int(self.group.max(initial=-1)) + 1, coded)
         if self.rows.person is None or not _alike(groups, seen):
             raise PromiseError("whose the rows are is told of other groups than the published ones")
-        codes = {name: of.codes for name, of in coded.items()}
+        codes = {name: column.codes for name, column in coded.items()}
         people = count_people(self.group, self.rows.person, seen, codes)
         return replace(seen, people=people)
 
 
-def _alike(kept: Groups, seen: Groups) -> bool:
-    """True where both have the same rows with the same values in the same groups."""
-    pairs = ((counts, seen.sensitive.get(name)) for name, counts in kept.sensitive.items())
-    return np.array_equal(kept.sizes, seen.sizes) and all(
+def _alike(groups: Groups, seen: Groups) -> bool:
+    """Return True if both have the same rows with the same values in the same groups."""
+    pairs = ((counts, seen.sensitive.get(name)) for name, counts in groups.sensitive.items())
+    return np.array_equal(groups.sizes, seen.sizes) and all(
         other is not None and _equal(counts, other) for counts, other in pairs
     )
 
@@ -68,12 +68,12 @@ def _equal(counts: Counts, other: Counts) -> bool:
 
 
 class Identifiers(NamedTuple):
-    """The columns that say whom a row is about, and whose household; None where none does."""
+    """The columns that identify a row's person and household; None if there is no such column."""
 
     unit: str | None
     household: str | None = None
 
     @property
-    def counted(self) -> str | None:
-        """The one over whose values promises are kept, where they are kept over more than rows."""
+    def counted_column(self) -> str | None:
+        """The column over whose values promises are kept, or None if they are kept over rows."""
         return self.household or self.unit

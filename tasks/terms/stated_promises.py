@@ -1,7 +1,9 @@
-"""What a publisher states of promises that need what no file has: a reference, or whose rows are.
+"""Statements of a publisher about promises that no file can show.
 
-A statement is held against itself and against what the tables do show; whether it is true, no file
-of a release can tell.
+Such a promise needs a reference, or needs to know whose the rows are.
+
+A statement is compared with itself and with the tables; no file of a release can show that it is
+true.
 """
 
 import re
@@ -23,9 +25,9 @@ _WRITTEN = re.compile(r"[0-9]+(?:[./][0-9]+)?")
 def with_statements(
     assessment: Assessment, manifest: Mapping[str, Any], references: References
 ) -> tuple[Assessment, tuple[PrivacyModel, ...]]:
-    """An assessment with what a manifest states of promises whose references are not known.
+    """Return an assessment with a manifest's statements about promises without a known reference.
 
-    What it states of people who have several rows is taken as it is stated, too.
+    Statements about people who have several rows are also taken as they are.
 
     Returns:
         The assessment, and the promises that were not measured.
@@ -39,48 +41,52 @@ def with_statements(
     if not stated:
         return assessment, ()
     observed = manifest["sfumato"].get("observed")
-    findings = [one for one in assessment.findings if one.table != GROUPS]
-    judged = [one for one in assessment.findings if one.table == GROUPS]
+    findings = [finding_ for finding_ in assessment.findings if finding_.table != GROUPS]
+    judged = [finding_ for finding_ in assessment.findings if finding_.table == GROUPS]
     for number, (promise, finding) in enumerate(zip(promises, judged, strict=True)):
-        as_said = _stated(finding, promise, observed[number]) if promise in stated else finding
+        as_said = (
+            _stated_finding(finding, promise, observed[number]) if promise in stated else finding
+        )
         findings.append(as_said)
     return replace(assessment, findings=tuple(findings)), stated
 
 
 def _with_people(assessment: Assessment, manifest: Mapping[str, Any]) -> Assessment:
-    """The assessment with what the manifest states of its promises over people, if it has to."""
+    """Return the assessment with the manifest's statements about promises over people, if any."""
     if not assessment.declared.over_people:
         return assessment
     observed = manifest["sfumato"].get("observed")
-    judged = [one for one in assessment.findings if one.table == GROUPS]
+    judged = [finding_ for finding_ in assessment.findings if finding_.table == GROUPS]
     people = [
-        _stated(replace(finding, table=PEOPLE), promise, said, assessment.declared.counted)
-        for finding, promise, said in zip(
+        _stated_finding(
+            replace(finding, table=PEOPLE), promise, observation_, assessment.declared.kept_over
+        )
+        for finding, promise, observation_ in zip(
             judged, assessment.declared.promises, observed, strict=True
         )
     ]
     return replace(assessment, findings=(*assessment.findings, *people))
 
 
-def _stated(
-    finding: Finding, promise: PrivacyModel, said: Mapping[str, Any], under: str = "observed"
+def _stated_finding(
+    finding: Finding, promise: PrivacyModel, stated: Mapping[str, Any], under: str = "observed"
 ) -> Finding:
-    """The finding as it is stated; `finding` has the number of groups that the tables show."""
+    """Return the finding as it is stated; `finding` has the number of groups in the tables."""
     groups = finding.observed["groups"] if isinstance(finding.observed, Mapping) else None
     try:
-        found = {name: _number(said[under][name]) for name in promise.required()}
-        written = {name: plain(number) for name, number in found.items()}
-        whole = said["groups"] == groups and written == dict(said[under])
+        numbers = {name: _number(stated[under][name]) for name in promise.required()}
+        written = {name: plain(number) for name, number in numbers.items()}
+        whole = stated["groups"] == groups and written == dict(stated[under])
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         whole = False
-    if not whole or not _keeps(promise, found):
+    if not whole or not _keeps(promise, numbers):
         raise PromiseError(f"{MANIFEST}: does not state that {promise.name} holds of the groups")
-    verdict = Verdict(promise.required(), found, said["groups"], 0)
+    verdict = Verdict(promise.required(), numbers, stated["groups"], 0)
     return replace(finding, passed=True, observed=observation(verdict))
 
 
 def _number(written: Any) -> Number:
-    """A number that a verdict may have; one that would fill the memory is none.
+    """Return a number that a verdict may have; a number that would fill the memory is refused.
 
     Raises:
         ValueError: where it is none.
@@ -92,10 +98,10 @@ def _number(written: Any) -> Number:
     return written
 
 
-def _keeps(promise: PrivacyModel, found: Mapping[str, Number]) -> bool:
-    """True where stated numbers are no worse than what is promised."""
+def _keeps(promise: PrivacyModel, stated: Mapping[str, Number]) -> bool:
+    """Return True if stated numbers are no worse than what is promised."""
     for name, required in promise.required().items():
-        worst = found[name]
+        worst = stated[name]
         if worst is None or required is None:
             return False
         if (worst > required) if name in promise.at_most else (worst < required):

@@ -19,22 +19,22 @@ from sfumato.tasks.schema.files import regular
 from sfumato.tasks.terms.terms import Declared, Format, Terms
 
 TABLES: Format = "parquet"
-"""The format that every release has, and that is read back."""
+"""The format of tables in every release, from which they are read back."""
 _ROWS_PER_GROUP = 1 << 20
 FORMULA = r"^[=+\-@\t\r]"
-"""How texts begin that a spreadsheet would run."""
+"""The beginnings of texts that a spreadsheet would run."""
 
 
 def form_of(terms: Terms) -> Form:
-    """The form that these terms name, with vacant values where versions are composed."""
-    if not terms.composed:
+    """Return the form that these terms name, with vacant values if versions are composed."""
+    if not terms.is_composed:
         return form_named(terms.form.method, composed=False)
     vacant = terms.rows.vacant if isinstance(terms, Declared) else 0
     return form_named(terms.form.method, composed=True, vacant=vacant)
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """The table of one Parquet file.
+    """Read the table of one Parquet file.
 
     Not by `pyarrow.parquet.read_table`, which imports pyarrow's data sets and with them pandas:
     a third of the time in which a query starts and is answered.
@@ -48,12 +48,12 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
-    """The schema of every published table by its name; nullable where nulls are a category."""
+    """Return the schema of every published table by name; nullable if nulls are a category."""
     return form_of(declared).schemas(declared.columns, declared.form)
 
 
 def _with_quoted_formulas(table: pa.Table) -> pa.Table:
-    """With a quote before every text that a spreadsheet would run as a formula."""
+    """Put a quote before every text that a spreadsheet would run as a formula."""
     for index, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             texts = table[field.name]
@@ -64,7 +64,7 @@ def _with_quoted_formulas(table: pa.Table) -> pa.Table:
 
 
 def has_formulas(tables: Tables) -> bool:
-    """True where some text is one that a spreadsheet would run as a formula."""
+    """Return True if a spreadsheet would run some text as a formula."""
     texts = (
         column
         for table in tables.values()
@@ -98,7 +98,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 def write_tables(
     tables: Tables, declared: Declared, directory: Path, formats: Sequence[Format] | None = None
 ) -> None:
-    """Write every published table into `directory`, in every format unless some are named."""
+    """Write every published table into `directory`, in all declared formats or those named."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas(declared).items():
         for format_ in declared.formats if formats is None else formats:
@@ -122,7 +122,7 @@ def read_tables(declared: Declared, directory: Path, format_: Format = TABLES) -
 
 
 def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> None:
-    """Refuse tables whose footers tell other columns than the manifest does.
+    """Refuse tables whose footers have other columns than the manifest.
 
     Raises:
         PromiseError: where a file is missing, is no such table, or its columns or types are not as
@@ -132,14 +132,14 @@ def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> 
         for name, schema in schemas(declared).items():
             path = directory / f"{name}.parquet"
             try:
-                found = pq.read_schema(regular(path))
+                footer_schema = pq.read_schema(regular(path))
             except (OSError, pa.ArrowException, ValueError):
                 raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
-            _require_columns(path, found, schema)
+            _require_columns(path, footer_schema, schema)
 
 
-def _require_columns(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
-    if found.names != schema.names or found.types != schema.types:
+def _require_columns(path: Path, footer_schema: pa.Schema, schema: pa.Schema) -> None:
+    if footer_schema.names != schema.names or footer_schema.types != schema.types:
         raise PromiseError(f"{path.name}: columns or types are not the declared ones")
 
 

@@ -14,7 +14,7 @@ from sfumato.tasks.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.files import canonical_json
-from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, lowest_format, since
+from sfumato.tasks.schema.formats import COMPOSED_IN_PARTS, field_since, lowest_format
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.hierarchy_rules import Stratum
 from sfumato.tasks.schema.names import GROUP_ID, Part
@@ -30,7 +30,7 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
 
 
 class FacedPeople(Part):
-    """How many of some people face one value alone, and how many fewer than were asked for."""
+    """Counts of some people: all, those who face a single value, and those who face too few."""
 
     people: Count
     one: Count
@@ -44,7 +44,7 @@ class FacedPeople(Part):
 
 
 class ColumnExposure(Part):
-    """What is told of one sensitive column.
+    """Exposure of one sensitive column.
 
     Attributes:
         column: its name.
@@ -62,7 +62,7 @@ class ColumnExposure(Part):
 
 
 class JointExposure(Part):
-    """What a version tells together with others that its publisher knows.
+    """Exposure by a version together with others that its publisher knows.
 
     Attributes:
         versions: how many there are, this one included.
@@ -82,7 +82,7 @@ class _Frozen(BaseModel):
 class CsvFiles(_Frozen):
     """The writing of tables as CSV files."""
 
-    formulas: Literal["keep", "quote"] = since(
+    formulas: Literal["keep", "quote"] = field_since(
         1, "keep", "texts that a spreadsheet would run as formulas: as they are, or behind a quote"
     )
 
@@ -97,13 +97,13 @@ class RowCounts(_Frozen):
     suppressed: int
     published: int
     fakes: int
-    vacant: int = since(2, 0, "values of people who left, still shown")
-    not_represented_versions: int = since(
+    vacant: int = field_since(2, 0, "values of people who left, still shown")
+    not_represented_versions: int = field_since(
         2, 0, "rows of people whom earlier versions keep out of this one"
     )
 
 
-def _listed(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
+def _as_list(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
     return [
         {"name": name, **column.model_dump(mode="json", by_alias=True, exclude_none=True)}
         for name, column in columns.items()
@@ -122,81 +122,81 @@ class Terms(_Frozen):
     name: str
     title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
-    rows_per_unit: Literal["one", "several"] = since(
+    rows_per_unit: Literal["one", "several"] = field_since(
         6, "one", "whether promises are kept over people who have several rows, too"
     )
-    households: bool = since(6, False, "whether promises are kept over households, too")
+    households: bool = field_since(6, False, "whether promises are kept over households, too")
     versions: Versions
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
-        dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
+        dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_as_list)
     ]
     strata: tuple[Stratum, ...]
     promises: tuple[Promise, ...]
     partition: DeclaredPartition
     form: FormChoice
     formats: tuple[Format, ...]
-    csv: CsvFiles = since(1, CsvFiles(), "how tables are written as CSV files")
-    parts: PartsOfTable | None = since(3, None, "how the table was cut, where it was")
+    csv: CsvFiles = field_since(1, CsvFiles(), "how tables are written as CSV files")
+    parts: PartsOfTable | None = field_since(3, None, "how the table was cut, where it was")
 
     @property
     def format(self) -> int:
         """The lowest format that can say these terms."""
-        least = COMPOSED_IN_PARTS if self.composed and self.parts is not None else 0
+        least = COMPOSED_IN_PARTS if self.is_composed and self.parts is not None else 0
         return max(lowest_format(self), least)
 
     @property
-    def composed(self) -> bool:
-        """True where versions were made to be combined."""
+    def is_composed(self) -> bool:
+        """True if versions were made to be combined."""
         return isinstance(self.versions, ComposedVersions)
 
     @property
     def over_people(self) -> bool:
-        """True where promises are kept over people with several rows, or households, too."""
+        """True if promises are kept over people with several rows, or over households."""
         return self.rows_per_unit == "several" or self.households
 
     @property
-    def counted(self) -> Literal["people", "households"]:
-        """Over whom promises are kept besides, where they are kept over more than rows."""
+    def kept_over(self) -> Literal["people", "households"]:
+        """The word for those over whom promises are kept, if they are kept over more than rows."""
         return "households" if self.households else "people"
 
     @property
     def rows_are_people(self) -> bool:
-        """True where each row is another person."""
+        """True if each row is a different person."""
         return self.unit == "identifier" and self.rows_per_unit == "one"
 
     @property
     def tells_whose(self) -> bool:
-        """True where it makes another version whose the rows are."""
-        return self.composed or self.over_people
+        """True if the owners of the rows are part of a version's identity."""
+        return self.is_composed or self.over_people
 
     @property
-    def recoded(self) -> bool:
-        """True where labels stand in the place of quasi-identifiers, and all else is as it was."""
+    def is_recoded(self) -> bool:
+        """True if labels replace quasi-identifiers, and all other values are unchanged."""
         return self.form.recodes
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The declared hierarchies by column."""
-        known = {name: column.hierarchy for name, column in self.columns.items()}
-        return {name: hierarchy for name, hierarchy in known.items() if hierarchy is not None}
+        hierarchies = {name: column.hierarchy for name, column in self.columns.items()}
+        return {name: hierarchy for name, hierarchy in hierarchies.items() if hierarchy is not None}
 
     @property
-    def coded(self) -> dict[str, tuple[str, ...]]:
-        """The columns whose values were coded, and how, by the keys of codings."""
+    def codings_by_column(self) -> dict[str, tuple[str, ...]]:
+        """The columns whose values were coded, each with the keys of its codings."""
         codings = {name: tuple(column.codings) for name, column in self.columns.items()}
         return {name: keys for name, keys in codings.items() if keys}
 
-    def numbered(self, table: str) -> tuple[str, ...]:
-        """The columns of a table with numbers that run on from part to part of a release."""
-        own = self.form.numbered(table)
-        return (GROUP_ID,) if self.composed and not own else own
+    def numbered_columns(self, table: str) -> tuple[str, ...]:
+        """Return the columns of a table whose numbers continue from part to part of a release."""
+        own = self.form.numbered_columns(table)
+        return (GROUP_ID,) if self.is_composed and not own else own
 
-    def named(self, *roles: str) -> list[str]:
-        """The published columns that have one of these roles, in order."""
+    def names_with_roles(self, *roles: str) -> list[str]:
+        """Return the published columns that have one of these roles, in order."""
         return names_with_roles(self.columns, *roles)
 
     def digest(self) -> str:
-        """The SHA-256 that tells these terms from others."""
+        """Return the SHA-256 that identifies these terms."""
         terms = self.model_dump(mode="json", by_alias=True, include=set(Terms.model_fields))
         return hashlib.sha256(canonical_json(terms)).hexdigest()
 
@@ -206,23 +206,27 @@ class Declared(Terms):
 
     rows: RowCounts
     software: dict[str, str]
-    predecessor: Annotated[str | None, Field(pattern="^[0-9a-f]{64}$")] = since(
+    predecessor: Annotated[str | None, Field(pattern="^[0-9a-f]{64}$")] = field_since(
         2, None, "the digest of the version that a composed one continues"
     )
-    exposure: JointExposure | None = since(
+    exposure: JointExposure | None = field_since(
         2, None, "what is told together with other versions, where that is accepted"
     )
-    intervals: CalibratedIntervals | None = since(
+    intervals: CalibratedIntervals | None = field_since(
         5, None, "by how much intervals are widened, which the publisher states"
     )
-    bars: KeptBars | None = since(6, None, "on attacks, which the publisher states to be kept")
-    window: ExactNumber | None = since(
+    bars: KeptBars | None = field_since(
+        6, None, "on attacks, which the publisher states to be kept"
+    )
+    window: ExactNumber | None = field_since(
         6, None, "the width of a small range, in which guesses of numbers count"
     )
-    rows_apart: str | None = since(
+    rows_apart: str | None = field_since(
         6, None, "why rows in which an identifier repeats are not one person's, as is stated"
     )
-    words: PublishedWords = since(
+    words: PublishedWords = field_since(
         6, PublishedWords(), "what its owner says of the line and of its columns"
     )
-    made_of: tuple[PublishedPart, ...] = since(3, (), "the parts of a release in parts, in order")
+    made_of: tuple[PublishedPart, ...] = field_since(
+        3, (), "the parts of a release in parts, in order"
+    )

@@ -1,4 +1,4 @@
-"""withdrawal.json: what stands in the place of a version that was withdrawn.
+"""withdrawal.json: the file that replaces a withdrawn version.
 
 It says which version was there and why it is no more, and nothing of what it published.
 """
@@ -51,7 +51,7 @@ class Tombstone(BaseModel):
 
 
 def is_tombstone(directory: Path) -> bool:
-    """True for a directory that stands in the place of a withdrawn version."""
+    """Return True for a directory that replaces a withdrawn version."""
     try:
         return (directory / WITHDRAWAL).is_file()
     except OSError:
@@ -59,12 +59,12 @@ def is_tombstone(directory: Path) -> bool:
 
 
 def has_replaced(directory: Path) -> bool:
-    """True for a tombstone that stands alone: beside the files of a version it is nobody's word."""
+    """Return True for a tombstone by itself; beside a version's files it counts for nothing."""
     return is_tombstone(directory) and not os.path.lexists(directory / _MANIFEST)
 
 
 def read_tombstone(directory: Path) -> Tombstone | None:
-    """The withdrawal that a directory tells of, None where it tells of none.
+    """Return the withdrawal in a directory, or None.
 
     Raises:
         PromiseError: where it cannot be read, so that nothing is to be expected there.
@@ -79,7 +79,7 @@ def read_tombstone(directory: Path) -> Tombstone | None:
 
 
 def require_not_withdrawn(directory: Path, author: str = "") -> None:
-    """Refuse a directory that stands in the place of a withdrawn version.
+    """Refuse a directory that replaces a withdrawn version.
 
     Args:
         directory: the release.
@@ -88,25 +88,27 @@ def require_not_withdrawn(directory: Path, author: str = "") -> None:
     Raises:
         PromiseError: with the day, the reason and the author.
     """
-    if (found := read_tombstone(directory)) is not None:
+    if (tombstone := read_tombstone(directory)) is not None:
         signed = f" ({author})" if author else ""
-        raise PromiseError(f"{directory}: was withdrawn on {found.day}: {found.reason}{signed}")
+        raise PromiseError(
+            f"{directory}: was withdrawn on {tombstone.day}: {tombstone.reason}{signed}"
+        )
 
 
 def is_marked_beside(directory: Path, digest: Any) -> bool:
-    """True where the record beside a release says that the version of this digest was withdrawn.
+    """Return True if the record beside a release calls the version of this digest withdrawn.
 
     A record of other versions is nobody's word on this one.
 
     Raises:
-        PromiseError: where a record lies there and cannot be read: a withdrawal may stand in it.
+        PromiseError: where a record lies there and cannot be read: it may contain a withdrawal.
     """
     version = _version_beside(directory)
     return version is not None and (version.status, version.digest) == ("withdrawn", digest)
 
 
 def is_missing_and_marked(directory: Path) -> bool:
-    """True where nothing is there, and the record beside it says that a version was withdrawn.
+    """Return True if nothing is there, and the record beside it calls the version withdrawn.
 
     It may be about to be replaced by its tombstone, in two renames.
 
@@ -138,7 +140,7 @@ class _AnyRecord(BaseModel):
 
 
 def _version_beside(directory: Path) -> _ListedVersion | None:
-    """Return what the record beside a release says of a version of this name; None for nothing."""
+    """Return the entry of a version of this name in the record beside a release, or None."""
     try:
         place = record_beside(directory)
     except (OSError, RuntimeError):  # a circle of links, or a path that no system has

@@ -1,4 +1,4 @@
-"""The information that a recoded table has lost, measured on the published table alone.
+"""The information that a recoded table has lost, measured on the published table only.
 
 The measures are those of the literature (see `tasks.partitions.full_domain.metrics`, which measures
 the same before publication, on the domains of the original). Here a domain is what the published
@@ -43,8 +43,8 @@ class Utility:
         height: the sum of the highest level that each column's labels have.
         imprecision: the mean over all cells of the level over the height (1 - Prec).
         ncp: the mean over all cells of the normalized certainty penalty.
-        starred_cells: the share of the cells that tell nothing, suppressed rows included.
-        starred_rows: how many published rows have no cell that tells anything.
+        starred_cells: the share of the cells with the label *, suppressed rows included.
+        starred_rows: how many published rows have only such cells.
         suppressed_rows: how many rows are not published.
     """
 
@@ -61,25 +61,25 @@ class Utility:
 
 
 def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | None:
-    """The measures; None for forms that do not recode, and where nothing is published.
+    """Return the measures; None for forms that do not recode, and if nothing is published.
 
     Args:
         tables: as published.
         declared: what the release declares.
         sizes: the rows of each class that is told apart (int64).
     """
-    if not declared.recoded or not tables[TABLE].num_rows:
+    if not declared.is_recoded or not tables[TABLE].num_rows:
         return None
-    if declared.composed:
+    if declared.is_composed:
         sizes = rows_of(tables[LINEAGE])
-    shown = _PeopleShown.of(tables, declared)
-    names = declared.named("quasi-identifier")
+    represented = _PeopleShown.from_tables(tables, declared)
+    names = declared.names_with_roles("quasi-identifier")
     lost = declared.rows.suppressed
-    rows = shown.rows + lost
-    columns = [_column(shown, name, declared) for name in names]
+    rows = represented.rows + lost
+    columns = [_column(represented, name, declared) for name in names]
     cells = rows * len(names)
     ks = [promise.k for promise in declared.promises if isinstance(promise, KAnonymity)]
-    size = Fraction(shown.rows, len(sizes))
+    size = Fraction(represented.rows, len(sizes))
     squares = sizes.astype(object) ** 2
     return Utility(
         classes=len(sizes),
@@ -89,40 +89,47 @@ def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | 
         height=sum(column.highest for column in columns),
         imprecision=_mean([column.steps for column in columns], lost, cells),
         ncp=_mean([column.penalty for column in columns], lost, cells),
-        starred_cells=_mean([Fraction(shown.count(c.starred)) for c in columns], lost, cells),
-        starred_rows=shown.count(np.logical_and.reduce([column.starred for column in columns])),
+        starred_cells=_mean([Fraction(represented.count(c.starred)) for c in columns], lost, cells),
+        starred_rows=represented.count(
+            np.logical_and.reduce([column.starred for column in columns])
+        ),
         suppressed_rows=lost,
     )
 
 
 def mean_penalty(tables: Tables, declared: Declared) -> Fraction | None:
-    """The normalized certainty penalty of `utility` alone, for which no group is counted."""
-    if not declared.recoded or not tables[TABLE].num_rows:
+    """Return only the normalized certainty penalty of `utility`; no group is counted."""
+    if not declared.is_recoded or not tables[TABLE].num_rows:
         return None
-    shown = _PeopleShown.of(tables, declared)
-    names = declared.named("quasi-identifier")
-    columns = [_column(shown, name, declared) for name in names]
+    represented = _PeopleShown.from_tables(tables, declared)
+    names = declared.names_with_roles("quasi-identifier")
+    columns = [_column(represented, name, declared) for name in names]
     lost = declared.rows.suppressed
-    return _mean([one.penalty for one in columns], lost, (shown.rows + lost) * len(names))
+    return _mean(
+        [column.penalty for column in columns], lost, (represented.rows + lost) * len(names)
+    )
 
 
 def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Fraction:
-    """Over all cells, those of suppressed rows counting 1."""
+    """Return the mean over all cells; each cell of a suppressed row counts 1."""
     return Fraction(sum(of_published) + suppressed * len(of_published)) / cells
 
 
 @dataclass(frozen=True, eq=False)
 class _PeopleShown:
-    """Rows of labels, and for how many people each of them stands (int64, one per row)."""
+    """Rows of labels, and the number of people whom each row represents (int64, one per row)."""
 
     table: pa.Table
     people: np.ndarray
 
     @classmethod
-    def of(cls, tables: Tables, declared: Declared) -> "_PeopleShown":
-        """All rows of a release; of a composed one a row of each group, whose labels agree."""
+    def from_tables(cls, tables: Tables, declared: Declared) -> "_PeopleShown":
+        """Return all rows of a release; for a composed release, one row of each group.
+
+        The labels of a group agree.
+        """
         table = tables[TABLE]
-        if not declared.composed:
+        if not declared.is_composed:
             return cls(table, np.ones(table.num_rows, dtype=np.int64))
         _, first = np.unique(as_integers(table[GROUP_ID]), return_index=True)
         return cls(
@@ -134,9 +141,9 @@ class _PeopleShown:
         """The number of people."""
         return int(self.people.sum())
 
-    def count(self, of: np.ndarray) -> int:
-        """The number of people for whom some rows stand (bool, one per row)."""
-        return int(self.people[of].sum())
+    def count(self, rows: np.ndarray) -> int:
+        """Return the number of people whom some rows represent (bool, one per row)."""
+        return int(self.people[rows].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,17 +156,17 @@ class _ComparedColumn:
     starred: np.ndarray
 
 
-def _column(shown: _PeopleShown, name: str, declared: Declared) -> _ComparedColumn:
-    labels, codes = labels_of(shown.table, name)
+def _column(represented: _PeopleShown, name: str, declared: Declared) -> _ComparedColumn:
+    labels, codes = labels_of(represented.table, name)
     column = declared.columns[name]
     read = reader_for(form_of(declared))(name, column)
     people = np.zeros(len(labels), dtype=np.int64)
-    np.add.at(people, codes, shown.people)
+    np.add.at(people, codes, represented.people)
     rows, admitted = people.tolist(), [read(label) for label in labels]
     reached, height = levels(column, labels, admitted)
     stars = np.array([label == STAR for label in labels], dtype=bool)
     return _ComparedColumn(
-        steps=Fraction(sum(n * at for n, at in zip(rows, reached, strict=True)), height),
+        steps=Fraction(sum(n * level for n, level in zip(rows, reached, strict=True)), height),
         penalty=_penalty(labels, admitted, rows, column),
         highest=max(reached),
         starred=stars[codes],
@@ -172,9 +179,9 @@ def _penalty(
     rows: Sequence[int],
     column: DeclaredColumn,
 ) -> Fraction:
-    """The sum of the certainty penalties of the labels' rows, added up by denominators."""
-    known = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
-    span, leaves = _span(known), _leaves(known, column)
+    """Return the sum of the certainty penalties of the labels' rows, added up by denominators."""
+    unstarred = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
+    span, leaves = _span(unstarred), _leaves(unstarred, column)
     parts: defaultdict[Fraction | int, Fraction | int] = defaultdict(int)
     for label, a, times in zip(labels, admitted, rows, strict=True):
         part, whole = (1, 1) if label == STAR else _share(a, span, leaves)
@@ -182,26 +189,26 @@ def _penalty(
     return sum((Fraction(part) / whole for whole, part in parts.items()), Fraction(0))
 
 
-def _span(known: Sequence[Admitted]) -> Fraction | int:
-    """The length from the least to the greatest value, where some label is an interval."""
-    ends = [end for a in known if isinstance(a, Between) for end in (a.low, a.high)]
+def _span(admitted: Sequence[Admitted]) -> Fraction | int:
+    """Return the length from the least to the greatest value, or 0 if no label is an interval."""
+    ends = [end for a in admitted if isinstance(a, Between) for end in (a.low, a.high)]
     if not ends:
         return 0
-    ends += [v for a in known if isinstance(a, ListedValues) for v in a.values]
+    ends += [v for a in admitted if isinstance(a, ListedValues) for v in a.values]
     return _length(min(ends), max(ends))
 
 
-def _leaves(known: Sequence[Admitted], column: DeclaredColumn) -> int:
-    """The number of values there are: leaves of the hierarchy, else whatever labels list."""
+def _leaves(admitted: Sequence[Admitted], column: DeclaredColumn) -> int:
+    """Return the number of values: leaves of the hierarchy, otherwise the values in labels."""
     if isinstance(column.hierarchy, tuple):
         return len(column.hierarchy)
-    return len(set().union(*(a.values for a in known if isinstance(a, ListedValues))))
+    return len(set().union(*(a.values for a in admitted if isinstance(a, ListedValues))))
 
 
 def _share(
     admitted: Admitted, span: Fraction | int, leaves: int
 ) -> tuple[Fraction | int, Fraction | int]:
-    """What a label admits, and of how much, in the same unit: their ratio is its penalty."""
+    """Return what a label admits and the whole, in the same unit; their ratio is its penalty."""
     if isinstance(admitted, Between):
         return _length(admitted.low, admitted.high), span
     if isinstance(admitted, Prefixed):
@@ -213,7 +220,7 @@ def _share(
 
 
 def _length(low: Any, high: Any) -> Fraction | int:
-    """The difference of two ordered values: a number, or days and seconds."""
+    """Return the difference of two ordered values: a number, or days and seconds."""
     difference = high - low
     if isinstance(difference, int):
         return difference

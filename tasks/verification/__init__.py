@@ -1,1 +1,1 @@
-"""Whether a reader may trust the files of a release: hashes, limits, and what vouches for them."""
+"""Verification for readers: hashes, limits, and the keys or checks that vouch for a release."""

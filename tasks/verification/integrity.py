@@ -1,6 +1,6 @@
-"""Whether the files of a release are those that its manifest lists: hashes, and its own digest.
+"""Integrity of a release's files: the hashes that its manifest lists, and its own digest.
 
-This is integrity and no more: whoever forges a table can list the hash of the forgery, too.
+This is integrity and no more: someone who forges a table can also list the hash of the forgery.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, Release
 
 
 def digest(document: dict[str, Any]) -> str:
-    """The SHA-256 of a manifest with its digest left empty: it vouches for every file's bytes."""
+    """Return the SHA-256 of a manifest with an empty digest; it vouches for every file's bytes."""
     unsealed = {**document, "sfumato": {**document["sfumato"], "digest": ""}}
     return hashlib.sha256(canonical_json(unsealed)).hexdigest()
 
@@ -33,13 +33,16 @@ def require_regular_files(directory: Path) -> None:
 
 
 def listed_files(release: Release) -> dict[str, str]:
-    """The SHA-256 of every file that the manifest lists, by its path.
+    """Return the SHA-256 of every file that the manifest lists, by its path.
 
     Raises:
         PromiseError: where the list is none, or a path leaves the release.
     """
     try:
-        listed = {str(one["path"]): str(one["hash"]) for one in release.manifest["resources"]}
+        listed = {
+            str(resource["path"]): str(resource["hash"])
+            for resource in release.manifest["resources"]
+        }
     except (KeyError, TypeError):
         raise PromiseError(f"{MANIFEST}: does not list files with their hashes") from None
     for path in listed:
@@ -49,7 +52,7 @@ def listed_files(release: Release) -> dict[str, str]:
 
 
 def require_listed(release: Release, files: Mapping[str, str]) -> None:
-    """Hold the hashes that a manifest lists to those that its files were just found to have.
+    """Compare the hashes that a manifest lists with those just computed from its files.
 
     Args:
         release: the release.
@@ -72,12 +75,12 @@ def require_intact(release: Release) -> None:
     """
     _require_digest(release)
     listed = listed_files(release)
-    found = {
+    present = {
         path.relative_to(release.directory).as_posix()
         for path in release.directory.rglob("*")
         if path.is_file()
     }
-    for path in sorted((found ^ listed.keys()) - {MANIFEST, SIGNATURE}):
+    for path in sorted((present ^ listed.keys()) - {MANIFEST, SIGNATURE}):
         rule = "is missing" if path in listed else "does not belong to the release"
         raise PromiseError(f"{path}: {rule}")
     for path, stated in listed.items():
@@ -86,7 +89,7 @@ def require_intact(release: Release) -> None:
 
 
 def _require_digest(release: Release) -> None:
-    """The digest is of what is read: other bytes could be read in another way by others."""
+    """Require the digest of the bytes that are read: other bytes could be parsed in another way."""
     manifest = release.manifest
     try:
         read_canonical(release.directory / MANIFEST)

@@ -1,4 +1,4 @@
-"""Signing keys as one file, and back: each as it is on disk, wrapped under its passphrase."""
+"""Backups of signing keys: all keys as one file, each wrapped under its passphrase as on disk."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sfumato.tasks.verification.signing_keys import (
 
 
 def backup_keys(work: Path) -> bytes:
-    """All signing keys as one archive; no passphrase is needed, and none is taken off.
+    """Return all signing keys as one archive; no passphrase is needed, and none is removed.
 
     Raises:
         InputError: where there are none.
@@ -30,12 +30,12 @@ def backup_keys(work: Path) -> bytes:
 
 
 def restore_keys(work: Path, place: Path, content: bytes) -> list[PublicKey]:
-    """Put back the signing keys of a backup that are missing; one that is there stays as it is.
+    """Put back the signing keys of a backup that are missing; a key that is there stays as it is.
 
     Args:
         work: the work directory.
         place: the backup, for messages.
-        content: what it holds.
+        content: its content.
 
     Returns:
         The keys that were put back.
@@ -64,7 +64,7 @@ def _saved_key(place: Path, name: str, content: bytes) -> PublicKey:
 
 
 def _is_there(work: Path, key: PublicKey) -> bool:
-    """True where the key is in its place.
+    """Decide whether the key is in its place.
 
     Raises:
         InputError: where another key is in its place.

@@ -1,12 +1,12 @@
-"""How large the tables of a release may become in memory, computed before they are read.
+"""Limits on the size of tables in memory, computed before the tables are read.
 
-A page states its own size before the compressed bytes, and a reader makes room for that many: so
-pages are walked, header by header (Thrift's compact protocol), and must add up to what the footer
-states of their chunk.
+A page states its own size before the compressed bytes, and a reader allocates that much. So pages
+are walked, header by header (Thrift's compact protocol), and must add up to the sizes that the
+footer states for their chunk.
 
-A file of megabytes can hold tables of gigabytes: a value stored once, and repeated by a count. So
-footers are asked for rows, columns and widths first, and texts are added up from dictionaries and
-indices, without making one of them.
+A file of megabytes can contain tables of gigabytes: a value stored once, and repeated by a count.
+So rows, columns and widths are read from footers first, and the lengths of texts are added up from
+dictionaries and indices, without making any text.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
 
 
 def require_pages_as_stated(path: Path, footer: Any) -> None:
-    """Make sure that the pages of each chunk are as large, and hold as many values, as it states.
+    """Make sure that the pages of each chunk have the size, and as many values, as it states.
 
     Raises:
         ValueError: where they do not, or are no pages.
@@ -55,7 +55,7 @@ def _require_as_stated(file: BinaryIO, chunk: Any) -> None:
     while place < end:
         file.seek(place)
         content = file.read(min(_HEADER, end - place))
-        header, length = _struct(content, 0)
+        header, length = _read_struct(content, 0)
         sizes = header[_UNCOMPRESSED], header[_COMPRESSED]
         if min(sizes) < 0:
             raise ValueError("a page of negative size")
@@ -66,58 +66,58 @@ def _require_as_stated(file: BinaryIO, chunk: Any) -> None:
         raise ValueError("pages that are not as the footer states")
 
 
-def _struct(content: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a struct by their numbers, and where it ends; texts and lists are passed by."""
+def _read_struct(content: bytes, position: int) -> tuple[dict[int, Any], int]:
+    """Return the fields of a struct by their numbers, and its end; texts and lists are skipped."""
     fields: dict[int, Any] = {}
     number = 0
-    while content[at]:
-        delta, kind = content[at] >> 4, content[at] & 15
-        at += 1
+    while content[position]:
+        delta, kind = content[position] >> 4, content[position] & 15
+        position += 1
         if delta:
             number += delta
         else:
-            number, at = _zigzag(content, at)
-        fields[number], at = _READ[kind](content, at)
-    return fields, at + 1
+            number, position = _read_zigzag(content, position)
+        fields[number], position = _READ[kind](content, position)
+    return fields, position + 1
 
 
-def _unsigned(content: bytes, at: int) -> tuple[int, int]:
+def _read_unsigned(content: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        value |= (content[at] & 127) << shift
+        value |= (content[position] & 127) << shift
         shift += 7
-        at += 1
-        if content[at - 1] < 128:
-            return value, at
+        position += 1
+        if content[position - 1] < 128:
+            return value, position
 
 
-def _zigzag(content: bytes, at: int) -> tuple[int, int]:
-    value, at = _unsigned(content, at)
-    return (value >> 1) ^ -(value & 1), at
+def _read_zigzag(content: bytes, position: int) -> tuple[int, int]:
+    value, position = _read_unsigned(content, position)
+    return (value >> 1) ^ -(value & 1), position
 
 
-def _binary(content: bytes, at: int) -> tuple[None, int]:
-    length, at = _unsigned(content, at)
-    return None, at + length
+def _skip_binary(content: bytes, position: int) -> tuple[None, int]:
+    length, position = _read_unsigned(content, position)
+    return None, position + length
 
 
 _READ: Mapping[int, Callable[[bytes, int], tuple[Any, int]]] = {
-    1: lambda _, at: (True, at),
-    2: lambda _, at: (False, at),
-    3: lambda _, at: (None, at + 1),
-    4: _zigzag,
-    5: _zigzag,
-    6: _zigzag,
-    7: lambda _, at: (None, at + 8),
-    8: _binary,
-    12: _struct,
+    1: lambda _, position: (True, position),
+    2: lambda _, position: (False, position),
+    3: lambda _, position: (None, position + 1),
+    4: _read_zigzag,
+    5: _read_zigzag,
+    6: _read_zigzag,
+    7: lambda _, position: (None, position + 8),
+    8: _skip_binary,
+    12: _read_struct,
 }
-"""How a field of each kind is read that occurs in the header of a page."""
+"""The reader of each kind of field that occurs in the header of a page."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The size of tables: the most rows and columns of one, and how much one grows when read."""
+    """The size of tables: the most rows and columns of one, and its growth when read."""
 
     rows: int = 0
     columns: int = 0
@@ -126,47 +126,47 @@ class Extent:
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """The sizes that a reader takes; `expansion` is bytes in memory for each byte of a file."""
+    """The sizes that a reader accepts; `expansion` is bytes in memory for each byte of a file."""
 
     rows: int = 100_000_000
     columns: int = 1_000
     expansion: int = 20
 
     def require(self, extent: Extent, place: Path) -> None:
-        """Refuse what is larger.
+        """Refuse a larger extent.
 
         Raises:
             InputError: naming the limit, and how it is raised.
         """
         for limit in fields(self):
-            found, most = getattr(extent, limit.name), getattr(self, limit.name)
-            if found > most:
+            size, most = getattr(extent, limit.name), getattr(self, limit.name)
+            if size > most:
                 raise InputError(
-                    f"{place}: {_WORDS[limit.name].format(found)}, the limit is {most}: "
-                    f"--limit {limit.name}={found} reads it nevertheless"
+                    f"{place}: {_WORDS[limit.name].format(size)}, the limit is {most}: "
+                    f"--limit {limit.name}={size} reads it nevertheless"
                 )
 
 
 DEFAULT_LIMITS = ReadLimits()
 
 
-def read_limits(given: Mapping[str, str]) -> ReadLimits:
-    """ReadLimits from texts `name=number`.
+def read_limits(texts: Mapping[str, str]) -> ReadLimits:
+    """Return ReadLimits from texts `name=number`.
 
     Raises:
         SpecError: naming the one that is no limit or no number.
     """
     names = [limit.name for limit in fields(ReadLimits)]
-    for name, text in given.items():
+    for name, text in texts.items():
         if name not in names:
             raise SpecError(f"--limit {name}: is not one of {', '.join(names)}")
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
             raise SpecError(f"--limit {name}: not a whole number above 0")
-    return ReadLimits(**{name: int(text) for name, text in given.items()})
+    return ReadLimits(**{name: int(text) for name, text in texts.items()})
 
 
 def extent_within(directory: Path, limits: ReadLimits) -> Extent:
-    """The extent of all Parquet files below a directory.
+    """Return the extent of all Parquet files below a directory.
 
     Raises:
         InputError: where one is larger than the limits.
@@ -174,7 +174,7 @@ def extent_within(directory: Path, limits: ReadLimits) -> Extent:
     """
     extents = [_extent(path, limits) for path in sorted(directory.absolute().rglob("*.parquet"))]
     sizes = ([getattr(extent, part.name) for extent in extents] for part in fields(Extent))
-    return Extent(*(max(of, default=0) for of in sizes))
+    return Extent(*(max(of_part, default=0) for of_part in sizes))
 
 
 def _extent(path: Path, limits: ReadLimits) -> Extent:
@@ -190,7 +190,7 @@ def _extent(path: Path, limits: ReadLimits) -> Extent:
 
 
 def _expansion(path: Path, footer: Any, limits: ReadLimits) -> int:
-    """Bytes in memory for each of the file, rounded up; 0 where there are few altogether."""
+    """Return bytes in memory for each byte of the file, rounded up; 0 if they are few in all."""
     decoded, size, extent = 0, path.stat().st_size, Extent()
     for part in _decoded_bytes(path, footer):
         decoded += part
@@ -200,7 +200,7 @@ def _expansion(path: Path, footer: Any, limits: ReadLimits) -> int:
 
 
 def _decoded_bytes(path: Path, footer: Any) -> Iterator[int]:
-    """What the chunks of columns take in memory: first by their widths, then texts in full."""
+    """Yield the memory that chunks of columns take: first by their widths, then texts in full."""
     texts: list[tuple[int, str]] = []
     for group, chunk, column in _chunks(footer):
         if column.physical_type == "BYTE_ARRAY":
@@ -215,7 +215,7 @@ def _decoded_bytes(path: Path, footer: Any) -> Iterator[int]:
 
 
 def _text_bytes(chunk: pa.DictionaryArray) -> int:
-    """What the texts would take, had each row its own."""
+    """Return the bytes that the texts would take if each row had its own."""
     lengths = pc.binary_length(chunk.dictionary)
     return int(pc.sum(lengths.take(chunk.indices)).as_py() or 0)
 
@@ -232,7 +232,7 @@ def _require_consistent(path: Path, footer: Any) -> None:
 
 
 def _chunks(footer: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Every chunk of a column, with the number of its row group and its schema."""
+    """Yield every chunk of a column, with the number of its row group and its schema."""
     for group in range(footer.num_row_groups):
         for number in range(footer.num_columns):
             yield group, footer.row_group(group).column(number), footer.schema.column(number)

@@ -1,8 +1,8 @@
-"""keys.json beside a line: the keys with which it is signed, and what became of them.
+"""keys.json beside a line: the keys with which it is signed, their rotations and revocations.
 
-It is an offer, and makes nothing trusted. But whoever trusts one of the keys can follow it: a
-rotation is signed by the old key and names the new one; a revocation is signed by the key itself or
-by one that came after it.
+The file is an offer, and makes nothing trusted. But a reader who trusts one of the keys can follow
+it: a rotation is signed by the old key and names the new one; a revocation is signed by the key
+itself or by one that came after it.
 """
 
 from collections.abc import Collection, Iterator
@@ -29,27 +29,27 @@ KEYS_FILE = "keys.json"
 
 
 class Rotation(Strict):
-    """The old key's word that another takes its place."""
+    """The old key's statement that another takes its place."""
 
     old: Public
     new: Public
     signature: Signed
 
     def holds(self) -> bool:
-        """True where the old key signed it."""
+        """Decide whether the old key signed it."""
         message = statement("rotation", self.model_dump(exclude={"signature"}))
         return verifies(self.old, message, self.signature)
 
 
 class Revocation(Strict):
-    """The word of a key, or of its successor, that nothing it signed is to be trusted."""
+    """The statement of a key, or of its successor, that nothing it signed is to be trusted."""
 
     key: Public
     by: Public
     signature: Signed
 
     def holds(self) -> bool:
-        """True where the key that it says signed it."""
+        """Decide whether the key that it names signed it."""
         message = statement("revocation", self.model_dump(exclude={"signature"}))
         return verifies(self.by, message, self.signature)
 
@@ -64,43 +64,52 @@ class OfferedKeys(Strict):
     revocations: tuple[Revocation, ...] = ()
 
     def names(self) -> dict[str, PublicKey]:
-        """The keys by what verifies."""
+        """Return the keys by their public bytes, which verify signatures."""
         return {key.public: key for key in self.keys}
 
     def successors(self, public: str, gone: Collection[str] = ()) -> Iterator[str]:
-        """The keys that came after one, each named by the one before it.
+        """Yield the keys that came after one, each named by the one before it.
 
         Nothing follows a key that names two, or one of `gone`, whose secret others may have.
         """
         seen = {public}
         while public not in gone:
-            named = {one.new for one in self.rotations if one.old == public and one.holds()}
+            named = {
+                rotation.new
+                for rotation in self.rotations
+                if rotation.old == public and rotation.holds()
+            }
             if len(named) != 1 or named & seen:
                 return
             (public,) = named
             seen.add(public)
             yield public
 
-    def revoked(self) -> frozenset[str]:
-        """The keys that were revoked by themselves or by one that came after them.
+    def revoked_keys(self) -> frozenset[str]:
+        """Return the keys that were revoked by themselves or by one that came after them.
 
-        Of two that a key names, either will do: a thief cannot save what was stolen by naming one.
+        If a key names two successors, either may revoke it: a thief cannot save a stolen key by
+        naming another.
         """
-        held = (one for one in self.revocations if one.holds())
-        return frozenset(one.key for one in held if one.by in {one.key} | self._after(one.key))
+        valid = (revocation for revocation in self.revocations if revocation.holds())
+        return frozenset(
+            revocation.key
+            for revocation in valid
+            if revocation.by in {revocation.key} | self._all_successors(revocation.key)
+        )
 
-    def _after(self, public: str) -> set[str]:
-        """All keys that came after one, however many each names."""
-        found: set[str] = set()
+    def _all_successors(self, public: str) -> set[str]:
+        """Return all keys that came after one, however many each names."""
+        successors: set[str] = set()
         ahead = {public}
         while ahead:
-            ahead = {r.new for r in self.rotations if r.old in ahead and r.holds()} - found
-            found |= ahead
-        return found
+            ahead = {r.new for r in self.rotations if r.old in ahead and r.holds()} - successors
+            successors |= ahead
+        return successors
 
 
 def read_offers(line: Path) -> OfferedKeys | None:
-    """The keys that a line's public directory offers, None where there are none.
+    """Return the keys that a line's public directory offers, or None if there are none.
 
     Raises:
         PromiseError: where the file is none of these.
@@ -115,9 +124,9 @@ def read_offers(line: Path) -> OfferedKeys | None:
 
 def offer(line: Path, name: str, key: PublicKey) -> None:
     """Publish a key beside the line of that name."""
-    known = read_offers(line) or OfferedKeys(line=name)
-    if key not in known.keys:
-        _write(line, known.model_copy(update={"keys": (*known.keys, key)}))
+    offered = read_offers(line) or OfferedKeys(line=name)
+    if key not in offered.keys:
+        _write(line, offered.model_copy(update={"keys": (*offered.keys, key)}))
 
 
 def rotate(line: Path, old: Signer, new: PublicKey) -> None:
@@ -126,49 +135,52 @@ def rotate(line: Path, old: Signer, new: PublicKey) -> None:
     Raises:
         InputError: where the line does not offer the old key, or that has a successor already.
     """
-    known = _offering(line, old.key)
-    if old.key.public == new.public or any(one.old == old.key.public for one in known.rotations):
+    offered = _require_offered(line, old.key)
+    if old.key.public == new.public or any(
+        earlier.old == old.key.public for earlier in offered.rotations
+    ):
         raise InputError(f"key {old.key.name}: another key has taken its place already")
     pair = {"old": old.key.public, "new": new.public}
     rotation = Rotation(**pair, signature=old.sign("rotation", pair))
-    keys = (*known.keys, *({new} - set(known.keys)))
-    changes = {"keys": keys, "rotations": (*known.rotations, rotation)}
-    _write(line, known.model_copy(update=changes))
+    keys = (*offered.keys, *({new} - set(offered.keys)))
+    changes = {"keys": keys, "rotations": (*offered.rotations, rotation)}
+    _write(line, offered.model_copy(update=changes))
 
 
-def revoke(line: Path, key: PublicKey, by: Signer) -> None:
+def revoke(line: Path, key: PublicKey, signer: Signer) -> None:
     """Publish that nothing a key signed is to be trusted.
 
     Raises:
-        InputError: where the line does not offer the key, or `by` is neither it nor a successor.
+        InputError: where the line does not offer the key, or the signer is neither it nor a
+            successor.
     """
-    known = _offering(line, key)
-    if by.key.public not in (key.public, *known.successors(key.public)):
-        raise InputError(f"key {by.key.name}: did not take the place of {key.name}")
-    pair = {"key": key.public, "by": by.key.public}
-    revocation = Revocation(**pair, signature=by.sign("revocation", pair))
-    _write(line, known.model_copy(update={"revocations": (*known.revocations, revocation)}))
+    offered = _require_offered(line, key)
+    if signer.key.public not in (key.public, *offered.successors(key.public)):
+        raise InputError(f"key {signer.key.name}: did not take the place of {key.name}")
+    pair = {"key": key.public, "by": signer.key.public}
+    revocation = Revocation(**pair, signature=signer.sign("revocation", pair))
+    _write(line, offered.model_copy(update={"revocations": (*offered.revocations, revocation)}))
 
 
 def require_next_signer(line: Path, name: str, key: PublicKey, before: PublicKey | None) -> None:
-    """Refuse a key that readers of a line would not take for a version that stands.
+    """Refuse a key that readers of a line would not accept for a published version.
 
     Args:
         line: its public directory.
         name: of the line.
-        key: what is to sign.
-        before: the key that signed the version, None where none did.
+        key: the key that is to sign.
+        before: the key that signed the version, None if none did.
 
     Raises:
         InputError: where the key was revoked or another took its place, or where it did not take
             the place of the one before it and that was not revoked.
     """
     offered = read_offers(line) or OfferedKeys(line=name)
-    if key.public in offered.revoked():
+    if key.public in offered.revoked_keys():
         raise InputError(f"key {key}: was revoked beside {line}")
-    if any(one.old == key.public and one.holds() for one in offered.rotations):
+    if any(rotation.old == key.public and rotation.holds() for rotation in offered.rotations):
         raise InputError(f"key {key}: another key took its place beside {line}")
-    if before is None or before.public in offered.revoked():
+    if before is None or before.public in offered.revoked_keys():
         return
     if key.public not in (before.public, *offered.successors(before.public)):
         raise InputError(
@@ -178,23 +190,23 @@ def require_next_signer(line: Path, name: str, key: PublicKey, before: PublicKey
 
 
 def offered_key(line: Path, name: str) -> PublicKey:
-    """The key of that name that a line offers.
+    """Return the key of that name that a line offers.
 
     Raises:
         InputError: where there is none, or there are several.
     """
-    known = read_offers(line) or OfferedKeys(line=line.name)
-    found = [key for key in known.keys if key.name == name]
-    if len(found) != 1:
-        raise InputError(f"{line / KEYS_FILE}: offers {len(found)} keys called {name}")
-    return found[0]
+    offered = read_offers(line) or OfferedKeys(line=line.name)
+    matches = [key for key in offered.keys if key.name == name]
+    if len(matches) != 1:
+        raise InputError(f"{line / KEYS_FILE}: offers {len(matches)} keys called {name}")
+    return matches[0]
 
 
-def _offering(line: Path, key: PublicKey) -> OfferedKeys:
-    known = read_offers(line)
-    if known is None or key.public not in known.names():
+def _require_offered(line: Path, key: PublicKey) -> OfferedKeys:
+    offered = read_offers(line)
+    if offered is None or key.public not in offered.names():
         raise InputError(f"{line / KEYS_FILE}: does not offer key {key}")
-    return known
+    return offered
 
 
 def _write(line: Path, offered: OfferedKeys) -> None:

@@ -1,11 +1,11 @@
-"""What the user's cache remembers of releases that were verified here.
+"""The user's cache of releases that were verified here.
 
     $XDG_CACHE_HOME/sfumato/verified/<hash of the directory>.json
 
-It is found again only where no file of the release has another path, size, inode, time of change or
-of modification than when it was verified, so that later queries hash nothing. What others could
-have written is no record; nor is what another version of this software found, which may have
-checked less.
+A record applies only if no file of the release has another path, size, inode, time of change or of
+modification than when it was verified, so that later queries hash nothing. A file that others could
+have written is no record. A record by another version of this software does not apply either,
+because that version may have checked less.
 """
 
 import hashlib
@@ -30,15 +30,15 @@ _TICK_NS = 50_000_000  # within a clock's tick a file may change twice, and its 
 
 
 @dataclass(frozen=True)
-class Remembered:
-    """What is known of a release whose files are as they were.
+class VerificationRecord:
+    """The findings about a release whose files have not changed since.
 
     Attributes:
-        key: of its files as they stand.
-        digest: of its manifest, which was that of its content.
-        extent: of its tables.
-        vouched: by a check, or by a digest that was given.
-        software: the version of this software that found all that.
+        key: the key of its files' state.
+        digest: the digest of its manifest, which was that of its content.
+        extent: the extent of its tables.
+        vouched: whether a check, or a given digest, vouched for it.
+        software: the version of this software that verified it.
     """
 
     key: str
@@ -48,12 +48,12 @@ class Remembered:
     software: str
 
 
-_REMEMBERED = TypeAdapter(Remembered)
+_REMEMBERED = TypeAdapter(VerificationRecord)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The files of a release as they stand.
+    """The present state of a release's files.
 
     Attributes:
         key: changes with any of them.
@@ -88,45 +88,53 @@ def require_unchanged(directory: Path, standing: Standing) -> None:
 def _look(directory: Path) -> Standing:
     seen: list[tuple[str, int, int, int, int, int]] = []
     for path in sorted(directory.resolve().rglob("*")):
-        of = path.lstat()
-        facts = (of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino, of.st_dev)
-        seen.append((str(path), *((0,) * 5 if stat.S_ISDIR(of.st_mode) else facts)))
+        status = path.lstat()
+        facts = (
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_ino,
+            status.st_dev,
+        )
+        seen.append((str(path), *((0,) * 5 if stat.S_ISDIR(status.st_mode) else facts)))
     latest = max((facts[3] for facts in seen), default=0)
     key = hashlib.sha256(json.dumps(seen).encode()).hexdigest()
     return Standing(key, settled=latest + _TICK_NS < time.time_ns())
 
 
-def recall(directory: Path, standing: Standing, environ: Mapping[str, str]) -> Remembered | None:
-    """What is remembered of a release, None where it changed or was never seen."""
+def recall(
+    directory: Path, standing: Standing, environ: Mapping[str, str]
+) -> VerificationRecord | None:
+    """Return the record of a release, or None if it changed or was never verified."""
     place = _place(directory, environ)
     try:
         if not (_ours(place.parent, stat.S_ISDIR, 0o700) and _ours(place, stat.S_ISREG, 0o600)):
             return None
-        found = _REMEMBERED.validate_python(read_json(place))
+        record = _REMEMBERED.validate_python(read_json(place))
     except (OSError, ValueError, ValidationError):
         return None
-    return found if (found.key, found.software) == (standing.key, this_software()) else None
+    return record if (record.key, record.software) == (standing.key, this_software()) else None
 
 
 def this_software() -> str:
-    """The version of this software."""
+    """Return the version of this software."""
     return version("sfumato")
 
 
-def remember(directory: Path, known: Remembered, environ: Mapping[str, str]) -> None:
-    """Keep what is known of a release; where there is no room for it, do without."""
+def remember(directory: Path, record: VerificationRecord, environ: Mapping[str, str]) -> None:
+    """Keep the record of a release; if it cannot be written, continue without."""
     place = _place(directory, environ)
     try:
         place.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         place.parent.mkdir(mode=0o700, exist_ok=True)
         if _ours(place.parent, stat.S_ISDIR, 0o700):
-            write_atomically(place, json.dumps(asdict(known)).encode())
+            write_atomically(place, json.dumps(asdict(record)).encode())
     except OSError:
         return
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
-    """`sfumato` in the user's cache directory (XDG)."""
+    """Return `sfumato` in the user's cache directory (XDG)."""
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sfumato"
 
 
@@ -136,6 +144,10 @@ def _place(directory: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _ours(path: Path, kind: Callable[[int], bool], mode: int) -> bool:
-    """True where the user owns a file or directory, and nobody else may write or read it."""
-    of = path.lstat()
-    return kind(of.st_mode) and of.st_uid == os.getuid() and stat.S_IMODE(of.st_mode) == mode
+    """Decide whether the user owns a file or directory, and nobody else may write or read it."""
+    status = path.lstat()
+    return (
+        kind(status.st_mode)
+        and status.st_uid == os.getuid()
+        and stat.S_IMODE(status.st_mode) == mode
+    )

@@ -1,9 +1,9 @@
 """Signatures of releases and of withdrawals: Ed25519 over statements of one kind each.
 
-It signs the manifest's digest, which vouches for every other file.
+The signature of a release is over the manifest's digest, which vouches for every other file.
 
-A version stays withdrawn whoever says so: its files are gone. The signature tells readers that the
-day and the reason are the publisher's.
+A version stays withdrawn, whoever signed the withdrawal: its files are gone. The signature shows
+readers that the day and the reason are the publisher's.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _KIND = "withdrawal"
 
 
 class Signature(Strict):
-    """The content of the file."""
+    """The content of a signature file."""
 
     format: Literal[1] = 1
     key: PublicKey
@@ -42,7 +42,7 @@ class Signature(Strict):
 
 @dataclass(frozen=True)
 class Author:
-    """Who signed a release, in words, and whether the reader trusts them."""
+    """The signer of a release, in words, and whether the reader trusts them."""
 
     words: str
     trusted: bool
@@ -54,30 +54,32 @@ def sign_release(directory: Path, digest: str, signer: Signer) -> None:
 
 
 def signature_of(digest: str, signer: Signer) -> bytes:
-    """The signature of a manifest's digest, as it is written beside the manifest."""
+    """Return the signature of a manifest's digest, as it is written beside the manifest."""
     signed = Signature(key=signer.key, signature=signer.sign("release", {"digest": digest}))
     return canonical_json(signed.model_dump(mode="json"))
 
 
 def signer_of(directory: Path, digest: str) -> PublicKey | None:
-    """The key that signed a release, trusted or not; None where it is not signed.
+    """Return the key that signed a release, trusted or not, or None if it is not signed.
 
     Raises:
         PromiseError: where the signature is wrong, or none.
     """
-    found = read_signature(directory / SIGNATURE)
-    if found is None:
+    signature = read_signature(directory / SIGNATURE)
+    if signature is None:
         return None
-    if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
+    if not verifies(
+        signature.key.public, statement("release", {"digest": digest}), signature.signature
+    ):
         raise PromiseError(f"{SIGNATURE}: does not sign this release")
-    return found.key
+    return signature.key
 
 
 def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str]) -> Author:
-    """Who signed a release.
+    """Return the signer of a release.
 
     Args:
-        directory: the release; beside it lies what its line offers.
+        directory: the release; the keys that its line offers are beside it.
         line: its line's name.
         digest: of its manifest.
         environ: the reader's, which says where the trust file is.
@@ -107,21 +109,21 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
 
 
 def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
-    """Whether the key of a signature is a trusted one or follows one, and was not revoked.
+    """Decide whether a signature's key is a trusted one or follows one, and was not revoked.
 
     Raises:
         PromiseError: where it was revoked.
     """
     offered = read_offers(line)
-    revoked = {*trust.revoked, *(offered.revoked() if offered else ())}
+    revoked = {*trust.revoked, *(offered.revoked_keys() if offered else ())}
     if key.public in revoked:
         raise PromiseError(f"{SIGNATURE}: its key {fingerprint(key.public)} was revoked")
-    following = (offered.successors(one, trust.revoked) if offered else () for one in listed)
-    return key.public in {*listed, *(one for ones in following for one in ones)}
+    following = (offered.successors(public, trust.revoked) if offered else () for public in listed)
+    return key.public in {*listed, *(public for ones in following for public in ones)}
 
 
 def read_signature(path: Path) -> Signature | None:
-    """A signature, trusted or not; None where there is no file.
+    """Return a signature, trusted or not, or None if there is no file.
 
     Raises:
         PromiseError: where the file is no signature.
@@ -135,33 +137,33 @@ def read_signature(path: Path) -> Signature | None:
 
 
 def signature_of_withdrawal(tombstone: Tombstone, signer: Signer) -> bytes:
-    """The signature of a withdrawal, as it is written beside it."""
+    """Return the signature of a withdrawal, as it is written beside it."""
     signed = Signature(key=signer.key, signature=signer.sign(_KIND, _content(tombstone)))
     return canonical_json(signed.model_dump(mode="json"))
 
 
 def author_of_withdrawal(directory: Path, tombstone: Tombstone, environ: Mapping[str, str]) -> str:
-    """Who signed a withdrawal, in words: nothing here makes the version stand again.
+    """Return who signed a withdrawal, in words; no result makes the version valid again.
 
     Args:
-        directory: the tombstone; beside it lies what its line offers.
-        tombstone: what it says.
+        directory: the tombstone; the keys that its line offers are beside it.
+        tombstone: its content.
         environ: the reader's, which says where the trust file is.
     """
     try:
-        found = read_signature(directory / WITHDRAWAL_SIGNATURE)
-        if found is None:
+        signature = read_signature(directory / WITHDRAWAL_SIGNATURE)
+        if signature is None:
             return "the withdrawal is not signed"
         message = statement(_KIND, _content(tombstone))
-        if not verifies(found.key.public, message, found.signature):
+        if not verifies(signature.key.public, message, signature.signature):
             return "the signature of the withdrawal is wrong"
         trust = read_trust(environ)
         listed = trust.of_line(tombstone.line)
-        trusted = is_trusted(directory.resolve().parent, found.key, trust, listed)
+        trusted = is_trusted(directory.resolve().parent, signature.key, trust, listed)
     except SfumatoError as error:
         return f"who signed the withdrawal cannot be told: {error}"
     unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
-    return f"the withdrawal is signed by {listed.get(found.key.public, found.key)}{unknown}"
+    return f"the withdrawal is signed by {listed.get(signature.key.public, signature.key)}{unknown}"
 
 
 def _content(tombstone: Tombstone) -> dict[str, object]:

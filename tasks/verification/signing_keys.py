@@ -44,7 +44,7 @@ class Strict(BaseModel):
 
 
 class PublicKey(Strict):
-    """A key that verifies signatures, and what its owner calls it."""
+    """A key that verifies signatures, and its owner's name for it."""
 
     name: KeyName
     public: Public
@@ -54,17 +54,17 @@ class PublicKey(Strict):
 
 
 def fingerprint(public: str) -> str:
-    """What people compare of a key: the first 128 bits of its SHA-256."""
+    """Return a key's fingerprint, which people compare: the first 128 bits of its SHA-256."""
     return hashlib.sha256(bytes.fromhex(public)).hexdigest()[:32]
 
 
 def statement(kind: str, content: Mapping[str, Any]) -> bytes:
-    """The bytes that are signed; those of no two kinds are equal."""
+    """Return the bytes that are signed; statements of different kinds are never equal."""
     return f"sfumato {kind}\n".encode() + canonical_json(dict(content))
 
 
 def verifies(public: str, message: bytes, signature: str) -> bool:
-    """True where the secret of this key signed the message."""
+    """Decide whether the secret of this key signed the message."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -84,7 +84,7 @@ class Signer:
     secret: "Ed25519PrivateKey"
 
     def sign(self, kind: str, content: Mapping[str, Any]) -> str:
-        """The signature of a statement."""
+        """Return the signature of a statement."""
         return self.secret.sign(statement(kind, content)).hex()
 
 
@@ -112,7 +112,7 @@ def generate(work: Path, name: str, environ: Mapping[str, str] = os.environ) -> 
 
 
 def signing_key(work: Path, name: str) -> Path:
-    """The file of a signing key.
+    """Return the file of a signing key.
 
     Raises:
         SpecError: where a key cannot have that name.
@@ -124,12 +124,12 @@ def signing_key(work: Path, name: str) -> Path:
 
 
 def own_keys(work: Path) -> list[PublicKey]:
-    """The public keys of all signing keys, by name."""
+    """Return the public keys of all signing keys, by name."""
     return [public_key(path) for path in sorted((work / KEYS).glob("[a-z0-9]*"))]
 
 
 def public_key(path: Path) -> PublicKey:
-    """The public key of a signing key; no passphrase is needed.
+    """Return the public key of a signing key; no passphrase is needed.
 
     Raises:
         InputError: where there is none.
@@ -166,7 +166,7 @@ def _read(path: Path) -> tuple[PublicKey, Any]:
 
 
 def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
-    """The public key in the file of a signing key, and the whole document; `place` is for messages.
+    """Return the public key in a signing key's file, and the document; `place` is for messages.
 
     Raises:
         PromiseError: where it is no signing key.

@@ -1,8 +1,8 @@
-"""The reader's trust file: whose releases a reader takes, by names of lines or patterns of them.
+"""The reader's trust file: the keys that a reader trusts, by names of lines or patterns of them.
 
     $XDG_CONFIG_HOME/sfumato/trust.json
 
-What is here was put here by the reader; nothing that a publisher offers adds to it.
+Only the reader adds to this file; no offer of a publisher does.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,52 +30,52 @@ class Trust(Strict):
     revoked: tuple[Public, ...] = ()
 
     def of_line(self, name: str) -> dict[str, PublicKey]:
-        """The keys that are trusted for a line, by what verifies; empty where it is not listed."""
+        """Return the keys trusted for a line, by public bytes; {} if it is not listed."""
         matching = (keys for pattern, keys in self.lines.items() if fnmatchcase(name, pattern))
         return {key.public: key for keys in matching for key in keys}
 
     def with_keys(
         self, pattern: str, keys: Iterable[PublicKey], revoked: Iterable[str] = ()
     ) -> "Trust":
-        """With more keys for the lines of a pattern, and with keys that were revoked."""
-        known = self.lines.get(pattern, ())
-        lines = {**self.lines, pattern: (*known, *(key for key in keys if key not in known))}
+        """Return a copy with more keys for the lines of a pattern, and more revoked keys."""
+        present = self.lines.get(pattern, ())
+        lines = {**self.lines, pattern: (*present, *(key for key in keys if key not in present))}
         return Trust(lines=lines, revoked=tuple(sorted({*self.revoked, *revoked})))
 
-    def without(self, wanted: str) -> tuple["Trust", list[PublicKey]]:
-        """Without the key that has a fingerprint, and that key where it was there."""
+    def remove_key(self, fingerprint_to_remove: str) -> tuple["Trust", list[PublicKey]]:
+        """Return a copy without the keys that have a fingerprint, and the removed keys."""
         gone = {
             key.public: key
             for keys in self.lines.values()
             for key in keys
-            if fingerprint(key.public) == wanted
+            if fingerprint(key.public) == fingerprint_to_remove
         }
-        kept = {
+        remaining = {
             pattern: tuple(key for key in keys if key.public not in gone)
             for pattern, keys in self.lines.items()
         }
-        lines = {pattern: keys for pattern, keys in kept.items() if keys}
+        lines = {pattern: keys for pattern, keys in remaining.items() if keys}
         return self.model_copy(update={"lines": lines}), list(gone.values())
 
 
 def trust_file(environ: Mapping[str, str]) -> Path:
-    """The place of the trust file."""
+    """Return the place of the trust file."""
     config = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(config) / "sfumato" / "trust.json"
 
 
 def read_trust(environ: Mapping[str, str]) -> Trust:
-    """Whom the reader trusts; nobody where there is no file.
+    """Return the reader's trust; it is empty if there is no file.
 
     Raises:
-        InputError: where the file cannot be read: a reader who trusts somebody is not told that
-            nobody is trusted.
+        InputError: where the file cannot be read, because a reader who trusts somebody must not get
+            an empty trust.
     """
     return read_trust_at(trust_file(environ))
 
 
 def read_trust_at(place: Path) -> Trust:
-    """The same of any trust file.
+    """Return the content of any trust file.
 
     Raises:
         InputError: where the file cannot be read.
@@ -98,7 +98,7 @@ def write_trust(trust: Trust, environ: Mapping[str, str]) -> None:
 
 
 def write_trust_at(place: Path, trust: Trust) -> None:
-    """The same of any trust file.
+    """Replace any trust file.
 
     Raises:
         InputError: where it cannot be written.
@@ -111,14 +111,15 @@ def write_trust_at(place: Path, trust: Trust) -> None:
 
 
 def trust_offered(
-    place: Path, pattern: str | None, wanted: str | None, environ: Mapping[str, str]
+    place: Path, pattern: str | None, fingerprint_to_trust: str | None, environ: Mapping[str, str]
 ) -> list[tuple[str, PublicKey]]:
-    """Add keys to the reader's trust file; with them, what their line says was revoked.
+    """Add keys to the reader's trust file, and the revocations that their line publishes.
 
     Args:
         place: a line's public directory, or the file of a public key.
         pattern: of the lines for which they are trusted; a directory's own line where it is None.
-        wanted: the fingerprint of the one key to be trusted, all that are offered where it is None.
+        fingerprint_to_trust: the fingerprint of the one key to be trusted, None for all that are
+            offered.
         environ: the reader's.
 
     Returns:
@@ -129,12 +130,12 @@ def trust_offered(
         InputError: where no such key is offered, or a file cannot be read.
         PromiseError: where the line's keys cannot be read.
     """
-    line, keys, revoked = _offered(place)
+    line, keys, revoked = _read_offered(place)
     pattern = read_pattern(pattern or line)
     chosen = [
         key
         for key in keys
-        if key.public not in revoked and wanted in (None, fingerprint(key.public))
+        if key.public not in revoked and fingerprint_to_trust in (None, fingerprint(key.public))
     ]
     if not chosen:
         raise InputError(f"{place}: offers no such key")
@@ -142,18 +143,18 @@ def trust_offered(
     return [(pattern, key) for key in chosen]
 
 
-def _offered(place: Path) -> tuple[str | None, tuple[PublicKey, ...], frozenset[str]]:
-    """The line, the keys, and which of them were revoked."""
+def _read_offered(place: Path) -> tuple[str | None, tuple[PublicKey, ...], frozenset[str]]:
+    """Return the line, its keys, and the public bytes of those that were revoked."""
     if not place.is_dir():
         return None, (read_exported(place),), frozenset()
     offered = read_offers(place)
     if offered is None:
         raise InputError(f"{place}: no keys here ({KEYS_FILE} is missing)")
-    return offered.line, offered.keys, offered.revoked()
+    return offered.line, offered.keys, offered.revoked_keys()
 
 
 def read_exported(place: Path) -> PublicKey:
-    """The public key in a file that `sfumato keys export` printed.
+    """Return the public key in a file that `sfumato keys export` printed.
 
     Raises:
         InputError: where it is none.
@@ -165,7 +166,7 @@ def read_exported(place: Path) -> PublicKey:
 
 
 def read_pattern(text: str | None) -> str:
-    """A line's name, or a pattern of names.
+    """Return a line's name, or a pattern of names.
 
     Raises:
         SpecError: where it is missing or none.

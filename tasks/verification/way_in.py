@@ -1,11 +1,11 @@
-"""The one way in: a release that is opened for reading, and what vouches for its files.
+"""The opening of a release for reading, and the evidence that vouches for its files.
 
-A withdrawal may stand in `releases.json`, and a revocation in `keys.json`. Where one of them lies
-there and cannot be read, nothing vouches for the release; where there is none, that is said.
+A withdrawal may be recorded in `releases.json`, and a revocation in `keys.json`. If one of them is
+there and cannot be read, nothing vouches for the release; if there is none, that is reported.
 
-The hashes of the manifest are compared always, once for as long as no file changes. They prove
-integrity alone. A release is verified where a key that the reader trusts signed its digest, where
-the reader gave the digest, or where it passed a check here before.
+The hashes of the manifest are always compared, once for as long as no file changes. They prove only
+integrity. A release is verified if a key that the reader trusts signed its digest, if the reader
+gave the digest, or if it passed a check here before.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +27,8 @@ from sfumato.tasks.verification.integrity import require_intact, require_regular
 from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
 from sfumato.tasks.verification.offered_keys import read_offers
 from sfumato.tasks.verification.record import (
-    Remembered,
     Standing,
+    VerificationRecord,
     files_as_they_stand,
     recall,
     remember,
@@ -46,18 +46,18 @@ def refuse_tombstone(directory: Path, environ: Mapping[str, str]) -> None:
     Raises:
         PromiseError: with the day, the reason, and who signed that.
     """
-    found = read_tombstone(directory)
-    if found is not None:
-        require_not_withdrawn(directory, author_of_withdrawal(directory, found, environ))
+    tombstone = read_tombstone(directory)
+    if tombstone is not None:
+        require_not_withdrawn(directory, author_of_withdrawal(directory, tombstone, environ))
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What lies beside a release.
+class Surroundings:
+    """The files beside a release, as far as they bear on trust in it.
 
     Attributes:
         doubts: why nothing vouches for the release: files that cannot be read.
-        remarks: what is not there, and therefore not known.
+        remarks: files that are missing, and what is therefore not known.
     """
 
     doubts: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Beside:
             raise PromiseError(doubt)
 
 
-def look_beside(directory: Path, digest: object) -> Beside:
+def look_beside(directory: Path, digest: object) -> Surroundings:
     """Read the record and the keys beside a release that has a digest.
 
     Raises:
@@ -94,14 +94,14 @@ def look_beside(directory: Path, digest: object) -> Beside:
         doubts.append(f"{error}, and a revocation may stand in it")
     record = record_beside(directory)
     if is_there(record):
-        return Beside(tuple(doubts))
+        return Surroundings(tuple(doubts))
     absent = f"no {record.name} beside it: a withdrawal would not be known here"
-    return Beside(tuple(doubts), (absent,))
+    return Surroundings(tuple(doubts), (absent,))
 
 
 @dataclass(frozen=True)
 class WayIn:
-    """How a reader asks for a release.
+    """A reader's way to open releases.
 
     Attributes:
         environ: the reader's, which says where cache and trust file are.
@@ -134,40 +134,40 @@ class WayIn:
         beside = look_beside(release.directory, release.manifest["sfumato"].get("digest"))
         if self.check is not None:
             beside.require_readable()
-        known = self._known(release, standing)
-        if self.announced is not None and self.announced != known.digest:
+        record = self._record_of(release, standing)
+        if self.announced is not None and self.announced != record.digest:
             raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
-        if not known.vouched and (self.check or self.announced):
-            known = replace(known, vouched=True)
-            self._keep(release, known, standing)
-        author = author_of(directory, release.declared.name, known.digest, self.environ)
+        if not record.vouched and (self.check or self.announced):
+            record = replace(record, vouched=True)
+            self._keep(release, record, standing)
+        author = author_of(directory, release.declared.name, record.digest, self.environ)
         return replace(
             release,
-            verified=(known.vouched or author.trusted) and not beside.doubts,
+            verified=(record.vouched or author.trusted) and not beside.doubts,
             author=author.words,
             doubts=beside.doubts,
             remarks=beside.remarks,
         )
 
-    def _known(self, release: Release, standing: Standing) -> Remembered:
-        """What is remembered of the release, or found by reading every file of it."""
-        known = recall(release.directory, standing, self.environ)
-        if known is not None:
-            self.limits.require(known.extent, release.directory)
-            return known
+    def _record_of(self, release: Release, standing: Standing) -> VerificationRecord:
+        """Return the record of the release from the cache, or make one by reading every file."""
+        record = recall(release.directory, standing, self.environ)
+        if record is not None:
+            self.limits.require(record.extent, release.directory)
+            return record
         require_regular_files(release.directory)
         require_intact(release)
         extent = extent_within(release.directory, self.limits)
         require_declared_tables(release.declared, _directories_of_tables(release))
         digest = release.manifest["sfumato"]["digest"]
-        found = Remembered(standing.key, digest, extent, False, this_software())
-        self._keep(release, found, standing)
-        return found
+        record = VerificationRecord(standing.key, digest, extent, False, this_software())
+        self._keep(release, record, standing)
+        return record
 
-    def _keep(self, release: Release, known: Remembered, standing: Standing) -> None:
-        """Remember it, unless a file changed so lately that its next change could go unnoticed."""
+    def _keep(self, release: Release, record: VerificationRecord, standing: Standing) -> None:
+        """Keep a record, unless a file changed so lately that another change could be missed."""
         if standing.settled:
-            remember(release.directory, known, self.environ)
+            remember(release.directory, record, self.environ)
 
 
 def _directories_of_tables(release: Release) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """Dask's workers: processes of this machine for the time of a run, or those of a cluster.
 
 Dask ships the text of exceptions to its logs and to who waits: none leaves a worker, where work
-ends with what it returned or with a line that may be shown. Its pages would tell of jobs: none is
+ends with what it returned or with a line that may be shown. Its pages would show jobs: none is
 served here.
 """
 
@@ -41,7 +41,7 @@ _SETTINGS = {
 
 
 def require_safe(address: str) -> Any:
-    """How a client must speak to a scheduler (a `distributed.Security`), None on this machine.
+    """Return how a client speaks to a scheduler (a `distributed.Security`), None on this machine.
 
     Raises:
         InputError: where others could listen, or who they are would not be known.
@@ -82,7 +82,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def require_alike(client: Any, run: Path) -> None:
-    """Hold the workers that are there to this process.
+    """Compare the workers of a cluster with this process.
 
     Args:
         client: of the cluster.
@@ -93,12 +93,12 @@ def require_alike(client: Any, run: Path) -> None:
     """
     token = secrets.token_hex(16)
     (run / _SEEN).write_text(token, encoding="ascii")
-    found = client.run(_answer, str(run / _SEEN), on_error="return")
-    if not found:
+    answers = client.run(_answer, str(run / _SEEN), on_error="return")
+    if not answers:
         raise InputError("SFUMATO_DASK: the cluster has no workers")
     here = software()
-    for number, answer in enumerate(found.values(), start=1):
-        called = f"SFUMATO_DASK: worker {number} of {len(found)}"
+    for number, answer in enumerate(answers.values(), start=1):
+        called = f"SFUMATO_DASK: worker {number} of {len(answers)}"
         if not isinstance(answer, tuple):
             raise InputError(f"{called}: does not have this software installed")
         versions, seen = answer
@@ -114,7 +114,7 @@ def require_alike(client: Any, run: Path) -> None:
 
 
 def _answer(path: str) -> tuple[dict[str, str], str | None]:
-    """What a worker has installed, and what it reads at a path."""
+    """Return the software that a worker has, and the content of a file as it reads it."""
     try:
         return software(), read_text(Path(path), encoding="ascii")
     except OSError:
@@ -156,11 +156,11 @@ class DaskWorkers:
                 self._client.cancel(list(ahead))
 
     def _submit(self, work: Callable[[J], R], job: J) -> Any:
-        return self._client.submit(_sheltered, work, job, pure=False)
+        return self._client.submit(_run_sheltered, work, job, pure=False)
 
 
-def _sheltered(work: Callable[[J], R], job: J) -> R | _Refused:
-    """Work, and let no exception out."""
+def _run_sheltered(work: Callable[[J], R], job: J) -> R | _Refused:
+    """Do the work, and return an error instead of raising it."""
     try:
         with sanitise_errors(work.__name__):
             return work(job)
@@ -172,21 +172,21 @@ def _result(future: Any, name: str) -> Any:
     from distributed import KilledWorker  # Dask is optional
 
     try:
-        found = future.result()
+        result = future.result()
     except KilledWorker as error:
         died = error.allowed_failures + 1
         raise Fault(
             f"{name}: {died} workers died of the same part: they may have had too little memory, "
             "and smaller parts need less (parts.rows)"
         ) from None
-    if isinstance(found, _Refused):
-        raise found.kind(found.message)
-    return found
+    if isinstance(result, _Refused):
+        raise result.kind(result.message)
+    return result
 
 
 @contextmanager
 def dask_workers(run: Path, environ: Mapping[str, str]) -> Iterator[Workers]:
-    """The workers of the cluster that SFUMATO_DASK names, or some of this machine's own.
+    """Yield the workers of the cluster that SFUMATO_DASK names, or some of this machine's own.
 
     Args:
         run: the run's private directory, which all of them must see.
@@ -217,7 +217,7 @@ def dask_workers(run: Path, environ: Mapping[str, str]) -> Iterator[Workers]:
 
 
 def _own_cluster(distributed: Any, run: Path) -> Any:
-    """A process for each processor that this one may use.
+    """Start a process for each processor that this one may use.
 
     Whoever reaches a scheduler can have code run, and other users reach this machine's loopback:
     certificates made for the run keep them out.

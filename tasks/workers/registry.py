@@ -28,5 +28,5 @@ ENGINES: Mapping[str, Callable[[Path, Mapping[str, str]], AbstractContextManager
 def open_engine(
     engine: Engine, run: Path, environ: Mapping[str, str]
 ) -> AbstractContextManager[Workers]:
-    """The workers of an engine; where SFUMATO_DASK names a cluster, those of that one."""
+    """Return the workers of an engine; if SFUMATO_DASK names a cluster, that cluster's."""
     return ENGINES["dask" if environ.get("SFUMATO_DASK") else engine](run, environ)

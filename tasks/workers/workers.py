@@ -1,7 +1,7 @@
 """Workers, who do the same for many jobs, and attempts, of which one counts.
 
 A worker that was thought dead may finish what another one does again. So each attempt writes into a
-directory of its own, whoever asked keeps the one that was reported, and no other is left.
+directory of its own; the caller keeps the one that was reported, and deletes the others.
 """
 
 import gc
@@ -26,10 +26,10 @@ R = TypeVar("R")
 
 
 class Workers(Protocol):
-    """Who does the same for many jobs, perhaps at once and elsewhere."""
+    """Workers that do the same for many jobs, perhaps at once and elsewhere."""
 
     def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
-        """What work returns for each job, in the order of the jobs.
+        """Yield the results of the work for each job, in the order of the jobs.
 
         Args:
             work: a function of a module; it may be called twice for a job.

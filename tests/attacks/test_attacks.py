@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
 from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small_range
 from sfumato.tasks.attacks.learning import definetti, fitting
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, right_guesses
 from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.forms.form_parameters import PermutedParameters, SplitParameters
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.attacks import beside
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.group import background, homogeneity
 from sfumato.tasks.attacks.group.background import rule_out
 from sfumato.tasks.attacks.learning import definetti
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from tests.attacks.test_attacks import FORMS, QUASI, attacked, correlated, of_numbers, shown
 
 GROUPS = st.lists(

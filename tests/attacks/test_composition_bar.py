@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.composition.exposure import exposure
-from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.linking import composition
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure
 from tests.composition.lines import shown
 from tests.composition.oracle import candidates, read

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
-from sfumato.tasks.attacks.attack import Score, skipped_attack
-from sfumato.tasks.attacks.margins import Margin, margin_of_people, margin_of_tries
 from sfumato.tasks.attacks.records import nearest
+from sfumato.tasks.attacks.shared.attack import Score, skipped_attack
+from sfumato.tasks.attacks.shared.margins import Margin, margin_of_people, margin_of_tries
 from tests.attacks.test_records import target
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.tasks.attacks.margins import SampledGroups
 from sfumato.tasks.attacks.minimal import minimality, worlds
 from sfumato.tasks.attacks.minimal.worlds import MOST, WeighedGroup, Worlds, error_of
+from sfumato.tasks.attacks.shared.margins import SampledGroups
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, TWO_GROUPS, diverse, released
 
 

@@ -18,7 +18,6 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease
 from sfumato.tasks.attacks.bars import judge_bars
 from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.group import homogeneity
@@ -26,6 +25,7 @@ from sfumato.tasks.attacks.minimal import known, minimality
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.minimality import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, tally, worlds_of
+from sfumato.tasks.attacks.shared.attack import SURE, AttackedRelease
 from sfumato.tasks.choose.trial import run_trial
 from sfumato.tasks.forms.form_parameters import (
     AmbiguousParameters,

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.evaluation import attack_again
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.records import matches, nearest, shuffled
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
 from sfumato.tasks.attacks.records.nearest import some_people, upper_limit
 from sfumato.tasks.attacks.records.records import ComparedRecords
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables

@@ -10,13 +10,13 @@ import pytest
 
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.attacks.attack import SURE
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.minimal import minimality, redrawn, retraced
 from sfumato.tasks.attacks.minimal.orders import order_of
 from sfumato.tasks.attacks.minimal.redrawn import ShownColumns
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace, worlds_within
+from sfumato.tasks.attacks.shared.attack import SURE
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.from_files import DEALT, beside_dealt, deal, shuffle_numbers
 from sfumato.tasks.attacks.group import distance, homogeneity, known_people
 from sfumato.tasks.attacks.registry import attack_release
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from tests.attacks.test_attacks import FORMS, attacked, correlated, of_numbers, shown
 
 GROUPS = st.lists(

@@ -16,14 +16,14 @@ from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.attacks.attack import SURE
-from sfumato.tasks.attacks.beliefs import join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, retraced
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
 from sfumato.tasks.attacks.minimal.redrawn import redraw
 from sfumato.tasks.attacks.minimal.rerun import NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import Retraced, retrace, worlds_within
+from sfumato.tasks.attacks.shared.attack import SURE
+from sfumato.tasks.attacks.shared.beliefs import join_beliefs
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.cell_suppression.parameters import (

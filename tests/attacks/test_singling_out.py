@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from sfumato.tasks.attacks.margins import margin_of_tries
 from sfumato.tasks.attacks.records import redrawn, singling_out
 from sfumato.tasks.attacks.records.redrawn import row_condition
+from sfumato.tasks.attacks.shared.margins import margin_of_tries
 from tests.attacks.test_records import GROUPED, TABLE, shuffles, target
 
 

@@ -9,12 +9,12 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.evaluation import attack_again
-from sfumato.tasks.attacks.attack import skipped_attack
 from sfumato.tasks.attacks.group import subdomains
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.linking import linkage
 from sfumato.tasks.attacks.records import matches, nearest, records, singling_out
 from sfumato.tasks.attacks.registry import attack_release
+from sfumato.tasks.attacks.shared.attack import skipped_attack
 from sfumato.tasks.report.steward import comparison, draft
 from sfumato.tasks.report.steward.tables import table_of
 from sfumato.tasks.report.watched import guess_rows

@@ -21,9 +21,9 @@ TREE = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 2, 1, 1, 3, 1, 1]))
 class Seen:
     """What `shown_groups` tells, of groups alone."""
 
-    def __init__(self, sizes, shown, values):
-        self.sizes, self.shown = np.array(sizes), shown
-        self.told = type("Told", (), {"domain": range(values)})
+    def __init__(self, sizes, subdomains, values):
+        self.sizes, self.subdomains = np.array(sizes), subdomains
+        self.published = type("PublishedTargets", (), {"domain": range(values)})
 
 
 def by_worlds(target, nodes):

@@ -80,7 +80,7 @@ def test_the_version_and_the_line_name_the_key_and_the_signature(signed, small):
 
 def test_who_builds_a_version_without_the_key_names_none(signed, small, tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "elsewhere"))
-    assert small.plan().line.said.key is None
+    assert small.plan().line.published_words.key is None
 
 
 def test_a_key_beside_the_line_is_an_offer(call, signed):

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.microdata.table import encode, key
 from tests.benchmarks.attacked_draws import published, targets_of_release
 from tests.benchmarks.attacked_specs import SPECS
@@ -151,7 +151,7 @@ class Exported:
 
 def _exported(target: AttackedRelease, people: pa.Table) -> Exported:
     """What is published, as it is, beside people in the same columns."""
-    known, wanted = tuple(target.declared.named("quasi-identifier")), target.sensitive
+    known, wanted = tuple(target.declared.names_with_roles("quasi-identifier")), target.sensitive
     shown = target.tables["microdata"].select([*known, wanted])
     types = [
         of.type if of.type == people[of.name].type and _is_number(of.type) else pa.string()
@@ -173,7 +173,7 @@ def _is_number(type_: pa.DataType) -> bool:
 
 def _own(target: AttackedRelease) -> pa.Table:
     """People as they are."""
-    names = [*target.declared.named("quasi-identifier"), target.sensitive]
+    names = [*target.declared.names_with_roles("quasi-identifier"), target.sensitive]
     return pa.table({name: target.people[name].array() for name in names})
 
 
@@ -182,7 +182,7 @@ def _recoded(target: AttackedRelease) -> pa.Table | None:
     group = group_of_people(target)
     if group is None:
         return None
-    names = target.declared.named("quasi-identifier")
+    names = target.declared.names_with_roles("quasi-identifier")
     shown = target.tables["microdata"].select(names)
     labels = [encode(name, "quasi-identifier", shown[name]) for name in names]
     _, first, sizes = np.unique(

@@ -16,11 +16,11 @@ from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.resolved import ResolvedRun
 from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.arrays.at_rest import read_stage_table
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.linking.register import read_register
 from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.candidates.remember import map_in
 from sfumato.tasks.microdata.table import Microdata, load, seeded_keys
 from sfumato.tasks.private.people.identity import represented_part
@@ -65,7 +65,7 @@ def _prepared(spec: Path, folder: Path, run: Path, seed: int) -> tuple[ResolvedR
 
 def _register(spec: Path, release: Release, folder: Path) -> Path:
     """A file of the quasi-identifiers of everybody in the source who has all of them."""
-    names, source = release.declared.named("quasi-identifier"), read_spec(spec).source
+    names, source = release.declared.names_with_roles("quasi-identifier"), read_spec(spec).source
     everybody = pq.read_table(spec.parent / source.uri, columns=names)
     pq.write_table(everybody.drop_null(), folder / "register.parquet")
     return folder / "register.parquet"

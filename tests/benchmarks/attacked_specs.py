@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.from_files import DEALT
+from sfumato.tasks.attacks.shared.attack import Score
 from tests.benchmarks.attacked_draws import REGISTER, TOGETHER, attacked
 
 _DEPLOYMENTS = Path(__file__).parents[2] / "deployments"

@@ -96,7 +96,7 @@ def on_adult(adult: Path) -> None:
     table: Microdata = read_inferred(str(adult), [*QI, SENSITIVE], Written(tuple(HEADER), ("?",)))
     pairs = [table[name].category() for name in QI]
     codes, sizes = [c for c, _ in pairs], tuple(size for _, size in pairs)
-    ours = compare("UCI Adult", codes, sizes, table[SENSITIVE].coded())
+    ours = compare("UCI Adult", codes, sizes, table[SENSITIVE].counted_codes())
     options = ["--columns", ",".join(HEADER), "--null", "?", "--format", "json"]
     sfumato = str(Path(sys.executable).with_name("sfumato"))
     asked = ["--qi", ",".join(QI), "--sensitive", SENSITIVE]

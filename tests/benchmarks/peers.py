@@ -196,7 +196,7 @@ def measured(table: Microdata) -> list[int]:
     """The k and the l of a table as it is."""
     pairs = [table[name].category() for name in FIVE]
     keys, bound = pack([codes for codes, _ in pairs], tuple(size for _, size in pairs))
-    groups = count(keys, bound, {SENSITIVE: table[SENSITIVE].coded()})
+    groups = count(keys, bound, {SENSITIVE: table[SENSITIVE].counted_codes()})
     k = KAnonymity(k=1).check(groups).observed["k"]
     l = DistinctLDiversity(l=1, sensitive=SENSITIVE).check(groups).observed["l"]
     return [int(k or 0), int(l or 0)]

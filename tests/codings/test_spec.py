@@ -62,7 +62,7 @@ def test_all_codings_are_read(read, tmp_path):
     )
     columns = spec.terms(tmp_path).columns
     assert list(columns["age"].codings) == ["bottom", "top", "round"]
-    assert columns["age"].computed == ("bottom",)
+    assert columns["age"].computed_keys == ("bottom",)
     assert columns["age"].top == "90"
     assert (columns["wage"].round.to, columns["wage"].round.ties) == ("0.05", "up")
     assert columns["town"].codings.keys() == {"prefix", "fold"}

@@ -38,7 +38,7 @@ def test_check_verifies_every_version_under_its_announced_digest(line):
         found = checked(line, number)
         assert found.verdicts
         if line.references:
-            found = check(line.public / number, version.digest, given=line.references)
+            found = check(line.public / number, version.digest, reference_paths=line.references)
         assert not found.stated
 
 

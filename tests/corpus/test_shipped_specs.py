@@ -91,7 +91,7 @@ def test_factors_suppress_few_cells_of_shipped_data(tmp_path):
     facts = json.loads((candidate / "facts.json").read_text())
     assert facts["stars"] <= 1.25 * facts["lower_bound"]
     data = pq.read_table(candidate / "release" / "data" / "microdata.parquet")
-    qi = read_spec(FACTORS).named("quasi-identifier")
+    qi = read_spec(FACTORS).names_with_roles("quasi-identifier")
     counts = data.group_by(qi).aggregate([([], "count_all")])["count_all"]
     assert min(counts.to_pylist()) == 2
 

@@ -119,7 +119,7 @@ class DatabasePlace:
 
     def _require_tables(self, directory: Path, schema: str) -> None:
         release = open_release(directory)
-        paths = files_of_tables(release, release.declared.named("sensitive"))
+        paths = files_of_tables(release, release.declared.names_with_roles("sensitive"))
         for name, path in paths.items():
             table = read_table(path)
             columns = ", ".join(f'"{column}"' for column in table.column_names)

@@ -134,7 +134,7 @@ def release(rng):
 
 def only(groups, number):
     """One of the groups, as if there were no other."""
-    counts = groups.of("s")
+    counts = groups.counts_of("s")
     here = counts.group == number
     shown = replace(
         counts, group=np.zeros(here.sum(), int), value=counts.value[here], count=counts.count[here]

@@ -45,7 +45,7 @@ def believed(groups, smoothing=0):
 
     Cells are numbered in all groups together; the floats are compared on the way.
     """
-    found = beliefs(groups.of("s"), groups.population.joint["s"], Fraction(smoothing))
+    found = beliefs(groups.counts_of("s"), groups.population.joint["s"], Fraction(smoothing))
     exact = [found.exact(entry) for entry in range(len(found.cell))]
     assert np.allclose(found.prior, [float(prior) for prior, _ in exact], rtol=1e-12)
     assert np.allclose(found.posterior, [float(b) for _, b in exact], rtol=1e-12)

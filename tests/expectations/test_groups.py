@@ -140,9 +140,9 @@ def test_the_order_of_rows_is_free(groups_of, rows, random):
 
 
 def test_a_number_is_found_however_it_is_written(groups_of):
-    counts = groups_of([("g", 1), ("g", 20)]).of("s")
-    assert counts.numbered(["1.0"]).tolist() == [0]
-    assert counts.numbered(["2e1", "nan", "x"]).tolist() == [1]
+    counts = groups_of([("g", 1), ("g", 20)]).counts_of("s")
+    assert counts.numbers_written(["1.0"]).tolist() == [0]
+    assert counts.numbers_written(["2e1", "nan", "x"]).tolist() == [1]
 
 
 def test_a_frame_hands_groups_on(groups_of):

@@ -139,7 +139,10 @@ def test_readings_are_what_they_say(rows):
         assert dict(zip(named, found, strict=True)) == have
         assert counted.sizes[number] == len(values_of(of_group))
         at, size = whole.counts_of("s").group == number, int(whole.sizes[number])
-        found = [Fraction(int(c) * len(values_of(of_group)), size) for c in whole.counts_of("s").count[at]]
+        found = [
+            Fraction(int(c) * len(values_of(of_group)), size)
+            for c in whole.counts_of("s").count[at]
+        ]
         named = [numbers[v] for v in whole.counts_of("s").value[at]]
         assert dict(zip(named, found, strict=True)) == shares(of_group)
 

@@ -149,7 +149,7 @@ def test_rules_are_judged_and_tell_no_value(name, met, broken, seen, tmp_path, c
         return
     found = judge_source("line", TABLE, [NotEmpty()], tmp_path / "gx", [rule(name, broken)])
     assert [one.passed for one in found] == [True, False]
-    columns = rule(name, broken).asked.columns
+    columns = rule(name, broken).arguments.columns
     of = f" of {', '.join(map(repr, columns))}" if columns else ""
     with pytest.raises(PromiseError) as refused:
         require(found)

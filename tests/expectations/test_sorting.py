@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from sfumato.expectations.shared.sorting import distinct, in_common, positions, stable_order
+from sfumato.expectations.shared.sorting import count_common, distinct, positions, stable_order
 
 KEYS = st.one_of(
     npst.arrays(np.int64, st.integers(0, 30), elements=st.integers(-5, 5)),
@@ -35,7 +35,7 @@ NAMES = st.lists(st.sampled_from([b"", b"a", b"ab", b"b", b"b" * 16]), max_size=
 @given(NAMES, NAMES)
 def test_what_names_have_in_common_is_counted_once(one, other):
     both = [distinct(np.array(names, dtype="S16")) for names in (one, other)]
-    assert in_common(*both) == len({*one} & {*other})
+    assert count_common(*both) == len({*one} & {*other})
 
 
 @pytest.mark.parametrize("names", [[], [b"b", b"a", b"b", b""]])

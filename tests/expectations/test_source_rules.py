@@ -42,7 +42,7 @@ def test_accepted_values(kind, data):
     rule = AcceptedValues("x", tuple(as_text(v) for v in accepted))
     for column in columns(values, type_):
         table = pa.table({"x": column})
-        assert rule.observed(table) == sum(wrong)
+        assert rule.count(table) == sum(wrong)
         assert rule.holds(table) == (not any(wrong))
         assert rule.first(table) == (wrong.index(True) if any(wrong) else None)
 
@@ -60,7 +60,7 @@ def test_ranges(kind, data):
     rule = ValuesInRange("x", *(None if v is None else as_text(v) for v in (low, high)))
     for column in columns(values, type_):
         table = pa.table({"x": column})
-        assert rule.observed(table) == sum(wrong)
+        assert rule.count(table) == sum(wrong)
         assert rule.first(table) == (wrong.index(True) if any(wrong) else None)
 
 

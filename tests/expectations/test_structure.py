@@ -60,13 +60,13 @@ def test_quantities_with_gaps_or_repetitions_number_nothing(values):
 
 def test_groups_are_numbered_by_design():
     table = pa.table({"group_id": range(50), "lower": range(50)})
-    assert NoRowNumber().observed(table) == 1
+    assert NoRowNumber().count(table) == 1
     assert NoRowNumber(("group_id", "lower")).holds(table)
 
 
 def test_forbidden_names_are_compared_without_case():
     table = pa.table({"Straße": [1], "SSN": [2], "age": [3]})
-    assert ForbiddenColumns(("ssn", "STRASSE", "name")).observed(table) == 2
+    assert ForbiddenColumns(("ssn", "STRASSE", "name")).count(table) == 2
     assert not ForbiddenColumns(("Ssn",)).holds(table)
     assert ForbiddenColumns(("ag", "ages")).holds(table)
 
@@ -88,7 +88,7 @@ TABLE = pa.table(
 )
 def test_types_are_those_declared(types, differing):
     rule = ColumnTypes(tuple(types.items()))
-    assert rule.observed(TABLE) == differing
+    assert rule.count(TABLE) == differing
     assert rule.holds(TABLE) is (differing == 0)
 
 
@@ -100,7 +100,7 @@ def test_counts_names_and_nulls():
     assert OrderedColumns(("age", "fee")).holds(TABLE)
     assert not OrderedColumns(("fee", "age")).holds(TABLE)
     assert NotNull("fee").holds(TABLE)
-    assert NotNull("age").observed(TABLE) == 1
+    assert NotNull("age").count(TABLE) == 1
     with pytest.raises(PromiseError, match="'sex' is missing"):
         NotNull("sex").holds(TABLE)
 

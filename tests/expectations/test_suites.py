@@ -220,7 +220,7 @@ class Unknown:
     def parameters(self):
         return {}
 
-    def observed(self, table):
+    def count(self, table):
         return 0
 
     def holds(self, table):

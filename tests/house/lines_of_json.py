@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.tasks.microdata.notation.spelling import FileDialect, ValueSpelling
-from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
+from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
 

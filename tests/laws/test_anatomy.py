@@ -195,7 +195,7 @@ def test_l_is_read_from_the_promises_and_all_of_them_are_kept(promises, l, merge
             refused += 1
             continue
         kept += 1
-        groups = count(found.group, 60, {"illness": microdata["illness"].coded()})
+        groups = count(found.group, 60, {"illness": microdata["illness"].counted_codes()})
         assert groups.rows == 60
         assert all(promise.check(groups).holds for promise in promises)
         assert len({(g, s) for g, (_, s) in zip(found.group, rows, strict=True)}) == len(groups)

@@ -79,7 +79,7 @@ def made(microdata, promises, seed=0, strata=()):
 
 def seen(microdata, group):
     names = [column.name for column in microdata.with_roles("quasi-identifier")]
-    counted = count(group, int(group.max()) + 1, {"illness": microdata["illness"].coded()})
+    counted = count(group, int(group.max()) + 1, {"illness": microdata["illness"].counted_codes()})
     covers = {name: cover(group, *microdata[name].category()) for name in names}
     return Groups(counted.sizes, counted.sensitive, covers)
 

@@ -211,7 +211,7 @@ def seen(table, group, *known):
     return count(
         group * bound + keys,
         (int(group.max()) + 1) * bound,
-        {name: table[name].coded() for name in ("illness", "smokes")},
+        {name: table[name].counted_codes() for name in ("illness", "smokes")},
     )
 
 

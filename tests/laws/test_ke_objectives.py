@@ -323,7 +323,7 @@ def test_every_group_keeps_the_promise_within_its_stratum(objective, rows, seed)
             made(microdata, [promise], objective, seed)
         return
     found = made(microdata, [promise], objective, seed)
-    groups = count(found.group, len(rows), {"loss": microdata["loss"].coded()})
+    groups = count(found.group, len(rows), {"loss": microdata["loss"].counted_codes()})
     assert groups.rows == len(rows)
     assert sorted(set(found.group.tolist())) == list(range(len(groups)))
     assert promise.check(groups).holds
@@ -366,7 +366,7 @@ def test_other_promises_are_kept_by_merging(objective):
         ]
         microdata = table(rows)
         found = made(microdata, promises, objective, seed)
-        groups = count(found.group, len(rows), {"loss": microdata["loss"].coded()})
+        groups = count(found.group, len(rows), {"loss": microdata["loss"].counted_codes()})
         assert all(promise.check(groups).holds for promise in promises)
         assert len({(g, s) for g, (_, s) in zip(found.group, rows, strict=True)}) == len(groups)
         merged += found.facts["merged_for_other_promises"] > 0
@@ -434,7 +434,7 @@ def test_units_are_exact(objective, values, e, largest_range):
     microdata = table([(value, "a") for value in values])
     promise = KEAnonymity(k=2, e=e, sensitive="loss")
     found = made(microdata, [promise], objective)
-    groups = count(found.group, 6, {"loss": microdata["loss"].coded()})
+    groups = count(found.group, 6, {"loss": microdata["loss"].counted_codes()})
     assert promise.check(groups).holds
     if objective != "random":
         assert found.facts["largest_range"] == largest_range

@@ -98,7 +98,7 @@ def test_the_partition_keeps_promises_that_it_does_not_aim_at():
             KEParameters(method="ke"),
             seeded_keys(int(rng.integers(1000))),
         )
-        groups = count(found.group, rows, {"loss": table["loss"].coded()})
+        groups = count(found.group, rows, {"loss": table["loss"].counted_codes()})
         for promise in promises:
             assert promise.check(groups).holds
         assert all(len(set(town[found.group == g])) == 1 for g in range(len(groups)))

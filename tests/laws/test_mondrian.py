@@ -283,7 +283,7 @@ def broken_groups(promise, microdata, group):
     apart = group * 100 + key(known, microdata.rows)[0]
     numbers, place = np.unique(apart, return_inverse=True)
     sensitive = [promise.sensitive] if promise.sensitive else []
-    seen = count(place, len(numbers), {name: microdata[name].coded() for name in sensitive})
+    seen = count(place, len(numbers), {name: microdata[name].counted_codes() for name in sensitive})
     if not sensitive:
         seen = replace(seen, sizes=np.bincount(place))
     return promise.failing(seen)[place]
@@ -627,7 +627,7 @@ def test_moves_by_levels_are_those_of_the_hierarchical_distance(rows):
     microdata = with_hierarchy(
         table({"a": [0] * len(rows)}, {"s": [v for v, _ in rows]}), "s", TREE
     )
-    coded = microdata["s"].coded()
+    coded = microdata["s"].counted_codes()
     groups = count(part.astype(np.int64), 2, {"s": coded})
     expected = hierarchical_distance(groups.sensitive["s"], groups.sizes)
     spread = spread_rule([TCloseness(t=1, distance="hierarchical", sensitive="s")], coded)
@@ -682,7 +682,7 @@ def test_shares_of_a_larger_table_are_kept_compiled(promise, monkeypatch):
 @given(st.integers(1, 5), st.integers(0, 6), st.integers(0, 30))
 def test_shares_are_decided_in_whole_numbers_as_the_promise_decides(promise, few, some, many):
     s = encode("s", "sensitive", pa.array([0] * few + [1] * some + [2] * many))
-    rule, rows = share_rule([promise], s.coded()), few + some + many
+    rule, rows = share_rule([promise], s.counted_codes()), few + some + many
     common = [Fraction(number, rows) for number in (few, some, many) if number]
     for value, of_all in enumerate(common):
         for size in range(1, rows + 1):
@@ -698,7 +698,7 @@ def test_shares_are_decided_in_whole_numbers_as_the_promise_decides(promise, few
 def test_too_many_different_numbers_of_rows_are_not_looked_for(monkeypatch):
     monkeypatch.setattr(mondrian_shares, "_MOST", 1)
     s = encode("s", "sensitive", pa.array([0, 1, 1]))
-    assert share_rule(BESIDE_ALL[:1], s.coded()) is None
+    assert share_rule(BESIDE_ALL[:1], s.counted_codes()) is None
 
 
 @given(st.fractions(0, 1, max_denominator=60), st.booleans(), st.integers(1, 40))
@@ -717,9 +717,9 @@ def test_moves_by_ranks_are_those_of_the_ordered_distance(rows):
     if part.all() or not part.any():
         return
     s = encode("s", "sensitive", pa.array(values[codes]))
-    groups = count(part.astype(np.int64), 2, {"s": s.coded()})
+    groups = count(part.astype(np.int64), 2, {"s": s.counted_codes()})
     expected = ordered_distance(groups.sensitive["s"], groups.sizes)
-    spread = spread_rule([TCloseness(t=1, distance="ordered", sensitive="s")], s.coded())
+    spread = spread_rule([TCloseness(t=1, distance="ordered", sensitive="s")], s.counted_codes())
     tally = np.bincount(codes[part], minlength=len(values))
     moved = mondrian_spread._by_ranks(np.flatnonzero(tally)[::-1].copy(), part.sum(), spread, tally)
     assert moved * (len(values) > 1) == expected.numerators[1]

@@ -28,5 +28,5 @@ def quick_sessions() -> Iterator[None]:
                 cursor.register(name, pa.concat_tables(table.tables()))
             return cursor
 
-        with patch.object(session, "_opened", opened):
+        with patch.object(session, "_open_database", opened):
             yield

@@ -22,10 +22,10 @@ from sfumato.tasks.query.accuracy.drawing import frequent_values
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors, joined_truth
 from sfumato.tasks.query.accuracy.parameters import Evaluation
-from sfumato.tasks.query.accuracy.truth import truth_of
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import engine, files_of_tables
 from sfumato.tasks.query.engines.in_parts import EngineInParts
+from sfumato.tasks.query.engines.truth import truth_of
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release, open_release

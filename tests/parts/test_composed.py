@@ -53,16 +53,16 @@ def evolved(tmp_path_factory):
 
 def newest(line):
     """The map of the last version, in parts."""
-    return MapInParts.of(line.private / "map" / line.versions[-1].name)
+    return MapInParts.open(line.private / "map" / line.versions[-1].name)
 
 
 def groups_of_people(line, version):
     """The group of everybody who holds a slot in a version that is shown, by ids of all parts."""
-    known = MapInParts.of(line.private / "map" / version.name)
+    known = MapInParts.open(line.private / "map" / version.name)
     found = {}
     for number, part in enumerate(known.parts):
         slots = known.read(number)
-        shown = slots.held & (slots.published >= 0)
+        shown = slots.is_held & (slots.published >= 0)
         ids = slots.published[shown] + part.first_group
         found |= dict(zip(slots.key[shown].tolist(), ids.tolist(), strict=True))
     return found
@@ -111,7 +111,7 @@ def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
 def test_nobody_is_in_two_slots(evolved, kind):
     line = evolved(kind)
     (slots,) = maps_of(line.private)
-    held = slots.key[slots.held]
+    held = slots.key[slots.is_held]
     assert len(np.unique(held)) == len(held)
     assert len(np.unique(slots.group)) == int(slots.group.max()) + 1
     shown = slots.published[slots.published >= 0]
@@ -182,8 +182,8 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
         found = real(goes_on, part)
         return type(found)(None, found.out, found.predecessor, found.made_after)
 
-    real = continued.PartContinuation.before
-    monkeypatch.setattr(continued.PartContinuation, "before", forgetting)
+    real = continued.PartContinuation.slots_before
+    monkeypatch.setattr(continued.PartContinuation, "slots_before", forgetting)
     with pytest.raises(PromiseError, match="versions: composed is broken"):
         line.publish()
 
@@ -191,13 +191,13 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
 def test_a_part_that_does_not_say_what_it_continues_is_refused(line, monkeypatch):
     line.publish()
     line.move()
-    real = continued.PartContinuation.before
+    real = continued.PartContinuation.slots_before
 
     def silent(goes_on, part):
         found = real(goes_on, part)
         return type(found)(found.slots, found.out, None, found.made_after)
 
-    monkeypatch.setattr(continued.PartContinuation, "before", silent)
+    monkeypatch.setattr(continued.PartContinuation, "slots_before", silent)
     with pytest.raises(PromiseError, match="does not continue the part of the version before"):
         line.publish()
 

@@ -28,7 +28,7 @@ class Told:
 
     def _version(self, line, release):
         place, found = release.directory, []
-        known = MapInParts.of(line.private / "map" / place.name)
+        known = MapInParts.open(line.private / "map" / place.name)
         for part, mapped in zip(release.declared.made_of, known.parts, strict=False):
             own = open_release(place / "parts" / part.name)
             tables = read_tables(own.declared, own.directory / "data")

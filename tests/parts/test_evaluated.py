@@ -14,7 +14,7 @@ from sfumato.flows.life.evaluation import evaluate_again
 from sfumato.tasks import evaluate as tasks
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening
-from sfumato.tasks.query.accuracy import truth
+from sfumato.tasks.query.engines import truth
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import leave_prefect_out, release_here
 from tests.parts.divided import SPEC, visits

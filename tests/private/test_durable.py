@@ -6,7 +6,12 @@ import stat
 import pytest
 
 from sfumato.tasks.private import durable
-from sfumato.tasks.private.durable import copy_atomically, hold_lock, hold_lock_if_free, write_atomically
+from sfumato.tasks.private.durable import (
+    copy_atomically,
+    hold_lock,
+    hold_lock_if_free,
+    write_atomically,
+)
 
 CONTENT = bytes(range(256)) * 12_345
 

@@ -74,7 +74,7 @@ def test_parts_are_read_as_they_were_and_the_whole_numbers_them_on(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maps_of_parts, "_AT_ONCE", rows)  # groups of rows begin and end anywhere
         place = joined(folder, parts)
-    known = MapInParts.of(place)
+    known = MapInParts.open(place)
     assert known is not None
     assert dict(known.cuts) == {"cut": []}
     for number, slots in enumerate(parts):
@@ -106,7 +106,7 @@ def test_whoever_is_forgotten_is_forgotten_in_the_own_part_alone(tmp_path):
     found = with_forgotten(files, np.array([gone], dtype=NAME))
     (tmp_path / "line" / "map").mkdir(parents=True, mode=0o700)
     (tmp_path / "line" / "map" / "0001").write_bytes(found["map/0001"])
-    known = MapInParts.of(tmp_path / "line" / "map" / "0001")
+    known = MapInParts.open(tmp_path / "line" / "map" / "0001")
     assert told(known.read(0)) == told(parts[0])
     assert told(known.read(2)) == told(parts[2])
     kept = [b"" if name == gone else name for name in parts[1].key.tolist()]
@@ -126,7 +126,9 @@ def test_slots_of_other_columns_are_not_one_map(tmp_path):
 
 def test_a_longer_scale_holds_the_values_of_a_shorter_one(tmp_path):
     rng = np.random.default_rng(1)
-    known = MapInParts.of(joined(tmp_path, [a_map(rng, 3, 0, scale=1), a_map(rng, 3, 0, scale=4)]))
+    known = MapInParts.open(
+        joined(tmp_path, [a_map(rng, 3, 0, scale=1), a_map(rng, 3, 0, scale=4)])
+    )
     types = {known.read(number).rows["pay"].values.type for number in (0, 1)}
     assert types == {pa.decimal128(38, 4)}
 
@@ -135,17 +137,17 @@ def test_what_is_no_map_is_a_fault_and_a_newer_one_is_told(tmp_path):
     place = tmp_path / "map"
     pq.write_table(pa.table({"a": [1]}), place)
     with pytest.raises(PromiseError, match="cannot be read as a map of people"):
-        MapInParts.of(place)
+        MapInParts.open(place)
     place.write_bytes(b"no Parquet")
     with pytest.raises(PromiseError, match="cannot be read as a map of people"):
-        MapInParts.of(place)
+        MapInParts.open(place)
     assert not maps_of_parts.is_in_parts(place)
     place = joined(tmp_path, [a_map(np.random.default_rng(1), 3, 0)])
     table = pq.read_table(place)
     newer = {**json.loads(table.schema.metadata[b"sfumato"]), "format": 99}
     pq.write_table(table.replace_schema_metadata({b"sfumato": json.dumps(newer).encode()}), place)
     with pytest.raises(InputError, match="newer"):
-        MapInParts.of(place).read(0)
+        MapInParts.open(place).read(0)
 
 
 @given(numbers=st.lists(st.integers(0, 40), max_size=60))

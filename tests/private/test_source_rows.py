@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import names_of, names_of_values
 from sfumato.tasks.private.people.source_rows import (
     WHOSE,
-    _written,
+    _bytes_of,
     columns_of_both,
     compare_rows,
     hashed_rows,
@@ -121,7 +121,7 @@ def test_units_that_are_renamed_or_gone(data):
     names = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=20))
     units = data.draw(st.dictionaries(st.integers(1, 35), st.none() | st.integers(40, 60)))
     rows = pa.table({"a": range(len(names)), WHOSE: pa.array(names, pa.uint64())})
-    content = with_other_units(_written(rows), units)
+    content = with_other_units(_bytes_of(rows), units)
     found = pq.read_table(pa.BufferReader(content)).to_pylist()
     expected = [(place, units.get(name, name)) for place, name in enumerate(names)]
     assert [(one["a"], one[WHOSE]) for one in found] == [

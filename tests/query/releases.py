@@ -11,7 +11,7 @@ from tests.query.worlds import with_help
 
 
 def write(directory: Path, microdata: pa.Table, declared: Declared) -> Release:
-    for name, table in with_help(microdata, *declared.named("sensitive")).items():
+    for name, table in with_help(microdata, *declared.names_with_roles("sensitive")).items():
         path = directory / ("data" if name == "microdata" else "sql") / f"{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, path)

@@ -20,8 +20,8 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
-from sfumato.tasks.query.accuracy.truth import Truth, as_fraction
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.engines.truth import Truth, as_fraction
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.help_tables.rows import help_name, help_table, help_tables
 from tests.query.worlds import column, declare
@@ -37,7 +37,7 @@ DECLARED = declare(
     seen=column("sensitive", "timestamp"),
     word=column("sensitive", "string"),
 )
-SENSITIVE = DECLARED.named("sensitive")
+SENSITIVE = DECLARED.names_with_roles("sensitive")
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ MIXED_TABLE = pa.table(
         "group_id": [0, 0, 0],
     }
 )
-MIXED_TABLES = with_help(MIXED_TABLE, *MIXED.named("sensitive"))
+MIXED_TABLES = with_help(MIXED_TABLE, *MIXED.names_with_roles("sensitive"))
 
 
 def test_floats_count_as_the_decimals_that_are_printed():

@@ -63,7 +63,7 @@ def test_rewritten_sql_gives_the_same_rows(place, where):
     """Both readings: rows that may be there, and those that surely are."""
     release = sfumato.open(place)
     declared = open_release(place).declared
-    sensitive = declared.named("sensitive")[0]
+    sensitive = declared.names_with_roles("sensitive")[0]
     values = pc.value_counts(release.tables[TABLE_OF[place.parent.name]][sensitive])
     often = literal(max(values.to_pylist(), key=lambda one: one["counts"])["values"])
     condition = exp.EQ(this=exp.column(sensitive, quoted=True), expression=often).sql("duckdb")

@@ -72,7 +72,7 @@ def names(database):
 
 
 def rows(database, table, columns):
-    listed = ", ".join(database.dialect.quoted(name) for name in columns)
+    listed = ", ".join(database.dialect.quote(name) for name in columns)
     return database.execute(f"SELECT {listed} FROM {table}")
 
 

@@ -234,7 +234,7 @@ def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
     """No column of a release in parts is read for them."""
     release = open_release(CORPUS / "format-7" / "public" / "corpus-redistributed" / "0001")
     declared = release.declared
-    tables = files_of_tables(release, declared.named("sensitive"))
+    tables = files_of_tables(release, declared.names_with_roles("sensitive"))
     assert all(isinstance(table, TableInParts) for table in tables.values())
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", None)
     values = PublishedValues(tables, declared)

@@ -122,7 +122,7 @@ TOGETHER = {
 def test_the_script_of_a_split_release_runs(tmp_path, monkeypatch, sensitive, tables):
     form = SplitParameters(method="split", sensitive=sensitive)
     declared = LOSSES.model_copy(update={"form": form})
-    helping = help_tables(tables, declared.named("sensitive"))
+    helping = help_tables(tables, declared.names_with_roles("sensitive"))
     for place, of in (("data", tables), ("sql", helping)):
         (tmp_path / place).mkdir()
         for name, table in of.items():
@@ -159,7 +159,7 @@ def test_releases_of_earlier_layouts_keep_their_bytes():
             declared = declare_all(*form, missing=missing).model_copy(
                 update={"software": {LAYOUT: "5"}}
             )
-            for name in declared.named("sensitive"):
+            for name in declared.names_with_roles("sensitive"):
                 columns = {
                     other: of
                     for other, of in declared.columns.items()

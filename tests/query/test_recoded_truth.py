@@ -455,7 +455,7 @@ def test_bounds_on_one_column_are_attained(form, most, monkeypatch):
     for seed in range(6):
         chance = random.Random(f"tight {form} {most} {seed}")
         with Release(chance, form, edges=0.0) as release:
-            for name in release.declared.named("quasi-identifier"):
+            for name in release.declared.names_with_roles("quasi-identifier"):
                 where = Plain({name: release.columns[name]}, chance).predicate()
                 if "LIKE" in where:
                     continue

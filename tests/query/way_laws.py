@@ -40,7 +40,7 @@ class WayCase:
     @property
     def name(self) -> str:
         """The form, and whether versions are composed."""
-        return f"{'composed ' * self.declared.composed}{self.declared.form.method}"
+        return f"{'composed ' * self.declared.is_composed}{self.declared.form.method}"
 
 
 class WayLaws:

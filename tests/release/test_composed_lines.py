@@ -84,8 +84,8 @@ def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
     place = private(evolved(kind)[1])
     known = read_state(place).versions
     was, now = (read_map(place, name, str(known[name].map)) for name in ("0002", "0003"))
-    before = dict(zip(was.key[was.held].tolist(), was.group[was.held].tolist(), strict=True))
-    after = dict(zip(now.key[now.held].tolist(), now.group[now.held].tolist(), strict=True))
+    before = dict(zip(was.key[was.is_held].tolist(), was.group[was.is_held].tolist(), strict=True))
+    after = dict(zip(now.key[now.is_held].tolist(), now.group[now.is_held].tolist(), strict=True))
     assert before.items() <= after.items()
     assert not set(after.values()) - set(before.values()) & set(before.values())
     newcomers = after.keys() - before.keys()
@@ -98,9 +98,9 @@ def test_nobody_is_in_two_slots(evolved, kind):
     line, work = evolved(kind)
     assert len(line.versions) == 3
     slots = newest_map(work)
-    held = slots.key[slots.held]
+    held = slots.key[slots.is_held]
     assert len(np.unique(held)) == len(held)
-    assert (slots.held | (slots.kind == WITNESS)).all()
+    assert (slots.is_held | (slots.kind == WITNESS)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -303,9 +303,9 @@ def test_who_is_forgotten_has_no_slot_and_stays_out(line, work, tmp_path):
     backup = tmp_path / "backup"
     back_up(spec, backup)
     units.write_text("3\n4\n", encoding="utf-8")
-    names = {name for one in maps_of(private(work)) for name in one.key[one.held].tolist()}
+    names = {name for one in maps_of(private(work)) for name in one.key[one.is_held].tolist()}
     assert forget(spec, units) == 2
-    left = {name for one in maps_of(private(work)) for name in one.key[one.held].tolist()}
+    left = {name for one in maps_of(private(work)) for name in one.key[one.is_held].tolist()}
     gone = names - left
     assert len(gone) == 2
     for path in private(work).rglob("*"):

@@ -249,7 +249,7 @@ def test_whoever_moved_may_move_again_and_leave_and_come_back():
 
 def test_whoever_moved_is_one_person_in_every_version():
     line = moved_twice()
-    versions = SeenPeople([MapOfLine(0, one) for one in line.maps]).shown("s")
+    versions = SeenPeople([MapOfLine(0, one) for one in line.maps]).versions_showing("s")
     assert all(len(np.unique(one.person)) == len(one.person) for one in versions)
     groups = [dict(zip(one.person.tolist(), one.group.tolist(), strict=True)) for one in versions]
     moved = [p for p in groups[0] if [of.get(p) for of in groups] == [2, 0, 3]]

@@ -315,7 +315,7 @@ def test_who_is_forgotten_in_one_line_stops_neither(first, work):
         second.people = first.people
         first.publish()
         follow(second)
-        nobody = [int((~maps_of(work / n)[-1].held).sum()) for n in ("first", "second")]
+        nobody = [int((~maps_of(work / n)[-1].is_held).sum()) for n in ("first", "second")]
         assert nobody == [1, number]
         forget(work / "second", 20)
 
@@ -357,7 +357,7 @@ def move_and_change(line):
 
 def forget(line, number):
     slots = maps_of(line)[-1]
-    names = np.sort(slots.key[slots.held])[number : number + 1]
+    names = np.sort(slots.key[slots.is_held])[number : number + 1]
     files = {
         str(path.relative_to(line)): path.read_bytes()
         for path in (line / "state.json", *(line / "map").iterdir())

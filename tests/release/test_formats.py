@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.schema.formats import NEWEST, lowest_format, require_readable, since
+from sfumato.tasks.schema.formats import NEWEST, field_since, lowest_format, require_readable
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.release.forge import edit
 from tests.release.small import SPEC, people
@@ -20,16 +20,16 @@ FORMULAS = ["=1+1", "+cmd", "-2x", "@SUM", "\tx", "Aa", "'=x", ""]
 
 class Part(BaseModel):
     old: int = 0
-    new: int = since(3, 7, "came later")
+    new: int = field_since(3, 7, "came later")
 
 
 @dataclass(frozen=True)
 class Later:
-    since = 5
+    field_since = 5
 
 
 class Whole(BaseModel):
-    part: Part = since(4, Part(), "holds a later key")
+    part: Part = field_since(4, Part(), "holds a later key")
     parts: tuple[Part, ...] = ()
     named: dict[str, Part] = {}
 

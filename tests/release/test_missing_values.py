@@ -9,8 +9,8 @@ import pytest
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.accuracy.truth import truth_of
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.query.engines.truth import truth_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.stages.evaluate import evaluate_release
@@ -136,7 +136,7 @@ def test_published_apart_checked_and_evaluated(publish, small, shown, grouped, t
     (found,) = answer(release, "SELECT COUNT(*) AS n, COUNT(note) AS s FROM microdata").rows
     assert found["n"].lower == found["n"].upper == len(truth)
     assert found["s"].lower == found["s"].upper == sum(row["note"] is not None for row in truth)
-    assert release.declared.named("sensitive") == ["note", "wage"]
+    assert release.declared.names_with_roles("sensitive") == ["note", "wage"]
 
 
 def test_a_missing_value_is_one_more_to_promises_alone(publish, small):

@@ -115,7 +115,7 @@ def test_whom_labels_admit_is_counted_as_one_by_one(small, grouping):
     shares = {labels: Fraction(n, len(people_of[labels])) for labels, n in shown.items()}
     admitted = sum(map(len, people_of.values()))
     least = Fraction(0) if admitted < len(rows) else min(shares.values())
-    checked = check(directory, given=(small.folder / "register.csv",))
+    checked = check(directory, reference_paths=(small.folder / "register.csv",))
     (found,) = (v for p, v in checked.verdicts if p.name == "delta-presence")
     assert checked.stated == ()
     assert found.observed == {"min": least, "max": max(shares.values())}
@@ -144,7 +144,7 @@ def test_values_of_people_are_counted_as_one_by_one(released):
 
 def test_promises_are_stated_without_their_reference_and_measured_with_it(released, capsys):
     directory, reference = released
-    alone, held = check(directory), check(directory, given=(reference,))
+    alone, held = check(directory), check(directory, reference_paths=(reference,))
     assert [p.name for p in alone.stated] == ["delta-presence", "bayes-optimal"]
     assert held.stated == ()
     assert alone.verdicts == held.verdicts
@@ -237,12 +237,12 @@ def test_another_reference_is_told_from_the_one_that_was_meant(released):
     rows = reference.read_text(encoding="utf-8").splitlines()
     other.write_text("\n".join([*rows, *rows[1:]]) + "\n", encoding="utf-8")
     with pytest.raises(PromiseError, match="is not what the published tables give"):
-        check(directory, given=(other,))
+        check(directory, reference_paths=(other,))
     other.write_text("\n".join(rows[:30]) + "\n", encoding="utf-8")
     with pytest.raises(PromiseError, match="is broken"):
-        check(directory, given=(other,))
+        check(directory, reference_paths=(other,))
     with pytest.raises(InputError, match="speak of 1 references, and 2 are given"):
-        check(directory, given=(reference, reference))
+        check(directory, reference_paths=(reference, reference))
 
 
 def forge(document, **observed):
@@ -330,7 +330,7 @@ def test_the_old_key_means_the_same(small):
 
 def test_observed_numbers_are_exact(released):
     directory, reference = released
-    checked = check(directory, given=(reference,))
+    checked = check(directory, reference_paths=(reference,))
     stated = json.loads((directory / MANIFEST).read_bytes())["sfumato"]["observed"]
     for (_, verdict), said in zip(checked.verdicts, stated, strict=True):
         assert {n: plain(value) for n, value in verdict.observed.items()} == said["observed"]

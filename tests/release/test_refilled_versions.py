@@ -66,7 +66,7 @@ def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, 
     slots = newest(work)
     assert len(slots.past)
     assert not np.isin(slots.past.key, slots.key).any()
-    assert len(np.unique(slots.names)) == slots.held.sum() + len(slots.past)
+    assert len(np.unique(slots.names)) == slots.is_held.sum() + len(slots.past)
     with (line.versions[-1] / "index.html").open(encoding="utf-8") as page:
         assert "Newcomers may have taken the place of people who left" in page.read()
 

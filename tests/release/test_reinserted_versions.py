@@ -90,7 +90,7 @@ def test_somebody_in_two_slots_is_two_people_to_attacks_in_a_map_of_a_later_form
     slots = newest(work)
     left = np.flatnonzero(slots.kind == LEFT)
     assert len(left)
-    (shown,) = SeenPeople([MapOfLine(0, slots)]).shown("job")
+    (shown,) = SeenPeople([MapOfLine(0, slots)]).versions_showing("job")
     assert len(np.unique(shown.person)) == len(slots)
     assert as_table(slots).schema.metadata[b"sfumato"].startswith(b'{"format": 2,')
 

@@ -9,7 +9,7 @@ from sfumato.expectations.shared.errors import InputError, PromiseError, SpecErr
 from sfumato.flows.inputs.spec import json_schema
 from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.report.line_entries import labels_in_order, said_of_line
+from sfumato.tasks.report.line_entries import labels_in_order, words_of_line
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords
 from sfumato.tasks.terms.line_words import WORDS, read_words
@@ -80,8 +80,8 @@ def test_words_stand_in_the_version_and_on_the_page(small):
 
 def test_columns_are_told_of_where_there_is_no_codebook():
     words = PublishedWords(columns={"b": "second", "a": HOSTILE})
-    assert said_of_line(words, codebook=True) is None
-    assert said_of_line(words, codebook=False).columns == (("a", HOSTILE), ("b", "second"))
+    assert words_of_line(words, codebook=True) is None
+    assert words_of_line(words, codebook=False).columns == (("a", HOSTILE), ("b", "second"))
 
 
 def test_a_licence_on_the_web_is_a_link(small):
@@ -131,10 +131,10 @@ def test_a_steward_corrects_what_the_spec_says(small):
     plan = small.plan()
     unknown = replace(plan.line, words=None)
     describe(unknown, {"publisher": "Corrected", "contact": None})
-    found = read_words(published.directory.parent).shown
+    found = read_words(published.directory.parent).shown_words
     assert (found.publisher, found.contact) == ("Corrected", SAID["contact"])
     describe(unknown, {"publisher": ""})
-    assert read_words(published.directory.parent).shown.publisher == SAID["publisher"]
+    assert read_words(published.directory.parent).shown_words.publisher == SAID["publisher"]
 
 
 def test_what_says_nothing_new_is_written_as_before(small):
@@ -163,7 +163,7 @@ def test_words_of_format_1_are_read(small):
     line = published.directory.parent
     old = {"format": 1, "line": "wages", "declared": "T", "words": {"licence": "any words"}}
     (line / WORDS).write_bytes(canonical_json(old))
-    assert read_words(line).shown.licence == "any words"
+    assert read_words(line).shown_words.licence == "any words"
 
 
 @pytest.mark.parametrize("columns", [{"nobody": "x"}, {"age": "a\x1b[31m"}, {"age": "x" * 301}])
@@ -254,8 +254,8 @@ def test_labels_of_whole_numbers_are_in_the_order_of_numbers():
     of = CodeLabels(codes={"10": "ten", "x": "other", "-1": "less", "9": "nine"})
     assert [code for code, _ in labels_in_order(of)] == ["-1", "9", "10", "x"]
     words = PublishedWords(labels={"n": of})
-    assert said_of_line(words, codebook=True) is None
-    ((name, labels),) = said_of_line(words, codebook=False).labels
+    assert words_of_line(words, codebook=True) is None
+    ((name, labels),) = words_of_line(words, codebook=False).labels
     assert (name, labels) == ("n", labels_in_order(of))
 
 

@@ -36,7 +36,7 @@ def seen(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
     key = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     counted = {}
     for name, values in sensitive.items():
-        counted[name] = encode(name, "sensitive", values).coded()
+        counted[name] = encode(name, "sensitive", values).counted_codes()
     return count(key, len(sizes), counted)
 
 
@@ -103,8 +103,8 @@ def ambiguously(
     shown = {"form": {"method": "ambiguous"}, **changes}
     about = declared(sum(number >= 0 for number in group), **shown)
     tables = ambiguous_tables(about, rows, group)
-    names = about.named("quasi-identifier")
-    groups = ambiguous.groups(tables, about.columns, names, about.named("sensitive"))
+    names = about.names_with_roles("quasi-identifier")
+    groups = ambiguous.groups(tables, about.columns, names, about.names_with_roles("sensitive"))
     promises = [PROMISE.validate_python(promise) for promise in about.promises]
     verdicts = tuple((promise, promise.check(groups)) for promise in promises)
     return PageContent(about, verdicts, groups, FILES)

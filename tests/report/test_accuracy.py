@@ -42,7 +42,7 @@ def test_scores_are_summed_up_by_workload_and_level():
     ranges, *others = summarize(QUERIES)
     assert ranges.title == "AVG(capital-loss), range queries"
     five, ten = ranges.levels
-    assert (five.level, five.queries, five.unscored, five.outside) == (5, 4, 1, 0)
+    assert (five.level, five.queries, five.without_error, five.outside) == (5, 4, 1, 0)
     assert five.error.mean == pytest.approx(0.2)
     assert ten.error.quartiles == pytest.approx((0.02, 0.03, 0.04))
     assert [w.title for w in others] == [
@@ -72,7 +72,7 @@ def test_estimates_are_shown_where_there_are_any(tmp_path):
         Query("counts", 5, 1.0, 1.0, estimate=Fraction(3), estimate_error=e / 100) for e in (40, 60)
     ]
     (workload,) = summarize(counts)
-    assert workload.estimated
+    assert workload.has_estimates
     assert workload.levels[0].estimate.mean == pytest.approx(0.5)
     report = write_accuracy_report([*counts, *QUERIES[:3]], tmp_path, "Losses")
     seen = Read(report.read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ def test_few_ticks_enclose_the_numbers(one, other, kind):
     assert values[0] == scale.low <= low <= high <= scale.high == values[-1]
     assert 2 <= len(values) <= 8
     assert values == sorted(set(values))
-    assert 0 <= scale.at(low) <= scale.at(high) <= 1
+    assert 0 <= scale.place(low) <= scale.place(high) <= 1
 
 
 @given(DAYS, DAYS)

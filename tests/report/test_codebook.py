@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.report.codebook import marginal, standing_values
+from sfumato.tasks.report.codebook import marginal, published_values
 from sfumato.tasks.report.page import page
 from tests.report.content import losses
 from tests.report.html import Read
@@ -28,7 +28,7 @@ TYPES = {
 
 def bars(values, kind, type_, name="x"):
     table = {"microdata": pa.table({name: pa.array(values, type_)})}
-    found = marginal(standing_values(name, table), kind)
+    found = marginal(published_values(name, table), kind)
     return {bar.label: bar.count for bar in found.bars}, found
 
 
@@ -71,7 +71,7 @@ def test_texts_that_are_seldom_are_counted_together(values):
 def test_counts_vacant_values_and_ranges_are_seen():
     counted = pa.table({"group_id": [0, 0, 1], "job": ["a", "b", "a"], "count": [2, 1, 4]})
     vacant = pa.table({"group_id": [1], "job": ["c"]})
-    both = standing_values("job", {"st": counted, "vacant": vacant})
+    both = published_values("job", {"st": counted, "vacant": vacant})
     assert [(b.label, b.count) for b in marginal(both, "string").bars] == [
         ("a", 6),
         ("b", 1),
@@ -82,7 +82,7 @@ def test_counts_vacant_values_and_ranges_are_seen():
         {"group_id": [0, 0, 1], "lower": [1, 3, 1], "upper": [3, 3, 3], "count": [5, 1, 2]}
     )
     targets = pa.table({"target": [0], "lower": [1], "upper": [9], "weight": [1]})
-    shown = standing_values("job", {"st": ranges, "targets": targets})
+    shown = published_values("job", {"st": ranges, "targets": targets})
     assert [(b.label, b.count) for b in marginal(shown, "integer").bars] == [
         ("1 to 3", 7),
         ("3", 1),

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import InputError, SpecError, TransientFault
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.microdata.places import store as place
+from sfumato.tasks.microdata import object_store as place
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
 from tests.microdata.sources import column, refusal

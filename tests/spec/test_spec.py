@@ -72,13 +72,13 @@ def refusal(call, *arguments):
 
 def test_adult_reads():
     spec = read_spec(ADULT)
-    assert spec.named("sensitive") == ["capital-loss"]
-    assert len(spec.named("quasi-identifier")) == 8
-    ((promise,), terms) = spec.scoped(), spec.terms(Path())
+    assert spec.names_with_roles("sensitive") == ["capital-loss"]
+    assert len(spec.names_with_roles("quasi-identifier")) == 8
+    ((promise,), terms) = spec.scoped_promises(), spec.terms(Path())
     assert (promise.k, promise.e, promise.sensitive) == (5, 500, "capital-loss")
-    assert list(promise.quasi_identifiers) == spec.named("quasi-identifier")
+    assert list(promise.quasi_identifiers) == spec.names_with_roles("quasi-identifier")
     assert terms.unit == "identifier"
-    assert [*terms.columns] == [*spec.named("quasi-identifier"), "capital-loss"]
+    assert [*terms.columns] == [*spec.names_with_roles("quasi-identifier"), "capital-loss"]
 
 
 @pytest.mark.parametrize(
@@ -537,9 +537,12 @@ def test_overridden_specs_follow_the_same_rules(read):
 
 def test_a_run_may_ask_for_approval_and_never_for_fewer_reviewers(read):
     required = read_overrides({"approval": "required"})
-    assert read(SPEC, required).reviewed.reviewers == 1
-    assert read(SPEC | {"approval": {"reviewers": 3, "days": 2}}, required).reviewed.reviewers == 3
-    assert read(SPEC).reviewed is None
+    assert read(SPEC, required).approval_wish.reviewers == 1
+    assert (
+        read(SPEC | {"approval": {"reviewers": 3, "days": 2}}, required).approval_wish.reviewers
+        == 3
+    )
+    assert read(SPEC).approval_wish is None
 
 
 def test_json_schema_describes_the_specs():

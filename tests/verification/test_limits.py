@@ -146,7 +146,7 @@ def test_a_page_of_negative_size_is_not_walked_for_ever(folder, monkeypatch):
         assert len(walked) < 9
         return {2: 10, 3: -5}, 5
 
-    monkeypatch.setattr(pages, "_struct", back)
+    monkeypatch.setattr(pages, "_read_struct", back)
     with pytest.raises(PromiseError, match=r"x\.parquet: cannot be read"):
         extent_within(folder, ReadLimits())
     assert len(walked) == 1
@@ -157,7 +157,7 @@ def test_fields_of_a_header_are_read_or_passed_by_by_their_kind():
     fields = [b"\x11", b"\x12", b"\x13\x7f", b"\x15\x04", b"\x17" + bytes(8), b"\x18\x02ab"]
     header = b"".join(fields) + b"\x1c" + b"\x15\x06\x00" + b"\x16\x08\x00"
     found = {1: True, 2: False, 3: None, 4: 2, 5: None, 6: None, 7: {1: 3}, 8: 4}
-    assert pages._struct(header + b"rest", 0) == (found, len(header))
+    assert pages._read_struct(header + b"rest", 0) == (found, len(header))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def write_commands() -> str:
 
 
 def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    """Every command below a group with what is typed to call it, in alphabetical order."""
+    """Yield every command below a group with what is typed to call it, in alphabetical order."""
     context = click.Context(group, info_name=path)
     for name in sorted(group.list_commands(context)):
         command = group.get_command(context, name)

@@ -1,4 +1,4 @@
-"""The specs that are shipped, whole: what each shows stands in its own comments."""
+"""The shipped specs, whole; the comments of each explain it."""
 
 from pathlib import Path
 

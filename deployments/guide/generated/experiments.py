@@ -1,4 +1,4 @@
-"""Which experiment measures what a paper shows: a table for each paper."""
+"""The experiments that measure what each paper shows: a table for each paper."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,8 @@ def write_experiments() -> str:
 
 
 def _section(paper: str) -> Iterator[str]:
-    told = PAPERS[paper]
-    yield f"## {told.title}\n\n{told.authors}. {told.apart}\n"
+    described = PAPERS[paper]
+    yield f"## {described.title}\n\n{described.authors}. {described.apart}\n"
     yield "| what the paper shows | experiment | data |"
     yield "| --- | --- | --- |"
     for name, experiment in EXPERIMENTS.items():

@@ -21,42 +21,42 @@ _LIMITS = {
 
 
 def write_keys() -> str:
-    """Markdown of all keys: each object by the place where it stands in a spec."""
-    found: dict[str, tuple[Schema, list[str]]] = {}
+    """Return Markdown of all keys: each object by its place in a spec."""
+    sections: dict[str, tuple[Schema, list[str]]] = {}
     root = json_schema()
-    _collect(root, "", root["$defs"], found)
-    objects = {title: schema for title, (schema, _) in found.items()}
-    return "\n".join(_section(schema, places, objects) for schema, places in found.values())
+    _collect(root, "", root["$defs"], sections)
+    objects = {title: schema for title, (schema, _) in sections.items()}
+    return "\n".join(_section(schema, places, objects) for schema, places in sections.values())
 
 
 def _name(schema: Schema) -> str:
-    """What an object is called in tables: `method: ke`, or the words of its title."""
+    """Return an object's name for tables: `method: ke`, or the words of its title."""
     apart = "".join(f" {c.lower()}" if c.isupper() else c for c in schema["title"].strip("_"))
     return _kind(schema).strip(" ()") or apart.strip()
 
 
 def _collect(
-    schema: Schema, place: str, defs: Schema, found: dict[str, tuple[Schema, list[str]]]
+    schema: Schema, place: str, defs: Schema, sections: dict[str, tuple[Schema, list[str]]]
 ) -> None:
-    """Find every object with keys, and where it stands: each after the object that has it."""
+    """Collect every object with keys and its places, each object after the one that has it."""
     if "$ref" in schema:
         schema = defs[schema["$ref"].rpartition("/")[2]]
     if "properties" not in schema:
-        for below, inner in _inside(schema, place):
-            _collect(inner, below, defs, found)
+        for below, inner in _inner_schemas(schema, place):
+            _collect(inner, below, defs, sections)
         return
     title, place = schema["title"], place + _kind(schema)
-    if title in found:
-        if place not in found[title][1]:
-            found[title][1].append(place)
+    if title in sections:
+        if place not in sections[title][1]:
+            sections[title][1].append(place)
         return
-    found[title] = (schema, [place])
+    sections[title] = (schema, [place])
     for key, inner in schema["properties"].items():
-        _collect(inner, f"{place}.{key}".lstrip("."), defs, found)
+        _collect(inner, f"{place}.{key}".lstrip("."), defs, sections)
 
 
-def _inside(schema: Schema, place: str) -> Iterator[tuple[str, Schema]]:
-    """What stands inside a list, a mapping or a choice, each with its place."""
+def _inner_schemas(schema: Schema, place: str) -> Iterator[tuple[str, Schema]]:
+    """Yield the schemas inside a list, a mapping or a choice, each with its place."""
     for choice in ("anyOf", "oneOf"):
         for inner in schema.get(choice, ()):
             yield place, inner
@@ -67,13 +67,13 @@ def _inside(schema: Schema, place: str) -> Iterator[tuple[str, Schema]]:
 
 
 def _kind(schema: Schema) -> str:
-    """What tells an object from others at its place: `(model: l-diversity, variant: distinct)`."""
-    told = [
+    """Return what distinguishes an object: `(model: l-diversity, variant: distinct)`."""
+    marks = [
         f"{key}: {schema['properties'][key]['const']}"
         for key in ("model", "method", "kind", "variant")
         if "const" in schema["properties"].get(key, {})
     ]
-    return f" ({', '.join(told)})" if told else ""
+    return f" ({', '.join(marks)})" if marks else ""
 
 
 def _section(schema: Schema, places: list[str], objects: Mapping[str, Schema]) -> str:
@@ -94,12 +94,12 @@ def _section(schema: Schema, places: list[str], objects: Mapping[str, Schema]) -
 
 
 def anchor(title: str) -> str:
-    """The anchor of an object's section."""
+    """Return the anchor of an object's section."""
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in title).strip("-_")
 
 
 def _words(schema: Schema) -> str:
-    """Its description as one paragraph, without the examples that end it."""
+    """Return the description of a schema as one paragraph, without the examples that end it."""
     text = schema.get("description", "").partition(">>>")[0]
     return " ".join(text.split())
 
@@ -114,30 +114,30 @@ def _default(schema: Schema) -> str:
 
 
 def _value(schema: Schema, objects: Mapping[str, Schema]) -> str:
-    """What may stand there, in words, with links to the sections of objects."""
-    told = dict.fromkeys(_alternatives(schema, objects))
+    """Return the possible values in words, with links to the sections of objects."""
+    alternatives = dict.fromkeys(_alternatives(schema, objects))
     limits = [f"{sign} {schema[key]}" for key, sign in _LIMITS.items() if key in schema]
-    return " or ".join(told) + (f" ({', '.join(limits)})" if limits else "")
+    return " or ".join(alternatives) + (f" ({', '.join(limits)})" if limits else "")
 
 
 def _alternatives(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
-    for told in (_choices, _objects, _lists):
-        if found := told(schema, objects):
-            return found
+    for reader in (_choices, _objects, _lists):
+        if words := reader(schema, objects):
+            return words
     kinds = schema.get("type", [])
-    return [one for one in ([kinds] if isinstance(kinds, str) else kinds) if one != "null"]
+    return [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
 
 
 def _choices(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
     if "const" in schema:
         return [f"`{schema['const']}`"]
     if "enum" in schema:
-        return [f"`{json.dumps(one).strip(chr(34))}`" for one in schema["enum"]]
-    found = []
-    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        flat = len(one) == 1 or "enum" in one
-        found += _alternatives(one, objects) if flat else [_value(one, objects)]
-    return [told for told in found if told]
+        return [f"`{json.dumps(choice).strip(chr(34))}`" for choice in schema["enum"]]
+    alternatives = []
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        flat = len(choice) == 1 or "enum" in choice
+        alternatives += _alternatives(choice, objects) if flat else [_value(choice, objects)]
+    return [text for text in alternatives if text]
 
 
 def _objects(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:

@@ -26,19 +26,19 @@ def _section(api: ModuleType, name: str) -> str:
 
 
 def _member(thing: type, name: str) -> list[str]:
-    found = inspect.getattr_static(thing, name)
-    method = getattr(found, "__func__", found)
+    attribute = inspect.getattr_static(thing, name)
+    method = getattr(attribute, "__func__", attribute)
     called = _signature(method) if inspect.isfunction(method) else ""
-    return [f"### `{thing.__name__}.{name}{called}`", "", _docstring(found), ""]
+    return [f"### `{thing.__name__}.{name}{called}`", "", _docstring(attribute), ""]
 
 
 def _members(thing: type) -> Iterator[str]:
-    """Public methods and properties that the class itself documents."""
-    for name, found in vars(thing).items():
-        documented = isinstance(found, (property, classmethod, staticmethod)) or (
-            inspect.isfunction(found)
+    """Yield the names of public methods and properties that the class itself documents."""
+    for name, attribute in vars(thing).items():
+        documented = isinstance(attribute, (property, classmethod, staticmethod)) or (
+            inspect.isfunction(attribute)
         )
-        if documented and not name.startswith("_") and _docstring(found):
+        if documented and not name.startswith("_") and _docstring(attribute):
             yield name
 
 
@@ -51,7 +51,7 @@ def _signature(thing: object) -> str:
 
 
 def _docstring(thing: object) -> str:
-    """A docstring as Markdown: examples as console blocks, `Args:` and the like as lists."""
+    """Return a docstring as Markdown: examples as console blocks, `Args:` and the like as lists."""
     lines, fenced = [], False
     for line in (inspect.getdoc(thing) or "").splitlines():
         starts = line.lstrip().startswith(">>>")
@@ -61,12 +61,12 @@ def _docstring(thing: object) -> str:
         if fenced and not line.strip():
             lines.append("```")
             fenced = False
-        lines.append(_headed(line) if not fenced else line)
+        lines.append(_markdown_line(line) if not fenced else line)
     return "\n".join([*lines, "```"] if fenced else lines)
 
 
-def _headed(line: str) -> str:
-    """`Raises:` in bold, and what it lists as items."""
+def _markdown_line(line: str) -> str:
+    """Return a line as Markdown: `Raises:` in bold, and what it lists as items."""
     if line.rstrip(":") in ("Args", "Returns", "Raises", "Yields", "Attributes"):
         return f"\n**{line}**\n"
     return f"- {line.strip()}" if line.startswith("    ") and line[4:5] != " " else line

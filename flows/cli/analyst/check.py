@@ -1,4 +1,4 @@
-"""`sfumato check`: verify a release from its files alone."""
+"""`sfumato check`: verify a release by nothing but its files."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ ONLY_THE_OWNER = (
     "how many people wait for a later version or are withheld",
     "what other lines tell of the same people",
 )
-"""What no files of versions can show, however many are held against each other."""
+"""Facts that no files of versions can show, however many are compared."""
 UNSEEN = (
     "that the published rows are those of the source: their values, and how many rows were read, "
     "filtered, dropped for nulls or suppressed, are the publisher's word",
@@ -42,49 +42,49 @@ UNSEEN = (
     "that bars on attacks were kept, where any are stated",
     "that nothing but these files was given to anybody",
 )
-"""What no file of a release can show of it."""
+"""Facts about a release that none of its files can show."""
 
 
 def tell_succession(
     release: "Release", directories: Sequence[Path], limits: tuple[str, ...]
 ) -> None:
-    """Hold a verified release against earlier versions of it, and say what was found."""
+    """Compare a verified release with earlier versions of it, and print the findings."""
     for line in succession_lines(release, directories, limits):
         echo(line)
     echo("What only the owner of the source can show, whichever versions are compared:")
-    for one in ONLY_THE_OWNER:
-        echo(f"  - {one}")
+    for fact in ONLY_THE_OWNER:
+        echo(f"  - {fact}")
 
 
 def succession_lines(
     release: "Release", directories: Sequence[Path], limits: tuple[str, ...]
 ) -> Iterator[str]:
-    """What is found where a verified release is held against earlier versions of it."""
+    """Compare a verified release with earlier versions of it; yield the findings as lines."""
     from sfumato.tasks.lines.previous import hold_against
     from sfumato.tasks.publication.check import check
 
     def verify(directory: Path) -> "Release":
-        known = way_in_by(None, limits).open(directory)
-        return known if known.verified else way_in_by(None, limits, check).open(directory)
+        opened = way_in_by(None, limits).open(directory)
+        return opened if opened.verified else way_in_by(None, limits, check).open(directory)
 
     yield from _lines(hold_against(release, directories, verify))
 
 
-def _lines(found: "Succession") -> Iterator[str]:
+def _lines(succession: "Succession") -> Iterator[str]:
     from sfumato.tasks.terms.assessment import numbers
 
-    for step in found.steps:
-        yield from _of_step(step)
-    for promise, verdict in found.together:
+    for step in succession.steps:
+        yield from _step_lines(step)
+    for promise, verdict in succession.together:
         yield (
             f"{promise.name} holds in all {verdict.groups} groups of these versions together: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
-    if not found.whole:
+    if not succession.whole:
         yield "Earlier versions than these were not given, and nothing was compared with them."
 
 
-def _of_step(step: "Step") -> Iterator[str]:
+def _step_lines(step: "Step") -> Iterator[str]:
     moved = step.moved
     yield (
         f"{step.now} continues {step.before}: {moved.continued} groups go on with the values they "
@@ -92,12 +92,18 @@ def _of_step(step: "Step") -> Iterator[str]:
     )
     if moved.unique is not None:
         yield f"  told, not judged: {_unique(moved)}"
-    left = "" if moved.vacated is None else f"; vacant values of these {_by(moved.vacated)}"
-    yield f"  told, not judged: {moved.disappeared} rows disappeared from groups that go on{left}"
+    vacancies = (
+        "" if moved.vacated is None else f"; vacant values of these {_growth(moved.vacated)}"
+    )
+    disappeared = f"{moved.disappeared} rows disappeared from groups that go on"
+    yield f"  told, not judged: {disappeared}{vacancies}"
 
 
-def _by(more: int) -> str:
-    """By how much something grew, or fell where newcomers took places of people who left."""
+def _growth(more: int) -> str:
+    """Return in words by how much a number grew.
+
+    It falls if newcomers took places of people who left.
+    """
     return f"grew by {more}" if more >= 0 else f"fell by {-more}"
 
 
@@ -111,7 +117,7 @@ def _unique(moved: "Movement") -> str:
     return f"{text}; both groups of one have at least {moved.fewest} values in common"
 
 
-@click.command(epilog="\n\n".join(("What files cannot show:", *(f"- {one}." for one in UNSEEN))))
+@click.command(epilog="\n\n".join(("What files cannot show:", *(f"- {fact}." for fact in UNSEEN))))
 @RELEASE
 @with_digest
 @with_limits
@@ -147,37 +153,37 @@ def check(
     from sfumato.tasks.publication.check import check as check_release
     from sfumato.tasks.publication.made_again import Checked
 
-    found: list[Checked] = []
+    checks: list[Checked] = []
 
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
-        found.append(check_release(place, announced, taken, references))
+        checks.append(check_release(place, announced, taken, references))
 
     left_over = _left_over_beside(directory)
     release = way_in_by(digest, limits, checking).open(directory)
     if as_json:
-        document = _document(release, found[0], previous, limits, references)
+        document = _document(release, checks[0], previous, limits, references)
         echo_json({**document, "left_over": left_over})
         return
-    for line in checked_lines(directory, found[0]):
+    for line in checked_lines(directory, checks[0]):
         echo(line)
     echo(f"{directory}: {release.author}")
     for remark in release.remarks:
         echo(f"{directory}: {remark}")
     echo("What these files cannot show, whoever made them:")
-    for one in _unseen(found[0], references):
-        echo(f"  - {one}")
+    for fact in _unseen(checks[0], references):
+        echo(f"  - {fact}")
     if previous:
         tell_succession(release, previous, limits)
 
 
 def _left_over_beside(directory: Path) -> list[str]:
-    """Return what stopped commands left beside a release, and say it."""
+    """Return what stopped commands left beside a release, and print a warning about it."""
     from sfumato.flows.life.mending import find_left_over_in
 
-    found = find_left_over_in([directory.resolve().parent])
-    for one in found:
-        show.say(one.warning)
-    return [trace for one in found for trace in one.traces]
+    leftovers = find_left_over_in([directory.resolve().parent])
+    for leftover in leftovers:
+        show.say(leftover.warning)
+    return [trace for leftover in leftovers for trace in leftover.traces]
 
 
 def _document(
@@ -187,7 +193,7 @@ def _document(
     limits: tuple[str, ...],
     references: tuple[Path, ...],
 ) -> dict[str, Any]:
-    """The findings for JSON; exact numbers that are none of JSON's are texts."""
+    """Return the findings for JSON; exact numbers that are none of JSON's are texts."""
     from sfumato.expectations.rules.verdicts import observation
     from sfumato.expectations.shared.numbers import plain
 
@@ -202,8 +208,8 @@ def _document(
         for promise, verdict in checked.verdicts
     ]
     for document, (_, verdict) in zip(promises, checked.over_people, strict=False):
-        document[release.declared.counted] = {**observation(verdict), "stated": True}
-    told = list(succession_lines(release, previous, limits)) if previous else []
+        document[release.declared.kept_over] = {**observation(verdict), "stated": True}
+    succession = list(succession_lines(release, previous, limits)) if previous else []
     return {
         "directory": str(release.directory),
         "digest": release.manifest["sfumato"]["digest"],
@@ -213,38 +219,38 @@ def _document(
         "derived": checked.derived,
         "made_with": list(checked.made_with),
         "unlike": list(checked.unlike),
-        "previous": told,
+        "previous": succession,
         "unseen": list(_unseen(checked, references)),
     }
 
 
 def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
-    """What files cannot show of this release."""
+    """Return the facts about this release that files cannot show."""
     return (*UNSEEN, *_unseen_people(checked), *_unseen_references(checked, references))
 
 
 def _unseen_people(checked: "Checked") -> tuple[str, ...]:
-    """What cannot be shown of promises over people who have several rows."""
+    """Return the statements about people with several rows that files cannot show."""
     from sfumato.tasks.terms.assessment import numbers
 
-    said = [
+    statements = [
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
     ]
     over = {"people": "people, who have several rows,", "households": "households"}[checked.over]
-    return (f"that over {over} these hold: {'; '.join(said)}",) if said else ()
+    return (f"that over {over} these hold: {'; '.join(statements)}",) if statements else ()
 
 
-def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:
-    """What cannot be shown of promises about a population."""
+def _unseen_references(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return the statements about a population that files cannot show."""
     if checked.stated:
         names = ", ".join(dict.fromkeys(promise.name for promise in checked.stated))
         return (
             f"that {names} holds: it is about a reference, which is not published; who has it can "
             "measure it (--reference FILE)",
         )
-    if given:
+    if references:
         return (
             "that the reference given is the one that was meant, or is as large as the population: "
             "its digest is published under the publisher's key alone",
@@ -252,20 +258,20 @@ def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str
     return ()
 
 
-def _of_columns(promise: "PrivacyModel") -> str:
-    """A promise by the column that it protects, or the columns that it is about."""
+def _promise_name(promise: "PrivacyModel") -> str:
+    """Return a promise's name with the column that it protects, or the columns it is about."""
     about = promise.sensitive if promise.protects else None
     columns = about or ", ".join(promise.quasi_identifiers or ())
     return one_line(f"{promise.name} of {columns}" if columns else promise.name)
 
 
 def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
-    """What a check found of the release in a directory, line by line."""
+    """Yield the findings of a check of the release in a directory, line by line."""
     from sfumato.tasks.terms.assessment import numbers
 
     times = Counter(promise.name for promise, _ in checked.verdicts)
     for promise, verdict in checked.verdicts:
-        called = promise.name if times[promise.name] == 1 else _of_columns(promise)
+        called = promise.name if times[promise.name] == 1 else _promise_name(promise)
         together = " together" if promise.judged_jointly else ""
         if promise in checked.stated:
             yield (

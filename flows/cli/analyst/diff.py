@@ -24,40 +24,40 @@ def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> 
     from sfumato.tasks.lines.difference import difference
 
     releases = [way_in_by(None, limits).open(directory) for directory in (version, other)]
-    found = difference(*releases)
+    changes = difference(*releases)
     if as_json:
-        show.document(found, "json")
+        show.document(changes, "json")
     else:
-        _tell(found)
+        _tell(changes)
     for release in releases:
-        known = "verified" if release.verified else "not verified, as sfumato check would"
-        show.say(f"{release.directory}: {known}; {release.author}")
+        state = "verified" if release.verified else "not verified, as sfumato check would"
+        show.say(f"{release.directory}: {state}; {release.author}")
 
 
-def _tell(found: Mapping[str, Any]) -> None:
-    before, now = found["before"]["version"], found["now"]["version"]
-    told = "continues" if found["follows"] else "is held against"
-    echo(f"{found['line']}: {now} {told} {before}")
-    lines = [("", before, now, ""), *_lines(found)]
+def _tell(changes: Mapping[str, Any]) -> None:
+    before, now = changes["before"]["version"], changes["now"]["version"]
+    verb = "continues" if changes["follows"] else "is held against"
+    echo(f"{changes['line']}: {now} {verb} {before}")
+    lines = [("", before, now, ""), *_lines(changes)]
     widths = [max(len(line[column]) for line in lines) for column in range(3)]
     for name, was, is_, change in lines:
         text = f"{name:<{widths[0]}}  {was:>{widths[1]}}  {is_:>{widths[2]}}  {change}"
         echo(text.rstrip())
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for name, pair in found["rows"].items():
+def _lines(changes: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for name, pair in changes["rows"].items():
         yield _line(f"rows {name}", pair)
-    for name, number in (found["groups"] or {}).items():
+    for name, number in (changes["groups"] or {}).items():
         yield _line(f"groups {name}", {"before": None, "now": number})
-    for promise in found["promises"]:
+    for promise in changes["promises"]:
         name = " ".join(str(promise["promise"].get(n, "")) for n in ("model", "sensitive")).rstrip()
         yield _line(f"{name}: groups", promise["groups"])
         for parameter, pair in promise["observed"].items():
             yield _line(f"{name}: {parameter} observed", pair)
-    for asked in found["accuracy"]:
-        name = f"{asked.get('workload')} {asked.get('level')}"
-        for width, pair in asked["widths"].items():
+    for accuracy in changes["accuracy"]:
+        name = f"{accuracy.get('workload')} {accuracy.get('level')}"
+        for width, pair in accuracy["widths"].items():
             yield _line(f"{name}: {width}", pair)
 
 

@@ -34,7 +34,7 @@ def experiment(
     from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 
     if not names:
-        _list({name: one.title for name, one in EXPERIMENTS.items()}, as_json)
+        _list({name: entry.title for name, entry in EXPERIMENTS.items()}, as_json)
         return
     chosen = tuple(EXPERIMENTS) if _ALL in names else tuple(dict.fromkeys(names))
     for name in chosen:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Loading(click.Command):
-    """A command whose help ends with the addresses of every dialect, imported for that alone."""
+    """A command whose help ends with the addresses of every dialect, imported only for help."""
 
     def format_epilog(
         self,

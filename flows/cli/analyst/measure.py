@@ -79,7 +79,7 @@ def measure(
 
 
 def _promises(models: tuple[str, ...]) -> list["PrivacyModel"]:
-    """The promises to decide; without any, no more of a spec is imported."""
+    """Return the promises to decide; without any, no part of the spec is imported."""
     if not models:
         return []
     from sfumato.flows.inputs.spec import read_promise
@@ -88,12 +88,12 @@ def _promises(models: tuple[str, ...]) -> list["PrivacyModel"]:
 
 
 def _types(text: str | None) -> dict[str, Any]:
-    """The types of columns; a column has one."""
+    """Return the types of columns; each column has one type."""
     from sfumato.tasks.schema.columns import TYPES
 
-    given = names(text)
-    types = pairs("--types", given)
-    if len(types) < len(given):
+    texts = names(text)
+    types = pairs("--types", texts)
+    if len(types) < len(texts):
         raise SpecError("--types: a column is named twice")
     for name, type_ in types.items():
         if type_ not in TYPES:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from sfumato.tasks.verification.way_in import WayIn
 
 
-def own_tables(given: tuple[str, ...]) -> "dict[str, pa.Table]":
-    """Tables by their names, from `NAME=FILE` each: CSV with a header, or Parquet.
+def own_tables(texts: tuple[str, ...]) -> "dict[str, pa.Table]":
+    """Read tables by their names, from `NAME=FILE` each: CSV with a header, or Parquet.
 
     Raises:
         InputError: where a file is not there, or is no such table.
     """
-    return {name: _read(Path(place)) for name, place in pairs("--table", given).items()}
+    return {name: _read(Path(place)) for name, place in pairs("--table", texts).items()}
 
 
 def _read(path: Path) -> "pa.Table":
@@ -55,11 +55,11 @@ class DialectName(click.ParamType):  # type: ignore[type-arg] # generic in some 
     name = "dialect"
 
     def get_metavar(self, *_: Any, **_more: Any) -> str:
-        """All names, as help shows them."""
+        """Return all names, as help shows them."""
         return f"[{'|'.join(_dialects())}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name itself, where there is such a dialect."""
+        """Return the name itself, where there is such a dialect."""
         return click.Choice(_dialects()).convert(value, param, ctx)
 
 
@@ -143,53 +143,65 @@ def query(
             raise click.UsageError("--serve takes queries from stdin, and answers in JSON")
         _serve(directory, way_in, estimator)
         return
-    asked = _queries(sql, file)
+    statements = _queries(sql, file)
     opened = way_in.open(directory)
     if dialect is None:
-        refused = _answer(opened, asked, (estimator, own_tables(own)), format_, alone=file is None)
+        refused = _answer(
+            opened, statements, (estimator, own_tables(own)), format_, alone=file is None
+        )
     else:
-        refused = _rewrite(opened, asked, dialect, (reading, estimator), alone=file is None)
+        refused = _rewrite(opened, statements, dialect, (reading, estimator), alone=file is None)
     tell(opened)
     if refused:
         kind = Fault if any(isinstance(error, Fault) for error in refused) else QueryError
-        raise kind(f"{len(refused)} of {len(asked)} queries have no answer (reasons above)")
+        raise kind(f"{len(refused)} of {len(statements)} queries have no answer (reasons above)")
 
 
 def _answer(
-    opened: "Release", asked: "list[Statement]", how: tuple[Any, Any], format_: str, *, alone: bool
+    opened: "Release",
+    statements: "list[Statement]",
+    how: tuple[Any, Any],
+    format_: str,
+    *,
+    alone: bool,
 ) -> list[SfumatoError]:
-    """Show the answer to each query, or why there is none; returns the reasons."""
+    """Print the answer to each query, or why it has none; return the reasons."""
     from sfumato.tasks.query.ask import answers
 
     refused: list[SfumatoError] = []
-    found = answers(opened, [one.text for one in asked], *how)
-    for number, (one, answer) in enumerate(zip(asked, found, strict=True), start=1):
+    results = answers(opened, [statement.text for statement in statements], *how)
+    for number, (statement, answer) in enumerate(zip(statements, results, strict=True), start=1):
         if not isinstance(answer, SfumatoError):
-            answer_as(answer, format_, "" if alone else place_of(number, one.line))
+            answer_as(answer, format_, "" if alone else place_of(number, statement.line))
             continue
         if alone:
             raise answer
         refused.append(answer)
-        refusal_as(RefusedQuery(number, one.line, str(answer)), format_)
+        refusal_as(RefusedQuery(number, statement.line, str(answer)), format_)
     return refused
 
 
 def _rewrite(
-    opened: "Release", asked: "list[Statement]", dialect: Any, how: tuple[Any, Any], *, alone: bool
+    opened: "Release",
+    statements: "list[Statement]",
+    dialect: Any,
+    how: tuple[Any, Any],
+    *,
+    alone: bool,
 ) -> list[SfumatoError]:
-    """Print the SQL of each query, or why there is none; returns the reasons."""
+    """Print the SQL of each query, or why it has none; return the reasons."""
     from sfumato.tasks.query.rewriting import rewriter
 
     refused: list[SfumatoError] = []
     with rewriter(opened) as rewriting:
-        for number, one in enumerate(asked, start=1):
+        for number, statement in enumerate(statements, start=1):
             try:
-                echo(rewriting.sql(one.text, dialect, *how) + ";" * (not alone))
+                echo(rewriting.sql(statement.text, dialect, *how) + ";" * (not alone))
             except QueryError as error:
                 if alone:
                     raise
                 refused.append(error)
-                refusal_as(RefusedQuery(number, one.line, str(error)), "text")
+                refusal_as(RefusedQuery(number, statement.line, str(error)), "text")
     return refused
 
 
@@ -209,7 +221,7 @@ def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
 
 
 def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
-    """The one query, or those of a file."""
+    """Return the query as a list of one, or the queries of a file."""
     from sfumato.tasks.sql.parse import Statement, statements
 
     if (sql is None) == (file is None):

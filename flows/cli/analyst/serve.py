@@ -34,7 +34,7 @@ class Served:
         self._conversation, self._estimator = conversation, estimator
 
     def replies(self, stream: BinaryIO) -> Iterator[dict[str, Any]]:
-        """One document for each line of a stream: an answer, or what is wrong."""
+        """Yield a document for each line of a stream: an answer, or an error."""
         while line := stream.readline(LONGEST + 1):
             if len(line) > LONGEST and not line.endswith(b"\n"):
                 _pass_by_line(stream)
@@ -55,7 +55,7 @@ class Served:
             return _refusal(label, Fault(f"{kind}: a bug, or a fault of the machine"))
 
     def _answer(self, request: Mapping[str, Any]) -> Answer:
-        """The answer, if the files are as they were when it was found."""
+        """Return the answer, if the files are as they were when it was found."""
         if unknown := sorted(request.keys() - set(_KEYS)):
             raise QueryError(f"{quote_name(unknown[0])}: is none of {', '.join(_KEYS)}")
         sql, estimator = request.get("query"), request.get("estimator", self._estimator)
@@ -85,7 +85,7 @@ def serve(served: Served) -> None:
 
 
 def _request(line: bytes) -> dict[str, Any]:
-    """The mapping that a line holds."""
+    """Return the mapping that a line holds."""
     try:
         document = parse_json(line.decode("utf-8"))
     except UnicodeDecodeError:

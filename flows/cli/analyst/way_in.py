@@ -23,7 +23,7 @@ class ReleasePlace(click.Path):
     """A release: its directory, or an address from which it is copied here first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The directory; one from elsewhere is copied, as `sfumato.open` does."""
+        """Return the directory; one from elsewhere is copied, as `sfumato.open` does."""
         if isinstance(value, Path) or "://" not in value:
             return Path(os.fsdecode(super().convert(value, param, ctx)))
         from sfumato.tasks.verification.elsewhere.copied import directory_of
@@ -62,7 +62,7 @@ def with_way_in(command: Command) -> Command:
 def way_in_by(
     digest: str | None = None, limits: tuple[str, ...] = (), check: "Check | None" = None
 ) -> "WayIn":
-    """The way in that options ask for."""
+    """Return the way in that options ask for."""
     from sfumato.tasks.verification.limits import read_limits
     from sfumato.tasks.verification.way_in import WayIn
 

@@ -51,28 +51,31 @@ def compare(
     from sfumato.tasks.report.steward.comparison import name_of
 
     own = () if queries is None else statements(read_text(queries))
-    asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
-    found = compare_alternatives(spec, overrides(settings), asked, tell)
+    request = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
+    comparison = compare_alternatives(spec, overrides(settings), request, tell)
     if as_json:
-        echo_json(found.document())
+        echo_json(comparison.document())
         return
-    for number, one in enumerate(found.ranked[:_SHOWN], start=1):
+    for number, alternative in enumerate(comparison.ranked[:_SHOWN], start=1):
         echo(
-            f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {name_of(one.outcome)}"
+            f"{number:>3}  width {alternative.width:.1%}  guessed {alternative.guessed:.1%}  "
+            f"{name_of(alternative.outcome)}"
         )
-    tell_apart(found)
-    if found.chosen is not None:
-        echo(f"recommended: {found.chosen.outcome.name}: {found.spec}")
-    echo(str(found.page))
+    tell_apart(comparison)
+    if comparison.chosen is not None:
+        echo(f"recommended: {comparison.chosen.outcome.name}: {comparison.spec}")
+    echo(str(comparison.page))
 
 
-def tell_apart(found: "Compared") -> None:
-    """Say which alternatives are never recommended, and why others were not tried."""
+def tell_apart(comparison: "Compared") -> None:
+    """Print which alternatives are never recommended, and why others were not tried."""
     from sfumato.tasks.report.steward.comparison import names_by_reason
 
-    if found.others:
-        show.say(f"{len(found.others)} promise something else than the spec: never recommended")
-    reasons = names_by_reason(found.refused)
+    if comparison.others:
+        show.say(
+            f"{len(comparison.others)} promise something else than the spec: never recommended"
+        )
+    reasons = names_by_reason(comparison.refused)
     for why, names in list(reasons.items())[:_SHOWN]:
         show.say(f"left out, {len(names)}: {why}")
     if len(reasons) > _SHOWN:
@@ -80,16 +83,18 @@ def tell_apart(found: "Compared") -> None:
 
 
 def statements(text: str) -> tuple[str, ...]:
-    r"""The statements of a text of SQL, without its lines of comments.
+    r"""Return the statements of a text of SQL, without its lines of comments.
 
     >>> statements("-- all\nSELECT 1;\nSELECT 2;")
     ('SELECT 1', 'SELECT 2')
     """
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
-    return tuple(one.strip() for one in "\n".join(lines).split(";") if one.strip())
+    return tuple(
+        statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()
+    )
 
 
-def tell(outcome: "TriedOutcome", done: int, of: int) -> None:
-    """Say what became of an alternative."""
-    said = f"cannot: {outcome.refused}" if outcome.refused else f"{outcome.groups:,} groups"
-    show.say(f"{done}/{of} {outcome.name}: {said}, {outcome.seconds:.1f} s")
+def tell(outcome: "TriedOutcome", done: int, total: int) -> None:
+    """Print the result of an alternative, and how many of all are done."""
+    result = f"cannot: {outcome.refused}" if outcome.refused else f"{outcome.groups:,} groups"
+    show.say(f"{done}/{total} {outcome.name}: {result}, {outcome.seconds:.1f} s")

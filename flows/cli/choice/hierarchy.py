@@ -18,11 +18,11 @@ def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) 
     """Show the labels that a column's hierarchy gives to the source's values."""
     from sfumato.flows.choice.labels import hierarchy_labels
 
-    found = hierarchy_labels(spec, column, overrides(settings))
+    listing = hierarchy_labels(spec, column, overrides(settings))
     if format_ == "json":
-        show.document(found, "json")
+        show.document(listing, "json")
         return
-    echo(f"{column}: {found['values']} values")
-    for level in found["levels"]:
+    echo(f"{column}: {listing['values']} values")
+    for level in listing["levels"]:
         labels = ", ".join(f"{label} ({n})" for label, n in level["labels"].items())
         echo(f"level {level['level']}: {labels}")

@@ -41,38 +41,43 @@ def plan(
     from sfumato.tasks.private.failure import listening
 
     with show.stages() as listen, listening(listen):
-        found = draft(spec, overrides(settings), hours)
+        drafted = draft(spec, overrides(settings), hours)
     if format_ == "json":
-        show.document({**found.summary, "page": str(found.page)}, "json")
+        show.document({**drafted.summary, "page": str(drafted.page)}, "json")
         return
-    for name, text in _lines(found.summary):
+    for name, text in _lines(drafted.summary):
         echo(f"{name:<9} {text}")
-    echo(str(found.page))
+    echo(str(drafted.page))
 
 
 def _sweep(
-    spec: Path, told: str, hours: int | None, settings: tuple[str, ...], format_: str
+    spec: Path, text: str, hours: int | None, settings: tuple[str, ...], format_: str
 ) -> None:
     """Draft the version for each value of a parameter, and compare."""
     from sfumato.flows.choice.compare import KEPT_HOURS, AskedComparison, compare_alternatives
     from sfumato.flows.choice.reader import read_sweep
     from sfumato.flows.cli.choice.compare import tell
 
-    name, values = read_sweep(told)
-    asked = AskedComparison(
+    name, values = read_sweep(text)
+    request = AskedComparison(
         {"promises": {name: values}},
         processes=os.cpu_count() or 1,
         hours=hours or KEPT_HOURS,
         sweep=name,
     )
-    found = compare_alternatives(spec, overrides(settings), asked, tell)
+    comparison = compare_alternatives(spec, overrides(settings), request, tell)
     if format_ == "json":
-        show.document(found.document(), "json")
+        show.document(comparison.document(), "json")
         return
-    for one in found.ranked:
-        lost = f"{one.outcome.suppressed:,} suppressed, {one.outcome.groups:,} groups"
-        echo(f"{one.outcome.name}: width {one.width:.1%}, guessed {one.guessed:.1%}, {lost}")
-    echo(str(found.page))
+    for alternative in comparison.ranked:
+        lost = (
+            f"{alternative.outcome.suppressed:,} suppressed, {alternative.outcome.groups:,} groups"
+        )
+        echo(
+            f"{alternative.outcome.name}: width {alternative.width:.1%}, "
+            f"guessed {alternative.guessed:.1%}, {lost}"
+        )
+    echo(str(comparison.page))
 
 
 def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -81,13 +86,13 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
     rows = summary["rows"]
     read = f"{rows.get('published', 0):,} of {rows['read']:,} would be published"
-    found = [("stands", f"version {summary['stands']}: a release would draw nothing anew")]
-    found = found if summary["stands"] else []
-    found += [("rows", read), *(("", f"{n:,} {why}") for why, n in summary["left_out"].items())]
-    for one in summary["promises"]:
-        words, required, observed, groups = promise_row(one)
-        found.append(
+    lines = [("stands", f"version {summary['stands']}: a release would draw nothing anew")]
+    lines = lines if summary["stands"] else []
+    lines += [("rows", read), *(("", f"{n:,} {why}") for why, n in summary["left_out"].items())]
+    for promise in summary["promises"]:
+        words, required, observed, groups = promise_row(promise)
+        lines.append(
             ("promise", f"{words}: asked {required}; observed {observed}; {groups} groups")
         )
-    found += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
-    return found + [("warning", line) for line in summary["warnings"]]
+    lines += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
+    return lines + [("warning", line) for line in summary["warnings"]]

@@ -1,1 +1,1 @@
-"""Commands on versions that stand, for stewards."""
+"""Commands on published versions, for stewards."""

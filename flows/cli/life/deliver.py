@@ -19,13 +19,15 @@ def deliver(line: Path, as_json: bool) -> None:
     """
     from sfumato.flows.life.delivery import deliver_line
 
-    found, notices = deliver_line(line)
+    destinations, notices = deliver_line(line)
     for notice in notices:
         show.say(notice)
     if as_json:
-        echo_json({"destinations": [one.document() for one in found]})
+        echo_json({"destinations": [destination.document() for destination in destinations]})
     else:
-        for said in (said for one in found for said in one.said):
-            echo(said)
-    if any(one.behind is not None for one in found):
+        for message in (
+            message for destination in destinations for message in destination.messages
+        ):
+            echo(message)
+    if any(destination.behind is not None for destination in destinations):
         raise click.exceptions.Exit(1)

@@ -23,10 +23,13 @@ def describe(line: Path, as_json: bool, **words: str | None) -> None:
     """
     from sfumato.flows.life.description import describe_line
 
-    found = describe_line(line, words)
-    for notice in found.notices:
+    description = describe_line(line, words)
+    for notice in description.notices:
         show.say(notice)
-    document = {"title": found.words.title, **_words(found.words.shown.model_dump())}
+    document = {
+        "title": description.words.title,
+        **_words(description.words.shown_words.model_dump()),
+    }
     show.document(document, "json" if as_json else "text")
 
 

@@ -34,11 +34,11 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     from sfumato.flows.life.releases import rebuild as write_pages
 
     if rebuild:
-        for said in (*mend_lines()[1], *write_pages(places)):
-            show.say(said)
+        for message in (*mend_lines()[1], *write_pages(places)):
+            show.say(message)
     left_over = find_left_over_at(places)
-    for one in left_over:
-        show.say(one.warning)
+    for leftover in left_over:
+        show.say(leftover.warning)
     lines = list_lines(places)
     if as_json:
         echo_json({"lines": [_document(line, left_over) for line in lines]})
@@ -47,7 +47,12 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
 
 
 def _document(line: "ListedLine", left_over: Sequence["LeftOver"]) -> dict[str, Any]:
-    traces = [trace for one in left_over if one.public == line.place for trace in one.traces]
+    traces = [
+        trace
+        for leftover in left_over
+        if leftover.public == line.place
+        for trace in leftover.traces
+    ]
     return {**line.document(), "left_over": traces}
 
 
@@ -71,13 +76,15 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
         for version in line.versions:
             if version.entry is not None and (tombstone := version.entry.tombstone) is not None:
                 echo(f"  {version.number} was withdrawn on {tombstone.day}: {tombstone.reason}")
-        for one in line.destinations:
-            echo(f"  {one.place}: {'complete' if one.behind is None else f'behind: {one.behind}'}")
+        for destination in line.destinations:
+            behind = destination.behind
+            state = "complete" if behind is None else f"behind: {behind}"
+            echo(f"  {destination.place}: {state}")
     _explain({version.state for line in lines for version in line.versions})
 
 
 def _explain(states: set[str]) -> None:
-    """Say of unusual states what they mean."""
+    """Print the meaning of unusual states."""
     from sfumato.tasks.lines.listing import STATES
 
     for state in STATES:

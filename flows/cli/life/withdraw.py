@@ -39,7 +39,7 @@ def withdraw(
     plan = plan_withdrawal(version, reason, key, unsigned=unsigned)
     if not plan.done:
         _explain(plan)
-        if not yes and not _confirmed(version):
+        if not yes and not _confirm(version):
             show.say("nothing was withdrawn")
             raise click.exceptions.Exit(1)
     _tell(version, plan.carry_out(), as_json)
@@ -56,12 +56,16 @@ def _tell(version: Path, done: "Withdrawn", as_json: bool) -> None:
             "with: back the state up again (sfumato line backup)"
         )
     if as_json:
-        told = {"withdrawn": done.tombstone.day, "current": done.current, "behind": [*done.behind]}
-        echo_json({"version": str(version), **told})
+        document = {
+            "withdrawn": done.tombstone.day,
+            "current": done.current,
+            "behind": [*done.behind],
+        }
+        echo_json({"version": str(version), **document})
     else:
         echo(f"{version}: withdrawn; current: {done.current or 'none'}")
-    for said in done.behind:
-        show.say(f"{said}; it may still be there: sfumato deliver {version.parent} completes it")
+    for message in done.behind:
+        show.say(f"{message}; it may still be there: sfumato deliver {version.parent} completes it")
     if done.behind:
         raise click.exceptions.Exit(1)
 
@@ -78,7 +82,7 @@ def _explain(plan: "WithdrawalPlan") -> None:
     show.say("The version goes on to count in all that later ones are compared with.")
 
 
-def _confirmed(version: Path) -> bool:
+def _confirm(version: Path) -> bool:
     if not sys.stdin.isatty():
         raise SpecError(
             f"{version}: nothing was withdrawn: there is no terminal to ask at; --yes withdraws it"

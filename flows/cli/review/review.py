@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import Told, with_document
+from sfumato.flows.cli.options import Printout, with_document
 from sfumato.flows.cli.review.reviewers import distrust, reviewers, trust
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
@@ -39,25 +39,28 @@ def list_(places: tuple[Path, ...], past: bool, as_json: bool) -> None:
     from sfumato.flows.review import list_candidates, past_reviews
 
     if past:
-        _list_past([one for place in places for one in past_reviews(place)], as_json=as_json)
+        _list_past(
+            [past_review for place in places for past_review in past_reviews(place)],
+            as_json=as_json,
+        )
         return
-    found = list_candidates(places)
+    candidates = list_candidates(places)
     if as_json:
-        echo_json({"candidates": [_document(one) for one in found]})
+        echo_json({"candidates": [_document(candidate) for candidate in candidates]})
         return
-    for one in found:
-        echo(f"{one.held.request.line}: {one.words}")
-    if not found:
+    for candidate in candidates:
+        echo(f"{candidate.held.request.line}: {candidate.words}")
+    if not candidates:
         show.say("no candidate waits for approval")
 
 
 def _list_past(ended: "list[Past]", *, as_json: bool) -> None:
     if as_json:
-        echo_json({"past": [one.model_dump(mode="json") for one in ended]})
+        echo_json({"past": [past_review.model_dump(mode="json") for past_review in ended]})
         return
-    for one in ended:
-        said = f": {one_line(one.reason)}" if one.reason else ""
-        echo(f"{one.time:%Y-%m-%d} {one.digest[:12]}… {one.end}{said}")
+    for past_review in ended:
+        reason = f": {one_line(past_review.reason)}" if past_review.reason else ""
+        echo(f"{past_review.time:%Y-%m-%d} {past_review.digest[:12]}… {past_review.end}{reason}")
 
 
 @review.command("show")
@@ -67,8 +70,8 @@ def show_(candidate: Path, as_json: bool) -> None:
     """Show what CANDIDATE is, what was decided of it, and where its page for reviewers is."""
     from sfumato.flows.review import show_candidate
 
-    found, whole = show_candidate(candidate)
-    document = {**_document(found), "unchanged": whole, **_pages(found)}
+    candidate_state, whole = show_candidate(candidate)
+    document = {**_document(candidate_state), "unchanged": whole, **_pages(candidate_state)}
     show.document(document, "json" if as_json else "text")
     if not whole:
         show.say("its files are not those that reviewers were asked about: it cannot be published")
@@ -80,7 +83,7 @@ def show_(candidate: Path, as_json: bool) -> None:
 @click.option("--reason", required=True, help="why, in one line: everybody will read it")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="counts until then (UTC)")
 @with_document
-def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> Told:
+def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> Printout:
     """Approve CANDIDATE: the signature is printed, and left beside it where you can write.
 
     Your key's name, the time and the reason will be in the line's public record.
@@ -93,7 +96,7 @@ def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> T
 @_KEY
 @_REASON
 @with_document
-def return_(candidate: Path, key: str, reason: str) -> Told:
+def return_(candidate: Path, key: str, reason: str) -> Printout:
     """Return CANDIDATE to who made it: it is destroyed, and something has to change."""
     return _judge(candidate, "returned", key, reason)
 
@@ -103,7 +106,7 @@ def return_(candidate: Path, key: str, reason: str) -> Told:
 @_KEY
 @_REASON
 @with_document
-def reject(candidate: Path, key: str, reason: str) -> Told:
+def reject(candidate: Path, key: str, reason: str) -> Printout:
     """Reject CANDIDATE: it is destroyed."""
     return _judge(candidate, "rejected", key, reason)
 
@@ -112,25 +115,25 @@ def reject(candidate: Path, key: str, reason: str) -> Told:
 @_PLACE
 @click.argument("signature")
 @with_document
-def add(candidate: Path, signature: str) -> Told:
+def add(candidate: Path, signature: str) -> Printout:
     """Leave a decision beside CANDIDATE that a reviewer made elsewhere, as it was printed there."""
     from sfumato.flows.review import add_decision
 
     decision = add_decision(candidate, signature)
-    said = decision.judgement.verdict
-    return {"verdict": said, "key": str(decision.key)}, f"{said} by {decision.key}"
+    verdict = decision.judgement.verdict
+    return {"verdict": verdict, "key": str(decision.key)}, f"{verdict} by {decision.key}"
 
 
 @review.command()
 @_PLACE
 @_REASON
 @with_document
-def withdraw(candidate: Path, reason: str) -> Told:
+def withdraw(candidate: Path, reason: str) -> Printout:
     """Take CANDIDATE back, as who made it: it is destroyed, and something has to change."""
     from sfumato.flows.review import withdraw_candidate
 
-    held = withdraw_candidate(candidate, reason)
-    line, digest = held.request.line, held.request.digest
+    withdrawn = withdraw_candidate(candidate, reason)
+    line, digest = withdrawn.request.line, withdrawn.request.digest
     document = {"line": line, "digest": digest, "withdrawn": True}
     return document, f"{line}: candidate {digest[:12]}… is withdrawn"
 
@@ -141,58 +144,68 @@ for _command in (trust, distrust, reviewers):
 
 def _judge(
     candidate: Path, verdict: "Verdict", key: str, reason: str, expires: datetime | None = None
-) -> Told:
+) -> Printout:
     from sfumato.flows.review import judge_candidate, leave_decision
 
     decision = judge_candidate(candidate, verdict, key, reason, expires)
-    left = leave_decision(candidate, decision)
-    _tell(decision, left=left)
-    said = decision.judgement
+    is_left = leave_decision(candidate, decision)
+    _tell(decision, is_left=is_left)
+    judgement = decision.judgement
     document = {
-        "line": said.line,
-        "digest": said.digest,
-        "verdict": said.verdict,
+        "line": judgement.line,
+        "digest": judgement.digest,
+        "verdict": judgement.verdict,
         "key": str(decision.key),
-        "reason": said.reason,
-        "expires": said.expires.isoformat(),
-        "left": left,
+        "reason": judgement.reason,
+        "expires": judgement.expires.isoformat(),
+        "left": is_left,
         "decision": decision.text,
     }
     return document, decision.text
 
 
-def _tell(decision: "Decision", *, left: bool) -> None:
-    said = decision.judgement
-    show.say(f"{said.line}: candidate {said.digest[:12]}… is {said.verdict} by {decision.key}")
-    show.say(f"it counts until {said.expires:%Y-%m-%d %H:%M} UTC; reason: {one_line(said.reason)}")
-    if not left:
+def _tell(decision: "Decision", *, is_left: bool) -> None:
+    judgement = decision.judgement
+    show.say(
+        f"{judgement.line}: candidate {judgement.digest[:12]}… is {judgement.verdict} by "
+        f"{decision.key}"
+    )
+    show.say(
+        f"it counts until {judgement.expires:%Y-%m-%d %H:%M} UTC; "
+        f"reason: {one_line(judgement.reason)}"
+    )
+    if not is_left:
         show.say(
             "it could not be left beside the candidate: give the line below to who publishes it "
             "(sfumato review add, or the form of the publication's deployment)"
         )
 
 
-def _document(found: "Reviewed") -> dict[str, object]:
-    asked = found.held.request
+def _document(candidate: "Reviewed") -> dict[str, object]:
+    request = candidate.held.request
     return {
-        "line": asked.line,
-        "digest": asked.digest,
-        "status": found.status,
-        "made": asked.made.isoformat(),
-        "expires": asked.expires.isoformat(),
-        "reviewers": asked.reviewers,
-        "approvals": found.approvals,
+        "line": request.line,
+        "digest": request.digest,
+        "status": candidate.status,
+        "made": request.made.isoformat(),
+        "expires": request.expires.isoformat(),
+        "reviewers": request.reviewers,
+        "approvals": candidate.approvals,
         "decisions": [
-            {"verdict": one.judgement.verdict, "key": str(one.key), "reason": one.judgement.reason}
-            for one in found.decisions
+            {
+                "verdict": decision.judgement.verdict,
+                "key": str(decision.key),
+                "reason": decision.judgement.reason,
+            }
+            for decision in candidate.decisions
         ],
-        "place": str(found.held.place),
+        "place": str(candidate.held.place),
     }
 
 
-def _pages(found: "Reviewed") -> dict[str, str]:
-    """Where its pages are: the one for reviewers, and the one that would be published."""
-    place = found.held.place
+def _pages(candidate: "Reviewed") -> dict[str, str]:
+    """Return the paths of two pages: the reviewers' page, and the page that would be published."""
+    place = candidate.held.place
     return {
         "page": str(place / "report" / "review.html"),
         "preview": str(place / "candidate" / "release" / "index.html"),

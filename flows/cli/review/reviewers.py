@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
+from sfumato.flows.cli.options import Printout, as_document, with_document, with_documents
 from sfumato.flows.cli.show import echo, echo_json
 
 
@@ -14,7 +14,7 @@ from sfumato.flows.cli.show import echo, echo_json
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--line", "pattern", required=True, help="the line, or a pattern such as hospital-*")
 @with_document
-def trust(file: Path, pattern: str) -> Told:
+def trust(file: Path, pattern: str) -> Printout:
     """Let the approval of FILE's key count (sfumato keys export prints such a file).
 
     Compare its fingerprint with the one that the reviewer told you in another way.
@@ -28,7 +28,7 @@ def trust(file: Path, pattern: str) -> Told:
 @click.command()
 @click.argument("fingerprint")
 @with_documents("no_more")
-def distrust(fingerprint: str) -> Iterator[Told]:
+def distrust(fingerprint: str) -> Iterator[Printout]:
     """Let the key that has FINGERPRINT count for no line any more."""
     from sfumato.tasks.approval.reviewers import distrust_reviewer
 

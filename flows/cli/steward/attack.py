@@ -61,25 +61,33 @@ def attack(
     from sfumato.flows.life.evaluation import attack_again
     from sfumato.tasks.private.failure import listening
 
-    with listening(lambda said, _event, _counts: show.say(said)):
+    with listening(lambda message, _event, _counts: show.say(message)):
         scores, judged = attack_again(directory, spec, overrides(settings), register, others, runs)
     if format_ == "json":
-        told = {name: [one.document() for one in of] for name, of in scores.items()}
-        bars = [one.document() for one in judged]
-        show.document({"private": True, "scores": told, "bars": bars}, "json")
+        documents = {
+            name: [score.document() for score in column_scores]
+            for name, column_scores in scores.items()
+        }
+        bars = [bar.document() for bar in judged]
+        show.document({"private": True, "scores": documents, "bars": bars}, "json")
     else:
-        _tell({name: [one.text for one in of] for name, of in scores.items()})
-        for one in judged:
-            echo(f"bar       {one_line(one.words)}: {'kept' if one.is_kept else 'not kept'}")
-    broken = [one.words for one in judged if one.refuses and not one.is_kept]
+        _tell(
+            {
+                name: [score.text for score in column_scores]
+                for name, column_scores in scores.items()
+            }
+        )
+        for bar in judged:
+            echo(f"bar       {one_line(bar.words)}: {'kept' if bar.is_kept else 'not kept'}")
+    broken = [bar.words for bar in judged if bar.refuses and not bar.is_kept]
     if broken:
         raise PromiseError(f"{'; '.join(broken)}: is not kept")
 
 
 def _tell(scores: Mapping[str, Sequence[str]]) -> None:
-    """The shares of each sensitive column, and beside each what it is without the attack."""
+    """Print the shares of each sensitive column, each beside the share without the attack."""
     echo("PRIVATE   shares of people, scored against the truth", err=True)
-    for name, of in scores.items():
+    for name, lines in scores.items():
         echo(one_line(name))
-        for one in of:
-            echo(one)
+        for line in lines:
+            echo(line)

@@ -35,10 +35,10 @@ def demo(as_json: bool) -> None:
     opened = way_in_by(check=check).open(Path(published))
     answers = [(question, answer(opened, question)) for question in _QUESTIONS]
     if as_json:
-        told = [{"query": question, **answer_document(found)} for question, found in answers]
-        echo_json({"version": summarise_version(Path(published)).document(), "answers": told})
+        documents = [{"query": question, **answer_document(result)} for question, result in answers]
+        echo_json({"version": summarise_version(Path(published)).document(), "answers": documents})
         return
-    for question, found in answers:
+    for question, result in answers:
         echo(f"\n{question}\n")
-        answer_as(found, "text")
+        answer_as(result, "text")
     tell_version(published)

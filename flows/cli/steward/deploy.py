@@ -58,17 +58,17 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
 
 
 def _documents(lines: list["DeployedLine"]) -> list[dict[str, object]]:
-    """Each deployment by its name: when it runs, or in which pool it is run by hand."""
-    found: list[dict[str, object]] = []
+    """Return each deployment with its name, and its schedule or the pool of runs by hand."""
+    documents: list[dict[str, object]] = []
     for line in lines:
         name, times = line.spec.name, line.spec.schedule
         schedule = times and {"cron": times.cron, "timezone": times.timezone}
-        found.append({"deployment": f"release/{name}", "schedule": schedule})
-        found += [
-            {"deployment": f"{of.flow}/{name}", "schedule": None, "pool": of.pool}
-            for of in line.flows[1:]
+        documents.append({"deployment": f"release/{name}", "schedule": schedule})
+        documents += [
+            {"deployment": f"{deployed.flow}/{name}", "schedule": None, "pool": deployed.pool}
+            for deployed in line.flows[1:]
         ]
-    return found
+    return documents
 
 
 _SERVER_ERROR = 500  # statuses from here on are faults of the server, which may pass

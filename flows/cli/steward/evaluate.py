@@ -17,7 +17,7 @@ def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: st
     """Measure a release's accuracy on the spec's workloads, against the original."""
     from sfumato.flows.life.evaluation import evaluate_again
 
-    found = evaluate_again(directory, spec, overrides(settings))
-    for notice in found.notices:
+    evaluation = evaluate_again(directory, spec, overrides(settings))
+    for notice in evaluation.notices:
         show.say(notice)
-    show.document({"widths": found.public, **found.useful.document()}, format_)
+    show.document({"widths": evaluation.public, **evaluation.useful.document()}, format_)

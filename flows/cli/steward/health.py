@@ -22,16 +22,16 @@ def health(as_json: bool, metrics: Path | None) -> None:
     """
     from sfumato.flows.operation.health import examine_machine, listed_lines, write_metrics
 
-    found = examine_machine()
+    checks = examine_machine()
     if metrics is not None:
         try:
-            write_metrics(metrics, found, listed_lines())
+            write_metrics(metrics, checks, listed_lines())
         except OSError as error:
             raise InputError(f"{metrics}: cannot be written ({error.strerror})") from None
     if as_json:
-        echo_json({"checks": [vars(one) for one in found]})
+        echo_json({"checks": [vars(check) for check in checks]})
     else:
-        for one in found:
-            echo(f"{'ok  ' if one.well else 'NOT '} {one.about}: {one_line(one.said)}")
-    if not all(one.well for one in found):
+        for check in checks:
+            echo(f"{'ok  ' if check.well else 'NOT '} {check.about}: {one_line(check.said)}")
+    if not all(check.well for check in checks):
         raise click.exceptions.Exit(1)

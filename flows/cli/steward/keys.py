@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import Told, as_document, with_document, with_documents
+from sfumato.flows.cli.options import Printout, as_document, with_document, with_documents
 from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def keys() -> None:
 @keys.command()
 @_NAME
 @with_document
-def generate(name: str) -> Told:
+def generate(name: str) -> Printout:
     """Draw a signing key called NAME (in a spec, publish.signed-by)."""
     from sfumato.flows.inputs.passphrases import passphrases
     from sfumato.tasks.verification.signing_keys import generate as draw
@@ -51,7 +51,7 @@ def generate(name: str) -> Told:
 @keys.command()
 @_FILE
 @with_document
-def backup(file: Path) -> Told:
+def backup(file: Path) -> Printout:
     """Write all signing keys to FILE, each under its passphrase."""
     from sfumato.flows.life.lines import back_up_keys
 
@@ -63,7 +63,7 @@ def backup(file: Path) -> Told:
 @keys.command()
 @_FILE
 @with_documents("own")
-def restore(file: Path) -> Iterator[Told]:
+def restore(file: Path) -> Iterator[Printout]:
     """Put back from FILE the signing keys that are missing; those that are there stay."""
     from sfumato.flows.life.lines import restore_signing_keys
 
@@ -86,7 +86,7 @@ def export(name: str) -> None:
 @click.option("--line", "pattern", help="the line, or a pattern such as hospital-*")
 @click.option("--fingerprint", help="trust the one key that has it")
 @with_documents("trusted")
-def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator[Told]:
+def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator[Printout]:
     """Trust the keys of PLACE: a line's public directory, or a file that `export` printed.
 
     From then on releases of the line are refused unless one of these keys, or one that took its
@@ -107,7 +107,7 @@ def list_(as_json: bool) -> None:
 
     trust = read_trust(os.environ)
     if as_json:
-        echo_json({"own": [*map(str, own_keys(_work()))], "trusted": _trusted(trust)})
+        echo_json({"own": [*map(str, own_keys(_work()))], "trusted": _trusted_keys(trust)})
         return
     for key in own_keys(_work()):
         echo(f"own: {key}")
@@ -117,7 +117,7 @@ def list_(as_json: bool) -> None:
             echo(f"{pattern}: {key}{revoked}")
 
 
-def _trusted(trust: "Trust") -> dict[str, list[dict[str, object]]]:
+def _trusted_keys(trust: "Trust") -> dict[str, list[dict[str, object]]]:
     return {
         pattern: [{"key": str(key), "revoked": key.public in trust.revoked} for key in trusted]
         for pattern, trusted in trust.lines.items()
@@ -128,14 +128,14 @@ def _trusted(trust: "Trust") -> dict[str, list[dict[str, object]]]:
 @_NAME
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_documents("releases")
-def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Told]:
+def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Printout]:
     """Sign RELEASES that stand with NAME: they were not signed, or by a key whose place it took."""
     from sfumato.flows.life.lines import sign_version
 
     for release in releases:
         key, version = sign_version(release, name)
-        said = f"{release}: {'was signed already' if version.existed else 'is signed'} by {key}"
-        yield {"release": str(release), "key": str(key), "signed": not version.existed}, said
+        message = f"{release}: {'was signed already' if version.existed else 'is signed'} by {key}"
+        yield {"release": str(release), "key": str(key), "signed": not version.existed}, message
         for notice in version.notices:
             show.say(notice)
         _deliver(release.resolve().parent)
@@ -146,7 +146,7 @@ def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Told]:
 @click.argument("new")
 @_LINES
 @with_documents("lines")
-def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Told]:
+def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Printout]:
     """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
     from sfumato.tasks.verification.offered_keys import rotate as publish_rotation
 
@@ -163,24 +163,24 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Told]:
 @_LINES
 @click.option("--by", help="a key that took its place, where its own secret is lost")
 @with_documents("lines")
-def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Told]:
+def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Printout]:
     """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
     from sfumato.tasks.verification.offered_keys import revoke as publish_revocation
 
     signer = _signer(by or name)
     for line in lines:
-        key = _offered(line, name) if by else signer.key
+        key = _read_offered_key(line, name) if by else signer.key
         publish_revocation(line, key, signer)
         yield {"line": str(line), "revoked": str(key)}, f"{line}: {key} is revoked"
         _deliver(line)
 
 
 def _deliver(line: Path) -> None:
-    """Bring what readers are offered elsewhere up to it."""
+    """Bring the keys that readers find in other places up to date."""
     from sfumato.flows.life.delivery import deliver_beside
 
-    for said in deliver_beside(line):
-        show.say(said)
+    for message in deliver_beside(line):
+        show.say(message)
 
 
 def _signer(name: str) -> "Signer":
@@ -191,8 +191,8 @@ def _signer(name: str) -> "Signer":
         return open_signer(_key(name))
 
 
-def _offered(line: Path, name: str) -> "PublicKey":
-    """The key of that name that a line offers: its own file may be lost."""
+def _read_offered_key(line: Path, name: str) -> "PublicKey":
+    """Return the key that a line offers under a name; the key's own file may be lost."""
     from sfumato.tasks.verification.offered_keys import offered_key
 
     return offered_key(line, name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import Told, pairs, with_document
+from sfumato.flows.cli.options import Printout, pairs, with_document
 
 _SPEC = click.argument("spec", type=click.Path(path_type=Path))
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -24,7 +24,7 @@ def line() -> None:
 @_SPEC
 @_FILE
 @with_document
-def backup(spec: Path, file: Path) -> Told:
+def backup(spec: Path, file: Path) -> Printout:
     """Write the state to FILE, as secret as the state itself."""
     from sfumato.flows.life.lines import back_up
 
@@ -37,7 +37,7 @@ def backup(spec: Path, file: Path) -> Told:
 @_SPEC
 @_FILE
 @with_document
-def restore(spec: Path, file: Path) -> Told:
+def restore(spec: Path, file: Path) -> Printout:
     """Put the state back from FILE; an older one than the public record is refused."""
     from sfumato.flows.life.lines import restore as put_back
 
@@ -52,7 +52,7 @@ def restore(spec: Path, file: Path) -> Told:
     "--people", is_flag=True, help="the key of people's names, which all lines have in common"
 )
 @with_document
-def passphrase(spec: Path, remove: bool, people: bool) -> Told:
+def passphrase(spec: Path, remove: bool, people: bool) -> Printout:
     """Wrap the line's key with another passphrase.
 
     The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE. With
@@ -75,7 +75,7 @@ def passphrase(spec: Path, remove: bool, people: bool) -> Told:
     help="the units of people to forget, one a line",
 )
 @with_document
-def forget(spec: Path, file: Path) -> Told:
+def forget(spec: Path, file: Path) -> Printout:
     """Delete which slots people have: the values stay in their groups, beside nobody.
 
     Whoever is forgotten stays out of later versions. A backup made before still has the link.
@@ -105,7 +105,9 @@ def forget(spec: Path, file: Path) -> Told:
     help="no other key: other units of people, `old,new` on each line",
 )
 @with_document
-def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None) -> Told:
+def rekey(
+    spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None
+) -> Printout:
     """Draw another key, where the present one may be known to others.
 
     Hashes are one-way: every version's source is read again.

@@ -44,8 +44,8 @@ def release(
     Where the spec asks for approval, a candidate waits instead (sfumato review), and the last line
     is its private directory.
     """
-    said = {"others": others or None, "as_of": as_of.date() if as_of else None}
-    changes = overrides(settings).model_copy(update={k: v for k, v in said.items() if v})
+    values = {"others": others or None, "as_of": as_of.date() if as_of else None}
+    changes = overrides(settings).model_copy(update={k: v for k, v in values.items() if v})
     if dry:
         _rehearse(spec, changes)
     else:
@@ -59,7 +59,7 @@ def _rehearse(spec: Path, changes: "Overrides") -> None:
 
 
 def publish_version(spec: Path, changes: "Overrides") -> str:
-    """Run the flow in this process; the published directory, or that of a candidate that waits."""
+    """Run the flow in this process; return the published directory, or the waiting candidate's."""
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import tags_of
 
@@ -69,7 +69,7 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
         from sfumato.flows.inputs.hidden import hide
         from sfumato.flows.release import release as flow
 
-        with hide(changes) as shown:
-            return str(flow(str(spec), shown))
+        with hide(changes) as visible_changes:
+            return str(flow(str(spec), visible_changes))
 
     return run_here(run, tags_of(resolved.spec))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, top_in_group
 
 _RULED_OUT = (1, 2)
 

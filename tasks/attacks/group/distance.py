@@ -5,7 +5,7 @@ learns as much as the two distributions differ. All pairs of values are equally 
 """
 
 from sfumato.expectations.measures.emd import equal_distance
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

@@ -5,8 +5,8 @@ Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 20
 
 from fractions import Fraction
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, best_in_group, most_frequent
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, top_in_group
 
 _SHARES = (Fraction(1, 2), Fraction(95, 100), Fraction(1))
 

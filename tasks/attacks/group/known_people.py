@@ -8,8 +8,8 @@ The worst case is taken: for each person the known others have a value that is n
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.shared.attack import SURE, AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 
 _PEOPLE = (1, 2)
 

@@ -21,10 +21,10 @@ from sfumato.expectations.groups.counting import count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups, HeldValues, People
 from sfumato.expectations.shared.sorting import distinct, starts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, skipped_attack
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
+from sfumato.tasks.attacks.shared.attack import SURE, AttackedRelease, Score, skipped_attack
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.microdata.table import Microdata
 
 _UNKNOWN = "quasi-identifiers do not tell which groups everybody's rows are in"

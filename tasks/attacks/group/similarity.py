@@ -11,8 +11,8 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.sorting import starts
-from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
-from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, best_in_group, most_frequent
+from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

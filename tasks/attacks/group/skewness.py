@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import SuccessShare
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 
 _TIMES = (2, 10)
 

@@ -13,8 +13,8 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.shared.exact import Exact
 from sfumato.expectations.shared.numbers import plain
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import TrueBeliefs
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 
 _OF_RANGE = Fraction(1, 20)
 _FIFTH = 5

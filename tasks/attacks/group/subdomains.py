@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
-from sfumato.tasks.attacks.attack import (
+from sfumato.tasks.attacks.shared.attack import (
     SURE,
     AttackedRelease,
     Score,
@@ -23,7 +23,7 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
     top_guesses,
 )
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.targets import QIT, ShownGroups, shown_groups
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.schema.names import GROUP_ID
@@ -88,7 +88,7 @@ def beliefs_of_groups(seen: ShownGroups) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The beliefs from the subdomains of the group, and from its target only.
     """
-    subdomains, groups, values = seen.shown, len(seen.sizes), len(seen.told.domain)
+    subdomains, groups, values = seen.subdomains, len(seen.sizes), len(seen.published.domain)
     belief, declared = np.zeros((groups, values)), np.zeros((groups, values))
     for number, target in enumerate(subdomains.targets):
         of_nodes = np.array(leaf_shares(target), dtype=np.float64)
@@ -122,7 +122,7 @@ def _learn(target: AttackedRelease) -> _Learned | None:
 
 def are_few(target: AttackedRelease, seen: ShownGroups) -> bool:
     """Decide whether people who look alike, groups and values are few enough to pair, and not 0."""
-    names, values = target.declared.named("quasi-identifier"), len(seen.told.domain)
+    names, values = target.declared.names_with_roles("quasi-identifier"), len(seen.published.domain)
     vector, _ = vectors(target.tables[QIT], names, target.people)
     number = int(vector.max(initial=-1)) + 1
     return number > 0 and max(number, len(seen.sizes)) * values <= _MOST
@@ -143,13 +143,15 @@ def beliefs_of_people(
         The number of people (int64, vectors x values), and the beliefs of each attacker (float64,
         the same shape): the mean of the groups that contain the vector.
     """
-    table, values = target.tables[QIT], len(seen.told.domain)
-    vector, of_people = vectors(table, target.declared.named("quasi-identifier"), target.people)
+    table, values = target.tables[QIT], len(seen.published.domain)
+    vector, of_people = vectors(
+        table, target.declared.names_with_roles("quasi-identifier"), target.people
+    )
     number = int(vector.max(initial=-1)) + 1
     rows = np.ones(len(vector))
     stands = csr_array((rows, (vector, table[GROUP_ID].to_numpy())), (number, len(seen.sizes)))
     many = stands.sum(axis=1)[:, None]
-    labels = seen.told.domain.values
+    labels = seen.published.domain.values
     truth = target.people[target.sensitive].array().cast(labels.type)
     place = pc.index_in(truth, value_set=labels).to_numpy(False)
     there = of_people >= 0

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import (
+from sfumato.tasks.attacks.learning.classes import Classes, train_on_vectors
+from sfumato.tasks.attacks.shared.attack import (
     SURE,
     AttackedRelease,
     Score,
@@ -22,8 +23,7 @@ from sfumato.tasks.attacks.attack import (
     skipped_attack,
     top_guesses,
 )
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
-from sfumato.tasks.attacks.learning.classes import Classes, train_on_vectors
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
@@ -113,7 +113,7 @@ def expect_hits(target: AttackedRelease) -> tuple[Score, ...]:
 def _shown_people(target: AttackedRelease) -> Microdata:
     """Return the published rows in place of people."""
     table = target.tables[relations(target.declared).rows]
-    names = target.declared.named("quasi-identifier")
+    names = target.declared.names_with_roles("quasi-identifier")
     columns = (encode(name, "quasi-identifier", table[name]) for name in names)
     return Microdata(tuple(columns), table.num_rows)
 
@@ -191,7 +191,7 @@ def learn(classes: Classes, groups: np.ndarray | None = None, last: int = 0) -> 
 def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
     """Return the classes of people, or None if there are too many pairs."""
     table = target.tables[relations(target.declared).rows]
-    names = target.declared.named("quasi-identifier")
+    names = target.declared.names_with_roles("quasi-identifier")
     vector, _ = target.vectors()
     number = int(vector.max()) + 1
     group = table[GROUP_ID].to_numpy().astype(np.int64)

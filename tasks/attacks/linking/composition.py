@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.linking.counted import Weight
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.linking.same_people import Kind, ShownGroup, shares_of_kinds
+from sfumato.tasks.attacks.shared.attack import SURE, AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 from sfumato.tasks.microdata.table import Microdata
 
 _MOST = 50_000_000  # pairs of a person and a value

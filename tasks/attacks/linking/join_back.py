@@ -15,17 +15,17 @@ import numpy as np
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.measures.readings import people_covered
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.attacks.attack import (
+from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
+from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
+from sfumato.tasks.attacks.linking.register import chance_above, own_values, vector_of_people
+from sfumato.tasks.attacks.shared.attack import (
     AttackedRelease,
     Score,
     most_frequent,
     right_guesses,
     skipped_attack,
 )
-from sfumato.tasks.attacks.beliefs import TrueBeliefs
-from sfumato.tasks.attacks.linking.memberships import CoveredPeople, cover_people
-from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
-from sfumato.tasks.attacks.linking.register import chance_above, own_values, vector_of_people
+from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 from sfumato.tasks.microdata.table import Microdata, key
 
 _COMBINATIONS = "taking combinations to be as likely"
@@ -69,7 +69,7 @@ def join_back(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]
         ),
         *(
             score
-            for name in target.declared.named("sensitive")
+            for name in target.declared.names_with_roles("sensitive")
             for score in _score_guesses(joined, target, name)
         ),
         *(() if _WEIGHED in joined.attackers else skipped_attack(_WEIGHED, _TOO_MANY)),
@@ -211,7 +211,7 @@ def _join(target: AttackedRelease, register: Microdata) -> JoinedBack | None:
     groups, covers = column_covers(target)
     if covers is None:
         return None
-    columns = [register[name] for name in target.declared.named("quasi-identifier")]
+    columns = [register[name] for name in target.declared.names_with_roles("quasi-identifier")]
     keys, vector = np.unique(key(columns, register.rows)[0], return_inverse=True)
     first = np.zeros(len(keys), dtype=np.int64)
     first[vector] = np.arange(register.rows)

@@ -17,15 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import (
-    SURE,
-    AttackedRelease,
-    Score,
-    most_frequent,
-    right_guesses,
-    skipped_attack,
-)
-from sfumato.tasks.attacks.beliefs import TrueBeliefs
 from sfumato.tasks.attacks.linking.join_back import join_back, presence_by_people
 from sfumato.tasks.attacks.linking.register import (
     chance_above,
@@ -34,6 +25,15 @@ from sfumato.tasks.attacks.linking.register import (
     read_register,
     vector_of_people,
 )
+from sfumato.tasks.attacks.shared.attack import (
+    SURE,
+    AttackedRelease,
+    Score,
+    most_frequent,
+    right_guesses,
+    skipped_attack,
+)
+from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 from sfumato.tasks.forms.admitted_people import FittingPeople, groups_that_fit, people_who_fit
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
@@ -52,7 +52,7 @@ def guess_values(
     target: AttackedRelease, register: Microdata, fitting: FittingPeople
 ) -> Iterator[Score]:
     """Guess the own values of people, for each sensitive column whose values are shown."""
-    for name in target.declared.named("sensitive"):
+    for name in target.declared.names_with_roles("sensitive"):
         counts = replace(target, sensitive=name, counted=None).groups()
         if counts is None or counts.values * len(counts.sizes) > _MOST:
             yield from (
@@ -93,7 +93,7 @@ def _beliefs(
     belief = np.zeros((len(fitting.rows), counts.values))
     occurrences = np.zeros((counts.values, len(counts.sizes)))
     occurrences[counts.value, counts.group] = counts.count
-    if target.declared.recoded:
+    if target.declared.is_recoded:
         for some, admitted in _fitting_groups(target, register):
             belief[some] = (occurrences @ admitted).T
     else:
@@ -107,14 +107,14 @@ def _fitting_groups(
     target: AttackedRelease, register: Microdata
 ) -> Iterator[tuple[slice, np.ndarray]]:
     declared = target.declared
-    names, reader_of = declared.named("quasi-identifier"), reader_for(form_of(declared))
+    names, reader_of = declared.names_with_roles("quasi-identifier"), reader_for(form_of(declared))
     return groups_that_fit(target.tables[TABLE], declared.columns, reader_of, names, register)
 
 
 def _rows_of_vectors(target: AttackedRelease, register: Microdata) -> tuple[np.ndarray, np.ndarray]:
     """Return the vector of each published row, and its group (both int64)."""
     table = target.tables[relations(target.declared).rows]
-    vector, _ = vectors(table, target.declared.named("quasi-identifier"), register)
+    vector, _ = vectors(table, target.declared.names_with_roles("quasi-identifier"), register)
     return vector, table[GROUP_ID].to_numpy()
 
 
@@ -204,15 +204,15 @@ def _of_people(people: np.ndarray, belief: np.ndarray) -> TrueBeliefs:
 
 def _share_unique(target: AttackedRelease, register: Microdata) -> float:
     """Return the share of a register's people whose quasi-identifiers are unique in it."""
-    names = target.declared.named("quasi-identifier")
+    names = target.declared.names_with_roles("quasi-identifier")
     keys, _ = key([register[name] for name in names], register.rows)
     return float((np.unique(keys, return_counts=True)[1] == 1).sum() / register.rows)
 
 
 def _fitting_people(target: AttackedRelease, register: Microdata) -> FittingPeople:
     declared = target.declared
-    names = declared.named("quasi-identifier")
-    if declared.recoded:
+    names = declared.names_with_roles("quasi-identifier")
+    if declared.is_recoded:
         reader_of = reader_for(form_of(declared))
         return people_who_fit(target.tables[TABLE], declared.columns, reader_of, names, register)
     table = target.tables[relations(declared).rows]

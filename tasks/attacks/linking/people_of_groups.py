@@ -8,7 +8,7 @@ from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.admitted_people import only_groups
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
@@ -23,9 +23,11 @@ _MOST = 500_000_000  # pairs of a group and a person
 
 def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
     """Return the groups and what they cover; None if they show no quasi-identifiers apart."""
-    declared, names = target.declared, target.declared.named("quasi-identifier")
+    declared, names = target.declared, target.declared.names_with_roles("quasi-identifier")
     form = form_of(declared)
-    groups = form.groups(target.tables, declared.columns, names, declared.named("sensitive"))
+    groups = form.groups(
+        target.tables, declared.columns, names, declared.names_with_roles("sensitive")
+    )
     return groups, covering(groups, names)
 
 
@@ -71,7 +73,7 @@ def _group_by_labels(target: AttackedRelease) -> np.ndarray | None:
     if counts is None or len(counts.sizes) * target.people.rows > _MOST:
         return None
     declared, reader_of = target.declared, reader_for(form_of(target.declared))
-    scope = declared.columns, reader_of, declared.named("quasi-identifier")
+    scope = declared.columns, reader_of, declared.names_with_roles("quasi-identifier")
     try:
         return only_groups(target.tables[TABLE], *scope, target.people)
     except PromiseError:
@@ -84,7 +86,7 @@ def _group_by_columns(target: AttackedRelease) -> np.ndarray | None:
     people = target.people
     if covers is None or len(groups) * people.rows > _MOST:
         return None
-    columns = [people[name] for name in target.declared.named("quasi-identifier")]
+    columns = [people[name] for name in target.declared.names_with_roles("quasi-identifier")]
     person, group = covering_pairs(covers, published_codes(target, columns))
     return group if np.array_equal(person, np.arange(people.rows)) else None
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.references import ReferenceFile
 from sfumato.tasks.query.accuracy.vectors import vectors
@@ -22,7 +22,7 @@ def read_register(declared: Declared, place: Path) -> Microdata:
     Raises:
         InputError: it cannot be read or lacks a column, or columns of the release were coded.
     """
-    names = declared.named("quasi-identifier")
+    names = declared.names_with_roles("quasi-identifier")
     if coded := [name for name in names if declared.columns[name].codings]:
         raise InputError(f"{coded[0]!r} of the release is coded, and a register is not")
     return ReferenceFile(place).read(names, {name: declared.columns[name].type for name in names})
@@ -75,7 +75,7 @@ def vector_of_people(
     Raises:
         InputError: a person's vector is not in the register.
     """
-    names = target.declared.named("quasi-identifier")
+    names = target.declared.names_with_roles("quasi-identifier")
     table = register.keep([register[name] for name in names]).table()
     ours, theirs = vectors(table, names, target.people)
     if (theirs < 0).any():

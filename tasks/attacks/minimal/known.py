@@ -14,9 +14,9 @@ import numpy as np
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.minimal.worlds import Worlds
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.mondrian.cuts import (
     Attribute,
@@ -72,7 +72,7 @@ def _tries_of_mondrian(terms: Terms, people: Microdata, group: np.ndarray) -> Tr
     partition = terms.partition
     if not isinstance(partition, MondrianParameters) or partition.mode != "strict":
         return None  # relaxed cuts part equal rows by chance
-    attributes = [attribute(people[name]) for name in terms.named("quasi-identifier")]
+    attributes = [attribute(people[name]) for name in terms.names_with_roles("quasi-identifier")]
     rows = np.argsort(group, kind="stable")
     if not partition.leave:
         tried = [
@@ -110,7 +110,7 @@ def _cut(column: Attribute, rows: np.ndarray, part: np.ndarray, lower: bool) -> 
 
 def _tries_of_full_domain(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
     """Return the tries of a minimal lattice node: each node directly below it was tried."""
-    names = terms.named("quasi-identifier")
+    names = terms.names_with_roles("quasi-identifier")
     if not terms.partition.equal_rows_together or not _about_all(terms, names):
         return None  # suppressed rows may make up for a lower node
     lower = [_node_below(people, name, group) for name in names if name not in terms.strata]
@@ -264,7 +264,7 @@ def known_tries(target: AttackedRelease) -> KnownTries | None:
         judge = PartJudge.from_microdata(target.people, promises)
     except PromiseError:
         return None
-    codes = target.people[target.sensitive].coded().codes.astype(np.int64)
+    codes = target.people[target.sensitive].counted_codes().codes.astype(np.int64)
     least = max(largest_k(promises), largest_l(promises))
     sides = _open_tries(tried.sides, group, least, tried.together)
     return KnownTries(codes, group, sides, tried.together, tried.left, judge)

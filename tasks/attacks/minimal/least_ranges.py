@@ -15,14 +15,14 @@ import numpy as np
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import Multiset, leaves, probabilities
-from sfumato.tasks.attacks.attack import (
+from sfumato.tasks.attacks.group.subdomains import are_few, beliefs_of_groups, beliefs_of_people
+from sfumato.tasks.attacks.shared.attack import (
     SURE,
     AttackedRelease,
     Score,
     right_guesses,
     skipped_attack,
 )
-from sfumato.tasks.attacks.group.subdomains import are_few, beliefs_of_groups, beliefs_of_people
 from sfumato.tasks.forms.targets import ShownGroups, shown_groups
 from sfumato.tasks.partitions.targets.minimum import minimum
 
@@ -76,13 +76,16 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
         NotEnumeratedError: too many values can be behind subdomains, or none.
     """
     known_shares: dict[tuple[int, Multiset], list[float]] = {}
-    cells_left, beliefs = _CELLS, np.zeros((len(seen.sizes), len(seen.told.domain)))
-    if max(len(tree.parent) for tree in seen.shown.targets) > _NODES or seen.sizes.max() > _PEOPLE:
+    cells_left, beliefs = _CELLS, np.zeros((len(seen.sizes), len(seen.published.domain)))
+    if (
+        max(len(tree.parent) for tree in seen.subdomains.targets) > _NODES
+        or seen.sizes.max() > _PEOPLE
+    ):
         raise NotEnumeratedError(_TOO_MANY)
     for group, multiset in enumerate(_multisets(seen)):
-        number = int(seen.shown.target[group])
+        number = int(seen.subdomains.target[group])
         if (number, multiset) not in known_shares:
-            target = seen.shown.targets[number]
+            target = seen.subdomains.targets[number]
             most = min(_MULTISETS, cells_left // len(target.parent))
             values = multisets_behind(target, multiset, most)
             cells_left -= len(values) * len(target.parent)
@@ -94,7 +97,7 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
 
 def _multisets(seen: ShownGroups) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield the nodes that each group shows, and their counts."""
-    subdomains = seen.shown
+    subdomains = seen.subdomains
     order = np.lexsort((subdomains.node, subdomains.group))
     starts = np.searchsorted(subdomains.group[order], np.arange(len(seen.sizes) + 1)).tolist()
     node, count = subdomains.node[order].tolist(), subdomains.count[order].tolist()

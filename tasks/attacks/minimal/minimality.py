@@ -13,22 +13,22 @@ import numpy as np
 
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.sorting import starts
-from sfumato.tasks.attacks.attack import (
+from sfumato.tasks.attacks.group import homogeneity
+from sfumato.tasks.attacks.linking.join_back import guessed_values
+from sfumato.tasks.attacks.minimal import least_ranges
+from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
+from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
+from sfumato.tasks.attacks.minimal.retraced import retrace
+from sfumato.tasks.attacks.minimal.worlds import MOST, ROUNDED, WeighedGroup, Worlds, worlds_of
+from sfumato.tasks.attacks.shared.attack import (
     SURE,
     AttackedRelease,
     Score,
     right_guesses,
     skipped_attack,
 )
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
-from sfumato.tasks.attacks.group import homogeneity
-from sfumato.tasks.attacks.linking.join_back import guessed_values
-from sfumato.tasks.attacks.margins import Margin, SampledGroups
-from sfumato.tasks.attacks.minimal import least_ranges
-from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
-from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
-from sfumato.tasks.attacks.minimal.retraced import retrace
-from sfumato.tasks.attacks.minimal.worlds import MOST, ROUNDED, WeighedGroup, Worlds, worlds_of
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, join_beliefs
+from sfumato.tasks.attacks.shared.margins import Margin, SampledGroups
 
 _ROWS = 2_000_000  # most rows, over all worlds of the groups of a sample
 _ROWS_JUDGED = 100_000_000  # most rows, over all worlds of all groups, to judge a bar

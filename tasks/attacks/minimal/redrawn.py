@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.people_of_groups import column_covers, published_codes
 from sfumato.tasks.attacks.minimal.rerun import (
     OTHERWISE,
@@ -21,6 +20,7 @@ from sfumato.tasks.attacks.minimal.rerun import (
     RerunBeliefs,
 )
 from sfumato.tasks.attacks.minimal.worlds import WeighedGroup, Worlds
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.partitions.partition import Partition, by_stratum, with_strata
 from sfumato.tasks.private.failure import steps
 
@@ -176,7 +176,7 @@ class ShownColumns:
             tuple(tuple(value[group == number].tolist()) for value, group in parts)
             for number in range(len(groups))
         ]
-        names = target.declared.named("quasi-identifier")
+        names = target.declared.names_with_roles("quasi-identifier")
         codes = published_codes(target, [people[name] for name in names])
         own = people[target.sensitive].values.cast(counts.labels.type)
         value = pc.index_in(own, value_set=counts.labels).to_numpy(zero_copy_only=False)

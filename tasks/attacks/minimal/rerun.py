@@ -54,7 +54,7 @@ class Rerun:
     @cached_property
     def vectors(self) -> np.ndarray:
         """The quasi-identifiers of each person, as numbers (int64)."""
-        names = self.declared.named("quasi-identifier")
+        names = self.declared.names_with_roles("quasi-identifier")
         return key([self.people[name] for name in names], self.people.rows)[0]
 
     def appearances(self, partition: Partition) -> Hashables | None:

@@ -15,7 +15,6 @@ from math import prod
 import numpy as np
 
 from sfumato.expectations.shared.errors import SfumatoError
-from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.minimal.orders import TooManyOrdersError, all_orders
 from sfumato.tasks.attacks.minimal.redrawn import redraw
@@ -27,6 +26,7 @@ from sfumato.tasks.attacks.minimal.rerun import (
     RerunBeliefs,
 )
 from sfumato.tasks.attacks.minimal.worlds import WeighedGroup, Worlds, arrangements
+from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition

@@ -17,8 +17,8 @@ from typing import Self
 
 import numpy as np
 
-from sfumato.tasks.attacks.attack import SURE, top_guesses
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.shared.attack import SURE, top_guesses
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 
 MOST = 512
 """Most worlds of a group to look at."""

@@ -9,8 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import SuccessShare
 from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
@@ -18,6 +16,8 @@ from sfumato.tasks.attacks.records.records import (
     keys_of,
     without_records,
 )
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

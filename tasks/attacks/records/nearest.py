@@ -15,15 +15,15 @@ from typing import Any, Self
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import SuccessShare
-from sfumato.tasks.attacks.margins import margin_of_people
 from sfumato.tasks.attacks.records.columns import ComparedColumn
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
     without_records,
 )
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
+from sfumato.tasks.attacks.shared.margins import margin_of_people
 
 ATTEMPTS = 500
 _FEWEST = 100

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.attacks.attack import AttackedRelease, Score, skipped_attack
 from sfumato.tasks.attacks.records.columns import (
     ComparedColumn,
     ExactColumn,
@@ -16,6 +15,7 @@ from sfumato.tasks.attacks.records.columns import (
     LabelColumn,
 )
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, skipped_attack
 from sfumato.tasks.forms.admitted_people import fitting_values
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE, labels_of
@@ -79,9 +79,9 @@ def compared_records(target: AttackedRelease) -> ComparedRecords | None:
 def without_records(target: AttackedRelease, name: str) -> tuple[Score, ...]:
     """Return the scores of an attack on records if the release has none, or too many labels."""
     declared = target.declared
-    if not declared.recoded or declared.composed or declared.parts is not None:
+    if not declared.is_recoded or declared.is_composed or declared.parts is not None:
         return ()
-    labels = declared.named("quasi-identifier")
+    labels = declared.names_with_roles("quasi-identifier")
     is_skipped = target.people.rows and any(_has_too_many(target, column) for column in labels)
     return skipped_attack(name, _TOO_MANY) if is_skipped else ()
 
@@ -102,9 +102,9 @@ def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray
 
 def _read_records(target: AttackedRelease) -> ComparedRecords | None:
     declared = target.declared
-    if declared.composed or declared.parts is not None or not target.people.rows:
+    if declared.is_composed or declared.parts is not None or not target.people.rows:
         return None
-    if declared.recoded:
+    if declared.is_recoded:
         labels = _label_columns(target)
         if None in labels:
             return None
@@ -112,7 +112,9 @@ def _read_records(target: AttackedRelease) -> ComparedRecords | None:
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
     table = target.tables[relations(declared).rows]
-    exact = [_exact_column(target, table, name) for name in declared.named("quasi-identifier")]
+    exact = [
+        _exact_column(target, table, name) for name in declared.names_with_roles("quasi-identifier")
+    ]
     return _make_records(target, table, exact, table[GROUP_ID].to_numpy().astype(np.int64))
 
 
@@ -145,7 +147,9 @@ def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactC
 
 
 def _label_columns(target: AttackedRelease) -> list[ComparedColumn | None]:
-    return [_label_column(target, name) for name in target.declared.named("quasi-identifier")]
+    return [
+        _label_column(target, name) for name in target.declared.names_with_roles("quasi-identifier")
+    ]
 
 
 def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:

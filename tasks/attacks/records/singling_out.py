@@ -13,9 +13,6 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.beliefs import SuccessShare
-from sfumato.tasks.attacks.margins import Margin, margin_of_tries
 from sfumato.tasks.attacks.records.columns import Condition
 from sfumato.tasks.attacks.records.nearest import ATTEMPTS, upper_limit
 from sfumato.tasks.attacks.records.records import (
@@ -31,6 +28,9 @@ from sfumato.tasks.attacks.records.redrawn import (
     row_condition,
     steps,
 )
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.shared.beliefs import SuccessShare
+from sfumato.tasks.attacks.shared.margins import Margin, margin_of_tries
 
 _COLUMNS = 3
 _TURNS = 40  # conditions for each try, most of which hold for several rows

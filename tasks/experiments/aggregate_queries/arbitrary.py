@@ -21,15 +21,19 @@ _L = 5
 
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages over random sets of rows, in both forms."""
+    """Yield the mean error of averages over random sets of rows, in both forms."""
     people = people_with_loss(inputs, EIGHT)
     method = diverse(people, _L, GENERALIZED, hierarchies_of(inputs, EIGHT))
     rows, values = values_of(people, method, seed)
     rng = np.random.default_rng(seed)
     for level in scale.levels:
         picked = pick_rows(rows.rows, level, scale.questions, rng)
-        permuted_error = np.mean([values.error_where_rows_are_shown(selection) for selection in picked])
-        generalized_error = np.mean([values.error_where_labels_are_shown(selection) for selection in picked])
+        permuted_error = np.mean(
+            [values.error_where_rows_are_shown(selection) for selection in picked]
+        )
+        generalized_error = np.mean(
+            [values.error_where_labels_are_shown(selection) for selection in picked]
+        )
         yield Point("losses", PERMUTED, level, ERROR, float(permuted_error))
         yield Point("losses", GENERALIZED, level, ERROR, float(generalized_error))
 

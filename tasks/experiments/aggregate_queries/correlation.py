@@ -25,7 +25,7 @@ _K, _E, _SPAN = 5, 200, 10
 
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages over ranges of age, by the standard deviation of the noise."""
+    """Yield the mean error of averages over ranges of age, by the noise's standard deviation."""
     adults, hierarchies = people_with_loss(inputs, _KNOWN), hierarchies_of(inputs, _KNOWN)
     for level in scale.levels:
         people = with_correlated_loss(adults, numbers_of(adults, "age"), seed, float(level))

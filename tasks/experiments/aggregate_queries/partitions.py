@@ -27,7 +27,7 @@ _SELECTED, _RANGES = "error of selections", "error of ranges"
 
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean errors of averages that each partition gives, all of them permuted."""
+    """Yield the mean errors of averages that each partition gives, all of them permuted."""
     people = people_with_loss(inputs, _KNOWN)
     for series, method in _methods(people, inputs).items():
         groups = partition_by(people, method, seed)
@@ -36,7 +36,9 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
         rng = np.random.default_rng(seed)
         for level in scale.levels:
             picked = pick_rows(rows.rows, 10 * level, scale.questions, rng)
-            selected = np.mean([values.error_where_rows_are_shown(selection) for selection in picked])
+            selected = np.mean(
+                [values.error_where_rows_are_shown(selection) for selection in picked]
+            )
             yield Point("losses", series, 10 * level, _SELECTED, float(selected))
             windows = draw_windows(people, "age", level, scale.questions, rng)
             error = error_of_averages(trial, LOSS, windows)

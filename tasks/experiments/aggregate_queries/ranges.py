@@ -25,9 +25,14 @@ _FIGURES = (Figure(ERROR, "span of ages", "width of the bounds by the truth", lo
 
 
 def measure(
-    data: str, quasi_identifiers: Sequence[str], distinct: int, scale: AskedLevels, inputs: Inputs, seed: int
+    data: str,
+    quasi_identifiers: Sequence[str],
+    distinct: int,
+    scale: AskedLevels,
+    inputs: Inputs,
+    seed: int,
 ) -> Iterator[Point]:
-    """The mean error of averages over windows of age, in both forms on the same groups."""
+    """Yield the mean error of averages over windows of age, in both forms on the same groups."""
     people = people_with_loss(inputs, quasi_identifiers)
     hierarchies = hierarchies_of(inputs, quasi_identifiers)
     labels = diverse(people, distinct, GENERALIZED, hierarchies)

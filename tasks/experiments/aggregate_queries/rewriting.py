@@ -21,7 +21,7 @@ _ORIGINAL, _REWRITTEN = "original query", "rewritten query"
 
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The milliseconds that DuckDB takes for an average of the original, and for its bounds."""
+    """Yield the milliseconds that DuckDB takes for an average, and for its bounds."""
     for rows in scale.levels:
         people = normal_losses(rows, seed)
         trial = try_method(people, permuted_losses(people, 5, 100, "weighted"), inputs, seed)

@@ -2,7 +2,7 @@
 
 The paper's error is the width of the bounds of AVG by the truth. Its generalization partition is
 Incognito's with l-diversity, here the full-domain optimum; as there, up to one row in twenty is
-suppressed (the paper removes outliers in age), for else the age is fully generalized.
+suppressed (the paper removes outliers in age), because otherwise the age is fully generalized.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class AskedLevels:
     """Levels of an experiment, and the number of questions at each.
 
     Attributes:
-        levels: how many rows are selected, or how wide windows are.
-        questions: at each of them.
-        rows: how many people are generated, where they are.
+        levels: numbers of selected rows, or widths of windows.
+        questions: the number at each level.
+        rows: the number of generated people, if any.
     """
 
     levels: tuple[int, ...]

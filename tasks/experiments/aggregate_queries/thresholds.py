@@ -23,7 +23,7 @@ _SPANNING = {2: 100, 5: 250, 10: 500, 20: 1000, 40: 2000}
 
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages over ranges of age, by k at a fixed e and by e at a fixed k."""
+    """Yield the mean error of averages over ranges of age, by k at a fixed e, and vice versa."""
     people = people_with_loss(inputs, ("age", "race", "sex"))
     windows = draw_windows(people, "age", _SPAN, scale.questions, np.random.default_rng(seed))
     for level in scale.levels:
@@ -34,7 +34,9 @@ def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
             for series, objective in OBJECTIVES.items():
                 method = permuted_losses(people, k, e, objective)
                 trial = try_method(people, method, inputs, seed).require_kept()
-                yield Point("losses", series, value, measured, error_of_averages(trial, LOSS, windows))
+                yield Point(
+                    "losses", series, value, measured, error_of_averages(trial, LOSS, windows)
+                )
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,4 @@
-"""The error of counts by β, how often a sensitive value may stand in a group."""
+"""The error of counts by β, the bound on the share of a sensitive value in a group."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _KNOWN = ("age", "workclass", "education", "marital-status", "race", "sex", "nat
 
 
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean relative error of the same counts at each β."""
+    """Yield the mean relative error of the same counts at each β."""
     adults = complete_people(inputs, _KNOWN, "occupation", scale.rows, seed, numbered=True)
     salaries = census_people(scale.rows, seed, sensitive=SALARY)
     for data, people in (

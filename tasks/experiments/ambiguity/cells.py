@@ -21,7 +21,7 @@ _BETA = "0.2"
 
 
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean relative error of cells that are not empty."""
+    """Yield the mean relative error of cells that are not empty."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     for level in scale.levels:
         questions = draw_cells(people, int(level), scale.questions, rng)

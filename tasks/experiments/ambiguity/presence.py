@@ -21,7 +21,7 @@ _BETA = "0.34"
 
 
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The share of people who are more present than α by all groups that cover them."""
+    """Yield the share of people who are more present than α by all groups that cover them."""
     for rows in scale.levels:
         people = census_people(int(rows), seed)
         methods = {GREEDY: greedy(people, ALPHA, _BETA), COVER: cover(people, ALPHA, _BETA)}

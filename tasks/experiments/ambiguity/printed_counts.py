@@ -19,7 +19,7 @@ _PRINTED, _MENDED = "as printed", "multiplied"
 
 
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The errors of both estimators, by how many attributes a count asks for."""
+    """Yield the errors of both estimators, by how many attributes a count asks for."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     trial = try_method(people, greedy(people, ALPHA, "0.2"), inputs, seed).require_kept()
     for level in scale.levels:
@@ -32,19 +32,21 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
 
 
 def estimate_counts(trial: Trial, question: Ranges) -> tuple[float, float]:
-    """The estimate as printed, and with the shares of a group's attributes multiplied."""
+    """Return the estimate as printed, and with the shares of a group's attributes multiplied."""
     counted = trial.release.table("st")
     groups = int(np.max(counted[GROUP_ID].to_numpy())) + 1
     name, value = question.value or ("", "")
     has_value = np.array([label == value for label in counted[name].to_pylist()])
     many = counted[COUNT].to_numpy() * has_value
     counts = np.bincount(counted[GROUP_ID].to_numpy(), many, minlength=groups)
-    shares = np.column_stack([_share(trial, *attribute, groups) for attribute in question.within.items()])
+    shares = np.column_stack(
+        [_share(trial, *attribute, groups) for attribute in question.within.items()]
+    )
     return printed_count(counts, shares), float((counts * shares.prod(axis=1)).sum())
 
 
 def _share(trial: Trial, name: str, ends: tuple[int, int], groups: int) -> np.ndarray:
-    """The share of the values that each group admits of a column that lies in a range."""
+    """Return the share of the values that each group admits of a column that lies in a range."""
     table = trial.release.table(table_of(name))
     group, values = table[GROUP_ID].to_numpy(), table[name].to_numpy()
     inside = (values >= ends[0]) & (values <= ends[1])

@@ -23,12 +23,12 @@ class TimedLevels:
     """Sizes of the tables that are timed, and the parameters that vary.
 
     Attributes:
-        rows: of the table whose α and β vary.
-        dense_rows: of those whose density varies.
-        alphas: bounds on presence.
-        betas: bounds on association.
-        densities: of sensitive values.
-        sizes: of tables whose size varies.
+        rows: the rows of the table whose α and β vary.
+        dense_rows: the rows of the tables whose density varies.
+        alphas: the bounds on presence.
+        betas: the bounds on association.
+        densities: the densities of sensitive values.
+        sizes: the rows of the tables whose size varies.
     """
 
     rows: int
@@ -40,7 +40,7 @@ class TimedLevels:
 
 
 def measure(scale: TimedLevels, _inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The CPU seconds of the greedy grouping."""
+    """Yield the CPU seconds of the greedy grouping."""
     people = census_people(scale.rows, seed)
     _seconds(people, ALPHA, _BETA, seed)  # compiles
     for alpha in scale.alphas:

@@ -34,9 +34,9 @@ class CountScale:
     """Size of the tables, and the number of questions about them.
 
     Attributes:
-        rows: of the census stand-in.
-        questions: at each level.
-        levels: what is varied.
+        rows: the rows of the census stand-in.
+        questions: the number of questions at each level.
+        levels: the values that vary.
     """
 
     rows: int
@@ -65,7 +65,7 @@ def mondrian_boxes(people: Microdata, beta: str) -> Method:
 
 
 def methods(people: Microdata, beta: str) -> dict[str, tuple[Method, Estimator]]:
-    """The three methods at the same β, each with the estimator that it is scored by."""
+    """Return the three methods at the same β, each with the estimator that it is scored by."""
     return {
         GREEDY: (greedy(people, ALPHA, beta), "uniform"),
         COVER: (cover(people, ALPHA, beta), "weighted"),
@@ -98,7 +98,7 @@ def by_level(
     seed: int,
     beta: str = "0.2",
 ) -> Iterator[Point]:
-    """The errors at levels that change the table, or how many of its columns are asked for."""
+    """Yield the errors at levels that change the table, or the number of columns asked for."""
     for level in scale.levels:
         people, rng = people_at(level), np.random.default_rng(seed)
         questions = draw_counts(people, attributes_at(level), 0.05, scale.questions, rng)

@@ -22,7 +22,7 @@ _TABLES = {"census": OCCUPATION, "census-salaries": SALARY}
 
 
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean relative error of counts at each number of rows."""
+    """Yield the mean relative error of counts at each number of rows."""
     for data, sensitive in _TABLES.items():
         for rows in scale.levels:
             people = census_people(int(rows), seed, sensitive=sensitive)

@@ -33,7 +33,7 @@ _BETTER = Claim(
 
 
 def measure_attributes(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The errors where so many quasi-identifiers are known and asked for."""
+    """Return the errors where so many quasi-identifiers are known and asked for."""
 
     def people(level: float) -> Microdata:
         return census_people(scale.rows, seed, KNOWN[: int(level)])
@@ -42,7 +42,7 @@ def measure_attributes(scale: CountScale, inputs: Inputs, seed: int) -> Iterator
 
 
 def measure_density(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The errors where sensitive values are so dense."""
+    """Return the errors where sensitive values are so dense."""
     people = partial(_dense_people, scale.rows, seed)
     return by_level(people, lambda _: 3, scale, inputs, seed, "0.34")
 
@@ -52,7 +52,7 @@ def _dense_people(rows: int, seed: int, density: float) -> Microdata:
 
 
 def measure_selectivity(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The errors of counts that ask for so many percent of all combinations."""
+    """Yield the errors of counts that ask for so many percent of all combinations."""
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     questions_by_level = {
         level: draw_counts(people, 3, level / 100, scale.questions, rng) for level in scale.levels

@@ -28,7 +28,7 @@ _FOREST, _SEARCHED = "forest", "forest and local search"
 
 
 def measure(scale: RowsAndLevels, _inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The cost of clusters by the optimum, by k: of some random tables, and of the slide table."""
+    """Yield the cost of clusters by the optimum, by k, for random tables and the slide table."""
     rng = np.random.default_rng(seed)
     for k in scale.levels:
         ratios = dict[str, list[float]]({_FOREST: [], _SEARCHED: []})
@@ -69,7 +69,7 @@ def optimum(codes: np.ndarray, k: int) -> int:
 
     Args:
         codes: integers, rows x columns; at least k rows, and few.
-        k: the least size of a cluster; none of 2k rows or more is needed.
+        k: the least size of a cluster; clusters of 2k rows or more are never needed.
     """
     rows = len(codes)
     cost = [_cost(codes, members) for members in range(1 << rows)]

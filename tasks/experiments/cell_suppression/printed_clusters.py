@@ -24,7 +24,7 @@ _PRINTED, _SAFE = "as printed", "as built"
 
 
 def measure(scale: RowsAndLevels, _inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Yield the numbers of tables and of clusters with fewer than k rows in a cluster, by k."""
+    """Yield the tables with a cluster below k rows, and the share of such clusters, by k."""
     rng = np.random.default_rng(seed)
     for k in scale.levels:
         made = dict[str, list[np.ndarray]]({_PRINTED: [], _SAFE: []})

@@ -25,7 +25,7 @@ _FOREST, _MONDRIAN, _BOUND = "forest", "Mondrian", "needed at least"
 
 
 def measure(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The share of cells that each partition suppresses, so that groups become equal."""
+    """Yield the share of cells that each partition suppresses, so that groups become equal."""
     people = complete_people(inputs, EIGHT, "salary-class", scale.rows, seed)
     for k in scale.levels:
         for series, share in _shares(people, int(k), seed):
@@ -41,7 +41,7 @@ def measure_sizes(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[P
 
 
 def _shares(people: Microdata, k: int, seed: int) -> Iterator[tuple[str, float]]:
-    """Yield the percentage of cells that each partition suppresses, and that of cells that must be."""
+    """Yield the percentage of cells that each partition suppresses, and the lower bound on it."""
     quasi_identifiers = people.with_roles("quasi-identifier")
     codes = np.stack([column.category()[0] for column in quasi_identifiers], axis=1)
     promise = KAnonymity(k=k, quasi_identifiers=scope(people)["quasi_identifiers"])

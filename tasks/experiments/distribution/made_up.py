@@ -25,7 +25,7 @@ _DELETED = 10  # one row in so many
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages, by the share of fakes; SA-only of what is left of a tenth.
+    """Yield the mean error of averages, by the share of fakes; SA-only of what is left of a tenth.
 
     SA-only of the source itself needs no fakes: so one row in ten is deleted, and the target stays
     that of all rows.

@@ -55,7 +55,7 @@ def _both(
     inputs: Inputs,
     seed: int,
 ) -> Iterator[Point]:
-    """The errors where losses have nothing to do with age, and where they rise with it."""
+    """Yield the errors where losses have nothing to do with age, and where they rise with it."""
     rising = with_losses_by_age(people, seed)
     for named, table in ((data, people), (f"{data}-rising", rising)):
         for level, target in targets.items():

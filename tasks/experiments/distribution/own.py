@@ -18,7 +18,7 @@ from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figur
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages by span, in both ways, on three tables."""
+    """Yield the mean error of averages by span, in both ways, on three tables."""
     for data, people in tables(scale, inputs, seed):
         for way in (SA_ONLY, QI_SA):
             method = spread(people, way)

@@ -31,7 +31,7 @@ _SPAN = 20
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Yield the mean error of averages by the number of bands of age, each spread as in the source."""
+    """Yield the mean error of averages by the number of bands, each spread as in the source."""
     for data, people in tables(scale, inputs, seed):
         yield from _points(data, people, lambda _: "source", {}, scale, inputs, seed)
 

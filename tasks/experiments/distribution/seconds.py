@@ -13,7 +13,7 @@ _SECONDS = "CPU seconds"
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The CPU seconds of a whole candidate, in both ways."""
+    """Yield the CPU seconds of a whole candidate, in both ways."""
     for rows in scale.levels:
         people = normal_losses(int(rows), seed)
         for way in (SA_ONLY, QI_SA):

@@ -30,9 +30,9 @@ class SpreadScale:
     """Number of generated people and of questions, and the levels that vary.
 
     Attributes:
-        rows: of generated people.
-        questions: at each level.
-        levels: what is varied.
+        rows: the number of generated people.
+        questions: the number of questions at each level.
+        levels: the values that vary.
     """
 
     rows: int
@@ -70,7 +70,7 @@ def spread(
 def error_at(
     microdata: Microdata, method: Method, span: int, questions: int, inputs: Inputs, seed: int
 ) -> float:
-    """The mean error of averages over windows of age of so many years."""
+    """Return the mean error of averages over windows of age of so many years."""
     (error,) = errors_at(microdata, method, (span,), questions, inputs, seed)
     return error
 

@@ -19,7 +19,7 @@ _ARITIES = {"binary": 2, "ternary": 3}
 
 
 def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The mean error of averages by span, for both trees."""
+    """Yield the mean error of averages by span, for both trees."""
     people = uniform_losses(scale.rows, seed)
     for series, arity in _ARITIES.items():
         method = spread(people, QI_SA, "uniform", form={"arity": arity})

@@ -31,7 +31,9 @@ def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     shares = []
     for k in scale.levels:
         facts = partition_by(people, full_domain(people, K_ANONYMITY, k, hierarchies), seed).facts
-        node_shares = [_homogeneous(people_with_levels, node["levels"]) for node in facts["minimal_nodes"]]
+        node_shares = [
+            _homogeneous(people_with_levels, node["levels"]) for node in facts["minimal_nodes"]
+        ]
         groups, rows, near_groups, near_rows = np.mean(node_shares, axis=0)
         yield Point("salaries", _SAME, k, _GROUPS, 100 * groups)
         yield Point("salaries", _NEAR, k, _GROUPS, 100 * near_groups)
@@ -43,7 +45,7 @@ def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
 
 
 def _homogeneous(people: Microdata, levels: list[int]) -> tuple[float, float, float, float]:
-    """The shares of groups and of people that are homogeneous at a node, and nearly so."""
+    """Return the shares of groups and of people that are homogeneous at a node, and nearly so."""
     key = np.zeros(people.rows, dtype=np.int64)
     for column, level in zip(people.with_roles("quasi-identifier"), levels, strict=True):
         nodes = column.levels()[level]

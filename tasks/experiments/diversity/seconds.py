@@ -26,7 +26,7 @@ class KnownScale:
 
 
 def measure(scale: KnownScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """The CPU seconds of the search, by the number of quasi-identifiers."""
+    """Yield the CPU seconds of the search, by the number of quasi-identifiers."""
     for number in scale.known:
         for data, table, hierarchies in _tables(number, scale.rows, inputs, seed):
             for series in (K_ANONYMITY, ENTROPY):
@@ -37,7 +37,7 @@ def measure(scale: KnownScale, inputs: Inputs, seed: int) -> Iterator[Point]:
 def _tables(
     number: int, rows: int, inputs: Inputs, seed: int
 ) -> Iterator[tuple[str, Microdata, Mapping[str, HierarchyRule]]]:
-    """The tables that have so many quasi-identifiers beside what is sensitive."""
+    """Yield the tables that have so many quasi-identifiers beside what is sensitive."""
     quasi_identifiers = EIGHT[:number]
     people = complete_people(inputs, quasi_identifiers, "occupation", rows, seed)
     yield "occupations", people, hierarchies_of(inputs, quasi_identifiers)

@@ -45,7 +45,7 @@ def measure(
     inputs: Inputs,
     seed: int,
 ) -> Iterator[Point]:
-    """The least value of each metric that each model allows, by k or l."""
+    """Yield the least value of each metric that each model allows, by k or l."""
     hierarchies = hierarchies_of(inputs, quasi_identifiers)
     people = draw(complete_people(inputs, quasi_identifiers, "occupation", scale.rows, seed), seed)
     whole = full_domain(people, K_ANONYMITY, people.rows, hierarchies, "kl")

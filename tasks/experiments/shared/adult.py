@@ -22,14 +22,16 @@ AGES = Intervals(intervals=(5, 10, 20))
 
 
 def people_with_loss(inputs: Inputs, quasi_identifiers: Sequence[str]) -> Microdata:
-    """The 1,427 people with a capital loss and none of eight quasi-identifiers missing.
+    """Return the 1,427 people with a capital loss and without missing quasi-identifiers (of eight).
 
     Args:
-        inputs: where the files are.
+        inputs: the places of the files.
         quasi_identifiers: the quasi-identifiers, in the order of the source.
     """
     table = _complete(inputs)
-    return _microdata(table.filter(pc.greater(table["capital-loss"], 0)), quasi_identifiers, "capital-loss")
+    return _microdata(
+        table.filter(pc.greater(table["capital-loss"], 0)), quasi_identifiers, "capital-loss"
+    )
 
 
 def complete_people(
@@ -54,7 +56,7 @@ def complete_people(
 
 
 def hierarchies_of(inputs: Inputs, quasi_identifiers: Sequence[str]) -> dict[str, HierarchyRule]:
-    """The hierarchies of Adult's quasi-identifiers, as the shipped releases have them.
+    """Return the hierarchies of Adult's quasi-identifiers, as the shipped releases have them.
 
     The salary class has none: its two values are shown, or not.
     """

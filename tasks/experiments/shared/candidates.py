@@ -23,10 +23,10 @@ class Method:
     """Promises, a partition and a form as a spec writes them.
 
     Attributes:
-        promises: what is promised.
-        partition: who is grouped with whom.
-        form: what is shown of a group.
-        hierarchies: those of the quasi-identifiers, where labels are shown.
+        promises: its promises.
+        partition: the partition of people into groups.
+        form: the published form of a group.
+        hierarchies: the hierarchies of the quasi-identifiers, if labels are shown.
         strata: the groups that the owner wants apart.
     """
 
@@ -37,14 +37,16 @@ class Method:
     strata: Sequence[Any] = ()
 
     def terms(self, microdata: Microdata) -> Terms:
-        """The terms that a candidate of this table declares."""
+        """Return the terms that a candidate of this table declares."""
         return Terms.model_validate(
             {
                 "name": "experiment",
                 "title": "A candidate of an experiment",
                 "unit": "row",
                 "versions": "disjoint",
-                "columns": {column.name: self._declared_column(column) for column in microdata.columns},
+                "columns": {
+                    column.name: self._declared_column(column) for column in microdata.columns
+                },
                 "strata": tuple(self.strata),
                 "promises": self.promises,
                 "partition": dict(self.partition),
@@ -60,9 +62,12 @@ class Method:
 
 
 def scope(microdata: Microdata) -> dict[str, Any]:
-    """Return the parameters of a promise about all columns: quasi-identifiers and sensitive column."""
+    """Return what a promise about all columns names: quasi-identifiers and sensitive column."""
     quasi_identifiers = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
-    return {"quasi_identifiers": quasi_identifiers, "sensitive": microdata.with_roles("sensitive")[0].name}
+    return {
+        "quasi_identifiers": quasi_identifiers,
+        "sensitive": microdata.with_roles("sensitive")[0].name,
+    }
 
 
 def try_method(
@@ -79,7 +84,7 @@ def try_method(
 
 
 def partition_by(microdata: Microdata, method: Method, seed: int) -> Partition:
-    """The groups that a method makes of a table."""
+    """Return the groups that a method makes of a table."""
     terms = method.terms(microdata)
     table = with_hierarchies(microdata, terms.hierarchies)
     table, strata = with_strata(table, terms.strata)

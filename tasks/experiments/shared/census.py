@@ -33,13 +33,13 @@ KNOWN = ("age", "country", "education", "work-class", "marital")
 
 
 def census(rows: int, seed: int, density: int = 1) -> pa.Table:
-    """A table with the columns of the paper's census; 100,000 rows have all the values of each.
+    """Return a table with the columns of the paper's census; 100,000 rows have all their values.
 
     The paper's tables of density d have sensitive values "carried by (100/d) %"; this is read [R]
     as: the rows show ⌈50/d⌉ of the 50 values of each sensitive attribute, the same rows otherwise.
 
     Raises:
-        InputError: where the density is not 1, 2, 3, 4 or 5.
+        InputError: if the density is not 1, 2, 3, 4 or 5.
     """
     if not 1 <= density <= DENSEST:
         raise InputError(f"density {density}: is not a whole number from 1 to {DENSEST}")
@@ -56,7 +56,7 @@ def census(rows: int, seed: int, density: int = 1) -> pa.Table:
 def _people(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the codes of columns that are not sensitive.
 
-    The race depends on the country, the others on the age.
+    Gender, education, marital status and work class depend on the age, the race on the country.
     """
     anybody = np.zeros(rows, dtype=np.int64)
     age = _draw_values(_ages()[None, :], anybody, rng)
@@ -72,12 +72,16 @@ def _people(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     }
 
 
-def _draw_values(weights: np.ndarray, conditions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_values(
+    weights: np.ndarray, conditions: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Draw a value for each row, by the weights of its condition (conditions x values)."""
     cells, values = weights.shape
     ends = np.cumsum(weights, axis=1)
     ends = ends / ends[:, -1:] + np.arange(cells)[:, None]
-    positions = np.searchsorted(ends.ravel(), conditions + rng.random(len(conditions)), side="right")
+    positions = np.searchsorted(
+        ends.ravel(), conditions + rng.random(len(conditions)), side="right"
+    )
     codes: np.ndarray = np.minimum(positions - conditions * values, values - 1)
     return codes
 
@@ -201,7 +205,9 @@ def census_people(
 ) -> Microdata:
     """Return people of the stand-in with some of its columns; see `census` for the density."""
     table = census(rows, seed, density)
-    columns = [encode(name, "quasi-identifier", _numbers(table[name])) for name in quasi_identifiers]
+    columns = [
+        encode(name, "quasi-identifier", _numbers(table[name])) for name in quasi_identifiers
+    ]
     return Microdata((*columns, encode(sensitive, "sensitive", table[sensitive])), rows)
 
 

@@ -2,7 +2,7 @@
 
 What is drawn anew with each seed is one observation: the levels of one seed share their data and
 their groups, and are summed up in one number before anything is tested. A test gives two p-values,
-one for the claim and one against it; which of them is small decides, if one is.
+one for the claim and one against it; the smaller one decides if it is significant.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def values_of_pair(
     other_series: str,
     levels: tuple[float, ...],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The values of two series at the levels that both have (float64, seeds x levels)."""
+    """Return the values of two series at the levels that both have (float64, seeds x levels)."""
     first, second = (results.matrix(data, measure, name) for name in (series, other_series))
     shared = [
         level
@@ -43,7 +43,7 @@ def relative_difference(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def mean_of_levels(values: np.ndarray) -> np.ndarray:
-    """The mean of the levels that could be measured (float64, one per seed that has any)."""
+    """Return the mean of the levels that could be measured (float64, one per seed that has any)."""
     measured = np.where(np.isfinite(values), values, np.nan)
     rows = measured[~np.isnan(measured).all(axis=1)] if measured.size else measured.reshape(0, 0)
     return np.nanmean(rows, axis=1) if len(rows) else np.empty(0)
@@ -84,7 +84,7 @@ def rank_correlation(values: np.ndarray) -> float:
 
 
 def ratio_in_words(low: np.ndarray, high: np.ndarray, over: str, under: str) -> str:
-    """The ratio of two series, the median of the seeds and the extremes, in words."""
+    """Return the ratio of two series, the median of the seeds and the extremes, in words."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.exp(mean_of_levels(np.log(high / low)))
     if not len(ratios):
@@ -94,8 +94,8 @@ def ratio_in_words(low: np.ndarray, high: np.ndarray, over: str, under: str) -> 
 
 
 def ends_in_words(matrix: Matrix) -> str:
-    """A series at its first and last level, in words."""
-    middle: Callable[[int], float] = lambda position: float(np.nanmedian(matrix.values[:, position]))  # noqa: E731
+    """Return a series at its first and last level, in words."""
+    middle: Callable[[int], float] = lambda n: float(np.nanmedian(matrix.values[:, n]))  # noqa: E731
     return f"{middle(0):.3g} at {matrix.levels[0]:g}, {middle(-1):.3g} at {matrix.levels[-1]:g}"
 
 

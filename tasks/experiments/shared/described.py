@@ -106,10 +106,10 @@ class Paper:
     """A paper, and what to know before its figures are compared with these.
 
     Attributes:
-        title: as published.
-        authors: and where it was published.
-        about: what it compares, in a sentence.
-        apart: how these experiments differ from its own.
+        title: its published title.
+        authors: its authors, and the place of publication.
+        about: the comparison that it makes, in a sentence.
+        apart: the differences of these experiments from its own.
     """
 
     title: str

@@ -37,8 +37,12 @@ class Matrix:
 
     def select(self, levels: Sequence[float]) -> "Matrix":
         """Return the values at some of the levels, or at all if none are named."""
-        positions = [position for position, level in enumerate(self.levels) if not levels or level in levels]
-        return Matrix(tuple(self.levels[position] for position in positions), self.values[:, positions])
+        positions = [
+            position for position, level in enumerate(self.levels) if not levels or level in levels
+        ]
+        return Matrix(
+            tuple(self.levels[position] for position in positions), self.values[:, positions]
+        )
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Results:
     failed: Mapping[int, str] = field(default_factory=dict)
 
     def matrix(self, data: str, measure: str, series: str) -> Matrix:
-        """The values of a series by seed and level."""
+        """Return the values of a series by seed and level."""
         key = (data, measure, series)
         cells = [
             (row, point.level, point.value)
@@ -68,7 +72,7 @@ class Results:
         return list(dict.fromkeys(p.data for p in self._all() if p.measure == measure))
 
     def series(self, data: str, measure: str) -> list[str]:
-        """The series of a measure, in the order of measuring."""
+        """Return the series of a measure, in the order of measuring."""
         named = (p.series for p in self._all() if (p.data, p.measure) == (data, measure))
         return list(dict.fromkeys(named))
 
@@ -92,9 +96,9 @@ class Weight:
     """The evidence for and against a claim.
 
     Attributes:
-        agree: the p-value of what was measured, were the claim just not true.
-        disagree: that p-value, were the claim just true.
-        numbers: what was measured, in words.
+        agree: the p-value of the measurements if the claim were just not true.
+        disagree: the p-value of the measurements if the claim were just true.
+        numbers: the measurements in words.
     """
 
     agree: float
@@ -116,7 +120,7 @@ class ClaimTest(Protocol):
         ...
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """The evidence in some results."""
+        """Return the evidence in some results."""
         ...
 
 
@@ -125,10 +129,10 @@ class Claim:
     """A statement about an experiment's outcome.
 
     Attributes:
-        text: what is claimed.
+        text: the claim in words.
         data: the key of the data that it is tested on.
-        test: what decides it.
-        by: who says it: the paper, or this project of the paper.
+        test: the test that decides it.
+        by: its author: the paper, or this project about the paper.
     """
 
     text: str
@@ -161,11 +165,11 @@ class Figure:
     """A plot of a measure by level, with a line for each series, for each of the data.
 
     Attributes:
-        measure: what is plotted.
+        measure: the plotted measure.
         x: the words of the horizontal axis.
-        y: the words of the vertical one.
-        log: whether that is logarithmic.
-        data: which data are plotted, all where none are named.
+        y: the words of the vertical axis.
+        log: whether the vertical axis is logarithmic.
+        data: the data that are plotted; all of them if none are named.
     """
 
     measure: str
@@ -180,18 +184,18 @@ class Experiment:
     """An experiment of a paper.
 
     Attributes:
-        name: by which it is asked for.
+        name: its name on the command line.
         paper: the key of its paper.
         shows: the figure or table of the paper, in words.
-        title: what it is about.
-        setting: how it is done here, in sentences.
+        title: its subject.
+        setting: the procedure here, in sentences.
         data: the keys of its data.
         full: parameters of a whole run.
         quick: parameters of a run that takes a second.
         measure: makes the points of one seed.
-        figures: what is plotted.
-        claims: what is decided, by tests that were fixed before anything was run.
-        apart: whether its units of work run alone, because they measure time.
+        figures: its plots.
+        claims: its claims, with tests that were fixed before anything was run.
+        apart: whether its units of work run one by one, because they measure time.
     """
 
     name: str
@@ -209,7 +213,7 @@ class Experiment:
 
 
 def parameters_of(experiment: Experiment, size: Size) -> Any:
-    """The parameters of a run."""
+    """Return the parameters of a run."""
     return experiment.full if size == "full" else experiment.quick
 
 

@@ -46,9 +46,12 @@ def correlated_losses(rows: int, seed: int, spread: float = 200.0) -> Microdata:
     return people(age, rng.normal(_mean_loss(age), spread), step=32)
 
 
-def with_correlated_loss(microdata: Microdata, age: np.ndarray, seed: int, spread: float) -> Microdata:
-    """Return the same people with such a loss, in whole numbers, in place of their sensitive
-    column.
+def with_correlated_loss(
+    microdata: Microdata, age: np.ndarray, seed: int, spread: float
+) -> Microdata:
+    """Return the same people with such a loss in place of their sensitive column.
+
+    The losses are whole numbers.
     """
     (sensitive,) = microdata.with_roles("sensitive")
     loss = np.random.default_rng(seed).normal(_mean_loss(age), spread)

@@ -55,7 +55,10 @@ def keep_ledger(measured: Mapping[str, Results], experiments: Sequence[Experimen
     claims = [(experiment, claim) for experiment in experiments for claim in experiment.claims]
     evidence = [_weigh(claim, measured[experiment.name]) for experiment, claim in claims]
     adjusted = holm([weight.p for weight in evidence])
-    return [Entry(*claim, weight, p) for claim, weight, p in zip(claims, evidence, adjusted, strict=True)]
+    return [
+        Entry(*claim, weight, p)
+        for claim, weight, p in zip(claims, evidence, adjusted, strict=True)
+    ]
 
 
 def _weigh(claim: Claim, results: Results) -> Weight:
@@ -83,7 +86,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def ledger_csv(entries: Sequence[Entry]) -> str:
-    """The ledger, a line for each claim."""
+    """Return the ledger, a line for each claim."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -28,13 +28,17 @@ def write_files(
     directory.mkdir(parents=True, exist_ok=True)
     entries = keep_ledger(measured, chosen)
     shared: dict[str, Any] = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA}
-    shared["failed"] = {name: results.failed for name, results in measured.items() if results.failed}
+    shared["failed"] = {
+        name: results.failed for name, results in measured.items() if results.failed
+    }
     shared |= {"papers": PAPERS, "described": DATA}
     _write(directory / "ledger.csv", ledger_csv(entries))
     _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
     for paper in dict.fromkeys(experiment.paper for experiment in chosen):
         of_paper = [experiment for experiment in chosen if experiment.paper == paper]
-        sections = [_section(experiment, measured[experiment.name], entries) for experiment in of_paper]
+        sections = [
+            _section(experiment, measured[experiment.name], entries) for experiment in of_paper
+        ]
         view = {"paper": PAPERS[paper], "sections": sections, **shared}
         _write(directory / f"{paper}.html", _page("paper", view))
         for section in sections:
@@ -47,7 +51,9 @@ def _section(experiment: Experiment, results: Results, entries: Sequence[Entry])
     return {
         "experiment": experiment,
         "data": [DATA[key] for key in experiment.data],
-        "plots": [(f"{experiment.name}-{number}", plot) for number, plot in enumerate(plots, start=1)],
+        "plots": [
+            (f"{experiment.name}-{number}", plot) for number, plot in enumerate(plots, start=1)
+        ],
         "claims": [entry for entry in entries if entry.experiment is experiment],
         "failed": results.failed,
     }

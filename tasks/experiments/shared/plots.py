@@ -32,14 +32,14 @@ class PlotScale:
     log: bool
 
     def place(self, value: float) -> float:
-        """The place of a value; what is below the scale is at its bottom."""
+        """Return the place of a value; values below the scale are at its bottom."""
         if self.log:
             return (log10(max(value, self.low)) - log10(self.low)) / log10(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
 def scale_of(values: Sequence[float], *, log: bool) -> PlotScale:
-    """A scale that has room for some values; logarithmic if wished, and any value is above 0."""
+    """Return a scale for some values; logarithmic if wished, and if any value is above 0."""
     above = [value for value in values if value > 0]
     return _logarithmic(min(above), max(above)) if log and above else _linear(max(values))
 
@@ -53,7 +53,7 @@ def _linear(high: float) -> PlotScale:
 
 
 def _logarithmic(low: float, high: float) -> PlotScale:
-    """From the tick below the lowest value to the one above the highest."""
+    """Return a scale from the tick below the lowest value to the one above the highest."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     digits = _DIGITS if len(powers) - 1 <= _FEW else (1,)
     candidates = [digit * 10.0**power for power in powers for digit in digits]
@@ -71,7 +71,7 @@ _CHARACTER, _KEY = 8, 20  # width of a tick's character; height of a line of the
 
 @dataclass(frozen=True)
 class Mark:
-    """A tick or a point: where it is, and what is written there."""
+    """A tick or a point, with its label."""
 
     x: str
     y: str
@@ -109,7 +109,7 @@ class LinesPlot:
 
 
 def plots_of(figure: Figure, results: Results) -> list[LinesPlot]:
-    """The plots of a figure, one for each of the data."""
+    """Return the plots of a figure, one for each of the data."""
     return [
         _plot(figure, results, data)
         for data in results.data(figure.measure)
@@ -137,8 +137,10 @@ def _plot(figure: Figure, results: Results, data: str) -> LinesPlot:
         y_title=f"{figure.y}{' (logarithmic)' if scale.log else ''}",
         left=left_edge,
         height=HEIGHT + _KEY * len(lines),
-        x_ticks=tuple(Mark(_at(x), _at(BOTTOM), f"{level:,g}") for level, x in places.items()),
-        y_ticks=tuple(Mark("", _at(_height(scale, v)), label) for v, label in scale.ticks),
+        x_ticks=tuple(
+            Mark(_coordinate(x), _coordinate(BOTTOM), f"{level:,g}") for level, x in places.items()
+        ),
+        y_ticks=tuple(Mark("", _coordinate(_height(scale, v)), label) for v, label in scale.ticks),
         lines=lines,
         table=tuple(
             (f"{level:,g}", tuple(_cell(matrix, level) for matrix in matrices.values()))
@@ -150,19 +152,23 @@ def _plot(figure: Figure, results: Results, data: str) -> LinesPlot:
 def _line(
     name: str, style: int, matrix: Matrix, places: dict[float, float], scale: PlotScale
 ) -> SeriesLine:
-    positions = [position for position, column in enumerate(matrix.values.T) if np.isfinite(column).any()]
+    positions = [
+        position for position, column in enumerate(matrix.values.T) if np.isfinite(column).any()
+    ]
     x = [places[matrix.levels[position]] for position in positions]
     least, middle, most = (
         [_height(scale, value) for value in quantile[positions]] for quantile in _spread(matrix)
     )
     there, back = _path(x, most), _path(x[::-1], least[::-1]).replace("M", "L")
-    marks = tuple(Mark(_at(across), _at(y)) for across, y in zip(x, middle, strict=True))
+    marks = tuple(
+        Mark(_coordinate(across), _coordinate(y)) for across, y in zip(x, middle, strict=True)
+    )
     key = HEIGHT + _KEY * style
     return SeriesLine(name, style, _path(x, middle), f"{there}{back}z", marks, key)
 
 
 def _spread(matrix: Matrix) -> np.ndarray:
-    """The least, the median and the greatest of the seeds at each level; NaN where none is."""
+    """Return the least, median and greatest of the seeds at each level; NaN where there is none."""
     empty = ~np.isfinite(matrix.values).any(axis=0)
     filled = np.where(empty, 0.0, matrix.values)
     quantiles: np.ndarray = np.nanquantile(filled, (0, 0.5, 1), axis=0)
@@ -171,7 +177,7 @@ def _spread(matrix: Matrix) -> np.ndarray:
 
 
 def _summary(matrices: dict[str, Matrix], figure: Figure) -> str:
-    """What the plot shows in words: each series at its first and last level."""
+    """Return in words what the plot shows: each series at its first and last level."""
     parts = []
     for name, matrix in matrices.items():
         middle = _spread(matrix)[1]
@@ -191,7 +197,9 @@ def _cell(matrix: Matrix, level: float) -> str:
 
 
 def _path(x: Sequence[float], y: Sequence[float]) -> str:
-    pairs = [f"{_at(across)} {_at(down)}" for across, down in zip(x, y, strict=True)]
+    pairs = [
+        f"{_coordinate(across)} {_coordinate(down)}" for across, down in zip(x, y, strict=True)
+    ]
     return f"M{'L'.join(pairs)}" if pairs else ""
 
 
@@ -199,5 +207,5 @@ def _height(scale: PlotScale, value: float) -> float:
     return BOTTOM - scale.place(value) * (BOTTOM - TOP)
 
 
-def _at(number: float) -> str:
+def _coordinate(number: float) -> str:
     return f"{number:.1f}".rstrip("0").rstrip(".")

@@ -1,9 +1,9 @@
 """Questions of experiments: drawn once, asked of every candidate, scored by the truth.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-Where quasi-identifiers are shown as they are, it is known how many rows of each group are picked.
-Where labels are shown, a group is known to be meant only if all its rows are picked; of one of
-which some are, it is open which ones count.
+Where quasi-identifiers are shown unchanged, the number of picked rows of each group is known. Where
+labels are shown, a group surely counts only if all its rows are picked; if some are, any number of
+its rows may count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from sfumato.tasks.choose.trial import Trial
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import Counting, mean
+from sfumato.tasks.query.engines.truth import as_fraction
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.sql.marginal_counts import Estimator
@@ -26,13 +26,13 @@ from sfumato.tasks.sql.parse import literal
 
 @dataclass(frozen=True)
 class Ranges:
-    """Rows with values in these ranges, ends included, and one sensitive value where given."""
+    """Rows with values in these ranges, ends included, and one sensitive value if it is given."""
 
     within: Mapping[str, tuple[int, int]]
     value: tuple[str, str] | None = None
 
     def condition(self) -> exp.Expr:
-        """The condition of a query."""
+        """Return the condition of a query."""
         tests: list[exp.Expr] = [
             exp.Between(this=_column(name), low=literal(low), high=literal(high))
             for name, (low, high) in self.within.items()
@@ -43,21 +43,21 @@ class Ranges:
         return exp.and_(*tests)
 
     def rows(self, microdata: Microdata) -> np.ndarray:
-        """Which rows are meant (bool)."""
-        meant = np.ones(microdata.rows, dtype=bool)
+        """Return whether each row has values in the ranges (bool)."""
+        selected = np.ones(microdata.rows, dtype=bool)
         for name, (low, high) in self.within.items():
             numbers = numbers_of(microdata, name)
-            meant &= (numbers >= low) & (numbers <= high)
+            selected &= (numbers >= low) & (numbers <= high)
         if self.value is not None:
             column = microdata[self.value[0]]
-            meant &= column.codes == column.values.to_pylist().index(self.value[1])
-        return meant
+            selected &= column.codes == column.values.to_pylist().index(self.value[1])
+        return selected
 
 
 def draw_windows(
     microdata: Microdata, over: str, span: int, number: int, rng: np.random.Generator
 ) -> list[Ranges]:
-    """Windows [x, x + span] of a column, x drawn among its values."""
+    """Draw windows [x, x + span] of a column, with x among its values."""
     starts = microdata[over].values.to_numpy(zero_copy_only=False)
     return [Ranges({over: (int(x), int(x) + span)}) for x in rng.choice(starts, number)]
 
@@ -69,96 +69,96 @@ def draw_counts(
     number: int,
     rng: np.random.Generator,
 ) -> list[Ranges]:
-    """Ranges of random quasi-identifiers that together have a share of all combinations.
+    """Draw ranges of random quasi-identifiers that together have a share of all combinations.
 
     The sensitive value is that of a random row; no question that no row answers is asked.
     """
-    known = microdata.with_roles("quasi-identifier")
+    columns = microdata.with_roles("quasi-identifier")
     (sensitive,) = microdata.with_roles("sensitive")
-    found: list[Ranges] = []
-    while len(found) < number:
-        chosen = sorted(rng.choice(len(known), min(attributes, len(known)), replace=False))
+    questions: list[Ranges] = []
+    while len(questions) < number:
+        chosen = sorted(rng.choice(len(columns), min(attributes, len(columns)), replace=False))
         within = {}
-        for at in chosen:
-            values = known[at].values.to_numpy(zero_copy_only=False)
+        for position in chosen:
+            values = columns[position].values.to_numpy(zero_copy_only=False)
             many = int(np.ceil(selectivity ** (1 / len(chosen)) * len(values)))
             first = int(rng.integers(0, len(values) - many + 1))
-            within[known[at].name] = int(values[first]), int(values[first + many - 1])
+            within[columns[position].name] = int(values[first]), int(values[first + many - 1])
         value = sensitive.values[int(sensitive.codes[rng.integers(microdata.rows)])].as_py()
-        drawn = Ranges(within, (sensitive.name, value))
-        if drawn.rows(microdata).any():
-            found.append(drawn)
-    return found
+        question = Ranges(within, (sensitive.name, value))
+        if question.rows(microdata).any():
+            questions.append(question)
+    return questions
 
 
 def draw_cells(
     microdata: Microdata, attributes: int, number: int, rng: np.random.Generator
 ) -> list[Ranges]:
-    """One random cell, of those that are not empty, of each of so many queries with GROUP BY.
+    """Draw one random cell that is not empty of each of so many queries with GROUP BY.
 
     A query groups by random quasi-identifiers those who share a random row's sensitive value.
     """
-    known = microdata.with_roles("quasi-identifier")
+    columns = microdata.with_roles("quasi-identifier")
     (sensitive,) = microdata.with_roles("sensitive")
-    found = []
+    questions = []
     for _ in range(number):
-        chosen = sorted(rng.choice(len(known), attributes, replace=False))
+        chosen = sorted(rng.choice(len(columns), attributes, replace=False))
         code = sensitive.codes[rng.integers(microdata.rows)]
-        meant = np.flatnonzero(sensitive.codes == code)
-        names = [known[at].name for at in chosen]
-        rows = np.stack([numbers_of(microdata, name)[meant] for name in names], axis=1)
+        members = np.flatnonzero(sensitive.codes == code)
+        names = [columns[position].name for position in chosen]
+        rows = np.stack([numbers_of(microdata, name)[members] for name in names], axis=1)
         cell = rng.choice(np.unique(rows, axis=0)).tolist()
         within = {name: (value, value) for name, value in zip(names, cell, strict=True)}
-        found.append(Ranges(within, (sensitive.name, sensitive.values[int(code)].as_py())))
-    return found
+        questions.append(Ranges(within, (sensitive.name, sensitive.values[int(code)].as_py())))
+    return questions
 
 
 def bounds_of(
     trial: Trial,
     aggregate: str,
-    of: str | None,
+    column: str | None,
     questions: Sequence[Ranges],
     estimator: Estimator = "weighted",
 ) -> Iterator[Bounds]:
-    """The bounds that a candidate gives to an aggregate of each question."""
-    asked = Aggregate(aggregate, of, "asked")
+    """Yield the bounds that a candidate gives to an aggregate of each question."""
+    selected = Aggregate(aggregate, column, "asked")
     release = trial.release
-    sensitive = release.declared.named("sensitive")
+    sensitive = release.declared.names_with_roles("sensitive")
     with engine(files_of_tables(release, sensitive), release.declared, estimator) as opened:
-        for one in questions:
-            question = question_of(asked, one.condition(), release.declared)
+        for ranges in questions:
+            question = question_of(selected, ranges.condition(), release.declared)
             yield ask(opened, release.declared, question).rows[0]["asked"]
 
 
-def error_of_averages(trial: Trial, of: str, questions: Sequence[Ranges]) -> float:
-    """The mean width of the bounds of AVG, relative to the truth over the represented rows."""
-    numbers, errors = numbers_of(trial.represented, of), []
-    found = bounds_of(trial, "avg", of, questions)
-    for one, bounds in zip(questions, found, strict=True):
-        meant = one.rows(trial.represented)
+def error_of_averages(trial: Trial, column: str, questions: Sequence[Ranges]) -> float:
+    """Return the mean width of the bounds of AVG, by the truth over the represented rows."""
+    numbers, errors = numbers_of(trial.represented, column), []
+    answers = bounds_of(trial, "avg", column, questions)
+    for question, bounds in zip(questions, answers, strict=True):
+        is_selected = question.rows(trial.represented)
         low, high = as_fraction(bounds.lower), as_fraction(bounds.upper)
-        if meant.any() and low is not None and high is not None:
-            errors.append(float(high - low) / float(numbers[meant].mean()))
+        if is_selected.any() and low is not None and high is not None:
+            errors.append(float(high - low) / float(numbers[is_selected].mean()))
     return float(np.mean(errors)) if errors else float("nan")
 
 
 def error_of_counts(
     trial: Trial, questions: Sequence[Ranges], original: Microdata, estimator: Estimator
 ) -> float:
-    """The mean distance of the estimate of COUNT from the truth, relative to the truth."""
-    found = bounds_of(trial, "count", None, questions, estimator)
-    estimates = [float(as_fraction(bounds.estimate) or 0) for bounds in found]
-    known = np.array(truths(questions, original))
-    return float(np.mean(np.abs(np.array(estimates) - known) / known))
+    """Return the mean distance of the estimate of COUNT from the truth, relative to the truth."""
+    answers = bounds_of(trial, "count", None, questions, estimator)
+    estimates = [float(as_fraction(bounds.estimate) or 0) for bounds in answers]
+    true_counts = np.array(truths(questions, original))
+    return float(np.mean(np.abs(np.array(estimates) - true_counts) / true_counts))
 
 
 def truths(questions: Sequence[Ranges], original: Microdata) -> list[int]:
-    """How many rows each question means."""
-    return [int(one.rows(original).sum()) for one in questions]
+    """Return the number of rows that each question selects."""
+    return [int(question.rows(original).sum()) for question in questions]
 
 
 def numbers_of(microdata: Microdata, name: str) -> np.ndarray:
-    """The values of a column of whole numbers, one per row (int64)."""
+    """Return the values of a column of whole numbers, one per row (int64)."""
     column = microdata[name]
     values: np.ndarray = column.values.to_numpy(zero_copy_only=False)[column.codes]
     return values
@@ -172,7 +172,7 @@ class GroupedValues:
     """The sensitive values of groups, to be picked from.
 
     Args:
-        group: of each row (int64), none below 0.
+        group: the group of each row (int64), never below 0.
         values: the sensitive value of each row (int64).
     """
 
@@ -186,10 +186,10 @@ class GroupedValues:
         self._distinct, self._code = np.unique(values, return_inverse=True)
 
     def error_where_rows_are_shown(self, picked: np.ndarray) -> float:
-        """The width of the bounds by the truth, where each picked row's group is known.
+        """Return the width of the bounds by the truth, where each picked row's group is known.
 
         Args:
-            picked: which rows are (bool), at least one.
+            picked: whether each row is picked (bool), at least one.
         """
         hits = np.bincount(self._group[picked], minlength=len(self._size))
         ends = self._start + self._size
@@ -198,7 +198,11 @@ class GroupedValues:
         return float((high - low) / self._values[picked].sum())
 
     def error_where_labels_are_shown(self, picked: np.ndarray) -> float:
-        """The same where a group counts as a whole, or any number of its rows does."""
+        """Return the width of the bounds by the truth, where labels are shown.
+
+        A group counts as a whole if all its rows are picked; otherwise any number of its rows may
+        count.
+        """
         hits = np.bincount(self._group[picked], minlength=len(self._size))
         whole, partly = (hits == self._size)[self._group], (hits > 0)[self._group]
         sure = np.bincount(self._code[whole], minlength=len(self._distinct))
@@ -209,10 +213,10 @@ class GroupedValues:
 
 
 def pick_rows(rows: int, selected: int, number: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """So many random sets of so many rows (bool, one per row)."""
-    found = []
+    """Draw so many random sets of so many rows (bool, one per row)."""
+    selections = []
     for _ in range(number):
         picked = np.zeros(rows, dtype=bool)
         picked[rng.choice(rows, min(selected, rows), replace=False)] = True
-        found.append(picked)
-    return found
+        selections.append(picked)
+    return selections

@@ -1,4 +1,4 @@
-"""Rows that a query gives: one way for PostgreSQL, one for every other database.
+"""Rows that a query returns: one way for PostgreSQL, one for every other database.
 
-Connects, reads and tells what failed. Keep out what the query may say: `tasks.sql` judges that.
+It connects, reads and reports errors. Keep out what a query may contain: `tasks.sql` checks that.
 """

@@ -1,4 +1,4 @@
-"""Any database that SQLAlchemy reaches: rows of one transaction, some at a time, as cells."""
+"""Reading from any database of SQLAlchemy: rows of one transaction, some at a time, as cells."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ from sfumato.expectations.shared.errors import SfumatoError, TransientFault
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter
-from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.cells import CellColumn, CellsMet, convert_cells
+from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
 
 _AT_ONCE = 10_000  # rows
 _PLACE = "sfumato_parameter_"
@@ -44,11 +44,11 @@ _STATES: Mapping[object, str] = {
     **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR"), "57000"),
     **dict.fromkeys(("SQLITE_READONLY",), "25006"),
 }
-"""The SQLSTATEs of codes by which MariaDB, MySQL and SQLite know errors."""
+"""The SQLSTATEs of the error codes of MariaDB, MySQL and SQLite."""
 
 
 def dialect_of(scheme: str) -> str | None:
-    """Sqlglot's name of the SQL that a database of a scheme takes; None where it knows none.
+    """Return sqlglot's name of the SQL of a database's scheme, or None for unknown ones.
 
     >>> dialect_of("mariadb+pymysql"), dialect_of("sqlite"), dialect_of("ingres")
     ('mysql', 'sqlite', None)
@@ -61,52 +61,52 @@ def dialect_of(scheme: str) -> str | None:
 def read(
     address: str, query: exp.Query, parameters: Mapping[str, BindParameter], file: str
 ) -> dict[str, CellColumn]:
-    """The columns that a query gives, as cells.
+    """Return the columns of a query, as cells.
 
     Args:
-        address: of the database, with its secrets.
-        query: as `tasks.sql.source_query` has checked it.
-        parameters: those that it names.
-        file: what to call the source in errors.
+        address: the address of the database, with its secrets.
+        query: a query that `tasks.sql.source_query` has checked.
+        parameters: the parameters that it names.
+        file: the name of the source in errors.
 
     Raises:
-        InputError: where the database refuses the connection or the query.
-        TransientFault: where it cannot be reached, or breaks off.
+        InputError: if the database refuses the connection or the query.
+        TransientFault: if it cannot be reached, or breaks off.
     """
     from sqlalchemy import text
 
     names = sorted(parameters)
     bound = {f"{_PLACE}{place}": parameters[name].bound() for place, name in enumerate(names)}
-    statement = text(_written(query, names, scheme_of(address) or ""))
+    statement = text(_statement_text(query, names, scheme_of(address) or ""))
     with _connection(address, file) as connection:
         for begin in _SNAPSHOTS.get(connection.dialect.name, ()):
             connection.exec_driver_sql(begin)
         streamed = connection.execution_options(stream_results=True)
         with streamed.execute(statement, bound) as rows:
-            found = list(rows.keys())
-            require_distinct_names(found, file)
-            columns = [CellsMet() for _ in found]
+            column_names = list(rows.keys())
+            require_distinct_names(column_names, file)
+            columns = [CellsMet() for _ in column_names]
             for some in rows.partitions(_AT_ONCE):
                 for column, values in zip(columns, zip(*some, strict=True), strict=True):
                     column.add(values)
-    return {name: column.finish() for name, column in zip(found, columns, strict=True)}
+    return {name: column.finish() for name, column in zip(column_names, columns, strict=True)}
 
 
 convert = convert_cells
 
 
-def _written(query: exp.Query, names: list[str], scheme: str) -> str:
-    """The query as SQLAlchemy takes it: parameters as `:place`, and no other colon stands so."""
+def _statement_text(query: exp.Query, names: list[str], scheme: str) -> str:
+    """Return the query as SQLAlchemy takes it: parameters as `:place`, other colons escaped."""
     mark = "sfumatoparameter"
     while mark in query.sql():
         mark += "x"
 
-    def replaced(node: exp.Expr) -> exp.Expr:
+    def replace_placeholder(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
             return node
         return exp.Var(this=f"{mark}{names.index(node.name)}q")
 
-    whole = query.transform(replaced)
+    whole = query.transform(replace_placeholder)
     sql = whole.sql(dialect_of(scheme), normalize_functions=False, comments=False)
     sql = sql.replace(":", "\\:")
     for place in range(len(names)):
@@ -116,7 +116,7 @@ def _written(query: exp.Query, names: list[str], scheme: str) -> str:
 
 @contextmanager
 def _connection(address: str, file: str) -> Iterator[Any]:
-    """A connection whose transaction is undone, and around it the driver's errors as ours."""
+    """Open a connection whose transaction is undone, and translate the driver's errors to ours."""
     from sqlalchemy import create_engine, make_url
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     from sqlalchemy.pool import NullPool
@@ -133,13 +133,13 @@ def _connection(address: str, file: str) -> Iterator[Any]:
         with engine.connect() as connection:
             yield connection
     except (SQLAlchemyError, OSError) as error:
-        raise _told(error, file) from None
+        raise _as_our_error(error, file) from None
     finally:
         engine.dispose()
 
 
 def _read_only(url: Any, file: str) -> Any:
-    """The address under which SQLite opens a file to read it, and makes none."""
+    """Return the address that makes SQLite open an existing file only for reading."""
     from pathlib import Path
     from urllib.parse import quote
 
@@ -150,8 +150,8 @@ def _read_only(url: Any, file: str) -> Any:
     )
 
 
-def _told(error: Exception, file: str) -> SfumatoError:
-    """The error as ours, by its code and nothing else of it."""
+def _as_our_error(error: Exception, file: str) -> SfumatoError:
+    """Return the error as ours, by its code and nothing else of it."""
     cause = getattr(error, "orig", None) or error
     code = getattr(cause, "sqlite_errorname", None) or next(iter(cause.args), None)
     code = "_".join(code.split("_")[:2]) if isinstance(code, str) else code

@@ -1,9 +1,9 @@
-"""What went wrong at a database, told by its codes alone: messages of servers quote rows."""
+"""Faults at a database, described only by their codes: messages of servers quote rows."""
 
 from collections.abc import Mapping
 
 from sfumato.expectations.shared.errors import SfumatoError, TransientFault
-from sfumato.tasks.microdata.places.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import input_error
 
 _TRANSIENT = ("08", "40", "53", "57")
 _RULES: Mapping[str, str] = {
@@ -26,7 +26,7 @@ REFUSED = "the server refuses the connection: check the user, the password and t
 
 
 def fault_of_state(uri: str, sqlstate: str) -> SfumatoError:
-    """The error of a SQLSTATE: one that another attempt may not meet, or a refusal.
+    """Return the error of a SQLSTATE: one that another attempt may not meet, or a refusal.
 
     >>> print(fault_of_state("${DSN}", "42P01"))
     ${DSN}: the query names a table that is not there (SQLSTATE 42P01)
@@ -38,5 +38,5 @@ def fault_of_state(uri: str, sqlstate: str) -> SfumatoError:
 
 
 def unreachable(uri: str, code: object) -> TransientFault:
-    """The error of a server that cannot be reached, or ends what it began."""
+    """Return the error of a server that cannot be reached, or breaks off."""
     return TransientFault(f"{uri}: the server cannot be reached, or broke off ({code})")

@@ -1,4 +1,4 @@
-"""PostgreSQL by ADBC: one snapshot that is only read, its rows streamed as Arrow batches.
+"""Reading from PostgreSQL by ADBC: one snapshot, read only, its rows streamed as Arrow batches.
 
 Parameters are bound as settings of the transaction, and the query reads these: PostgreSQL streams
 no query that has parameters of its own.
@@ -15,12 +15,12 @@ from sqlglot import exp
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
 from sfumato.tasks.microdata.notation.parameters import BindParameter
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
-from sfumato.tasks.microdata.places.input_error import (
+from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
+from sfumato.tasks.microdata.readers.input_error import (
     import_extra,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import adopt, parse
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -40,17 +40,17 @@ _TYPES: Mapping[ColumnType, str] = {
 def read(
     address: str, query: exp.Query, parameters: Mapping[str, BindParameter], file: str
 ) -> dict[str, pa.ChunkedArray]:
-    """The columns that a query gives, texts by their dictionaries.
+    """Return the columns that a query gives, texts by their dictionaries.
 
     Args:
-        address: of the database, with its secrets.
-        query: as `tasks.sql.source_query` has checked it.
-        parameters: those that it names.
-        file: what to call the source in errors.
+        address: the address of the database, with its secrets.
+        query: a query that `tasks.sql.source_query` has checked.
+        parameters: the parameters that it names.
+        file: the name of the source in errors.
 
     Raises:
-        InputError: where the server refuses the connection or the query.
-        TransientFault: where it cannot be reached, or breaks off.
+        InputError: if the server refuses the connection or the query.
+        TransientFault: if it cannot be reached, or breaks off.
     """
     names = sorted(parameters)
     batches: list[pa.RecordBatch] = []
@@ -72,10 +72,10 @@ def read(
 def convert(
     values: pa.ChunkedArray, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
-    """Take a column as values of the declared type, where that loses nothing; texts are read.
+    """Convert a column to values of the declared type, if that loses nothing; texts are parsed.
 
     Raises:
-        InputError: where the types do not fit, or with the first row whose value does not.
+        InputError: if the types do not fit, or with the first row whose value does not.
     """
     if _is_numeric(values.type) and type_ != "string":
         return parse(distinct(values.cast(pa.string())), type_, file, name)
@@ -85,7 +85,7 @@ def convert(
 
 
 def _settings(names: list[str]) -> str:
-    """The statement that sets one setting for each parameter, until the transaction ends."""
+    """Return the statement that sets a setting for each parameter until the transaction ends."""
     calls = [
         exp.func(
             "set_config",
@@ -106,21 +106,21 @@ def _bound(names: list[str], parameters: Mapping[str, BindParameter]) -> pa.Reco
 def _with_settings(
     query: exp.Query, names: list[str], parameters: Mapping[str, BindParameter]
 ) -> str:
-    """The query, with each parameter read from its setting as a value of its type."""
+    """Return the query, with each parameter read from its setting as a value of its type."""
 
-    def replaced(node: exp.Expr) -> exp.Expr:
+    def read_setting(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Placeholder):
             return node
         setting = exp.Literal.string(f"{_SETTING}{names.index(node.name)}")
         type_ = exp.DataType.build(_TYPES[parameters[node.name].type], "postgres")
         return exp.Cast(this=exp.func("current_setting", setting), to=type_)
 
-    return query.transform(replaced).sql("postgres", normalize_functions=False, comments=False)
+    return query.transform(read_setting).sql("postgres", normalize_functions=False, comments=False)
 
 
 @contextmanager
 def _connection(address: str, file: str) -> Iterator[Any]:
-    """A connection, and around it the driver's errors as ours."""
+    """Open a connection, and translate the driver's errors to ours."""
     manager = import_extra("adbc_driver_manager", "postgres", file)
     driver = import_extra("adbc_driver_postgresql.dbapi", "postgres", file)
     try:
@@ -138,12 +138,12 @@ def _connection(address: str, file: str) -> Iterator[Any]:
 
 
 def _is_busy(message: str) -> bool:
-    """Tell whether a server that refused the connection may take it in a while."""
+    """Return whether a server that refused the connection may accept it later."""
     return any(word in message for word in ("starting up", "shutting down", "clients", "slots"))
 
 
 def _stream(cursor: Any) -> Iterator[pa.RecordBatch]:
-    """The rows as they come. ADBC's reader tells a failure's SQLSTATE, PyArrow's does not."""
+    """Yield the rows as they come, by ADBC's reader, which gives a failure's SQLSTATE."""
     from adbc_driver_manager._reader import AdbcRecordBatchReader
 
     handle = cursor.fetch_arrow()

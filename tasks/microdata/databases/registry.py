@@ -1,4 +1,4 @@
-"""Which way leads to a database, by the scheme of its address."""
+"""Choice of the way to a database, by the scheme of its address."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from sfumato.tasks.sql.source_query import parse_source_query, require_parameter
 
 
 class DatabaseWay(Protocol):
-    """Reads the rows of a query, and then column by column as values of declared types."""
+    """A way to read the rows of a query, and then column by column as values of declared types."""
 
     def read(
         self,
@@ -29,8 +29,8 @@ class DatabaseWay(Protocol):
         """Read the columns that a query gives, in the way's own representation.
 
         Raises:
-            InputError: where the database refuses.
-            TransientFault: where it cannot be reached, or breaks off.
+            InputError: if the database refuses.
+            TransientFault: if it cannot be reached, or breaks off.
         """
         ...
 
@@ -46,24 +46,24 @@ class DatabaseWay(Protocol):
 
 
 WAYS: Mapping[str, DatabaseWay] = {"postgresql": postgres, "postgres": postgres}
-"""Those of databases that have one of their own; SQLAlchemy leads to others."""
+"""The ways of databases that have their own; SQLAlchemy reaches the others."""
 _NO_DATABASES = (None, "file", "s3", "http", "https")
 
 
 def way_to(address: str) -> DatabaseWay:
-    """The way to the database of an address."""
+    """Return the way to the database of an address."""
     return WAYS.get(scheme_of(address) or "", alchemy)
 
 
 def checked_query(source: Source, scheme: str | None) -> exp.Query:
-    """The query of a source, which reads and does nothing else.
+    """Return the query of a source, after checking that it only reads.
 
     Args:
-        source: has a query.
-        scheme: of the address, where that is known.
+        source: a source with a query.
+        scheme: the scheme of the address, None if unknown.
 
     Raises:
-        SpecError: where it may do more, or its parameters are not those that are declared.
+        SpecError: if it may do more, or its parameters are not those that are declared.
     """
     dialect = "postgres" if scheme in WAYS else dialect_of(scheme)
     try:
@@ -75,17 +75,17 @@ def checked_query(source: Source, scheme: str | None) -> exp.Query:
 
 
 def dialect_of(scheme: str | None) -> str | None:
-    """Sqlglot's name of a database's SQL; None where it knows none."""
+    """Return sqlglot's name of a database's SQL; None for unknown schemes."""
     return None if scheme is None else alchemy.dialect_of(scheme)
 
 
 def read_query(source: Source, environ: Mapping[str, str]) -> tuple[dict[str, Any], DatabaseWay]:
-    """The columns that a source's query gives, and what converts them.
+    """Return the columns of a source's query, and the way that converts them.
 
     Raises:
-        SpecError: where its address is no database's, or the query is not allowed.
-        InputError: where the database refuses.
-        TransientFault: where it cannot be reached, or breaks off.
+        SpecError: if its address is no database's, or the query is not allowed.
+        InputError: if the database refuses.
+        TransientFault: if it cannot be reached, or breaks off.
     """
     address = resolve(source.uri, environ)
     scheme = scheme_of(address)

@@ -1,4 +1,4 @@
-"""How a spec writes where rows are, and how their values are spelled there.
+"""Notation of a spec for the places of rows, and for the spelling of their values.
 
-Holds what can be read and checked without a source. Keep out what opens a file or a connection.
+It contains what can be read and checked without a source. Keep out what opens a file or connection.
 """

@@ -1,4 +1,4 @@
-"""Addresses as a spec writes them: `${NAME}` comes from the environment, and so does any secret."""
+"""Addresses in a spec: `${NAME}` comes from the environment, and so does any secret."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 def variables_in(uri: str) -> list[str]:
-    """The variables of the environment that an address names.
+    """Return the variables of the environment that an address names.
 
     >>> variables_in("postgresql://${DB_USER}:${DB_PASSWORD}@db/clinic")
     ['DB_USER', 'DB_PASSWORD']
@@ -27,7 +27,7 @@ def variables_in(uri: str) -> list[str]:
 
 
 def holds_secret(uri: str) -> bool:
-    """Tell whether a password stands in an address as it is, and not as `${NAME}`.
+    """Return whether an address contains a password itself, and not as `${NAME}`.
 
     >>> holds_secret("postgresql://me:hunter2@db/clinic")
     True
@@ -40,7 +40,7 @@ def holds_secret(uri: str) -> bool:
 
 
 def resolve(uri: str, environ: Mapping[str, str]) -> str:
-    """The address with what its variables stand for; a user's name and password are quoted for it.
+    """Return the address with its variables replaced; a user's name and password are quoted.
 
     >>> resolve("postgresql://me:${PW}@db/x", {"PW": "a/b@c"})
     'postgresql://me:a%2Fb%40c@db/x'
@@ -54,24 +54,24 @@ def resolve(uri: str, environ: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         if match[1] not in environ:
             raise SpecError(f"{uri}: environment variable {match[1]} is not set")
-        found = environ[match[1]]
-        return quote(found, safe="") if match.start() < end else found
+        text = environ[match[1]]
+        return quote(text, safe="") if match.start() < end else text
 
     return _VARIABLE.sub(value, uri)
 
 
 def scheme_of(address: str) -> str | None:
-    """The scheme of an address in lower case, None for a path.
+    """Return the scheme of an address in lower case, None for a path.
 
     >>> scheme_of("S3://bucket/key"), scheme_of("people.csv")
     ('s3', None)
     """
-    found = _SCHEME.match(address)
-    return found[1].lower() if found else None
+    match = _SCHEME.match(address)
+    return match[1].lower() if match else None
 
 
 def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
-    """The path that an address means on this machine.
+    """Return the path that an address means on this machine.
 
     Raises:
         SpecError: for a variable that is not set, or an address that is no path.

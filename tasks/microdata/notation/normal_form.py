@@ -11,7 +11,7 @@ decimals, exponents), and zeros before whole numbers.
 Two values can have the same normal form and mean different things, such as the code `01` and the
 number `1`: it says what may be the same, not what is.
 
-Nothing is read by them: a steward says how a source is spelled.
+Sources are not read in this way: a steward declares how a source is spelled.
 """
 
 import re
@@ -63,7 +63,7 @@ def normal_form(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 def normal_steps(values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """Return the normal form of each text, and which steps changed it (uint8, a bit for each).
 
-    Bits are those of `kinds_of`: two spellings of one value are told apart by them.
+    `kinds_of` names the difference of two spellings of one value by these bits.
     """
     texts = _texts(values)
     steps = np.zeros(len(texts), dtype=np.uint8)
@@ -76,7 +76,7 @@ def normal_steps(values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarr
     return texts, steps
 
 
-def kind_of_difference(one: str, other: str) -> str:
+def kind_of_difference(first: str, second: str) -> str:
     """Name the kind of difference between two spellings of the same normal form.
 
     >>> kind_of_difference("HIV", "HIV ")
@@ -86,17 +86,17 @@ def kind_of_difference(one: str, other: str) -> str:
     >>> kind_of_difference("P00017", "p17")
     'case and leading zeros'
     """
-    steps = normal_steps(pa.array([one, other]))[1]
+    steps = normal_steps(pa.array([first, second]))[1]
     return kinds_of(int(steps[0]), int(steps[1]))
 
 
-def kinds_of(one: int, other: int) -> str:
+def kinds_of(first_steps: int, second_steps: int) -> str:
     """Name the kinds of difference between two spellings, by the steps that changed each.
 
     >>> kinds_of(0b1, 0b0), kinds_of(0b10000, 0b10000)
     ('a space at the end', 'case')
     """
-    differing = (one ^ other) or (one | other)
+    differing = (first_steps ^ second_steps) or (first_steps | second_steps)
     kinds = [kind for bit, kind in enumerate(_STEPS) if differing >> bit & 1]
     return " and ".join(kinds) or "nothing that the normal form leaves out"
 
@@ -106,9 +106,9 @@ def _texts(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return whole.cast(pa.string())
 
 
-def _replaced(pattern: str, by: str) -> Callable[[pa.Array], pa.Array]:
+def _replacing_step(pattern: str, replacement: str) -> Callable[[pa.Array], pa.Array]:
     def replace(texts: pa.Array) -> pa.Array:
-        return pc.replace_substring_regex(texts, pattern=pattern, replacement=by)
+        return pc.replace_substring_regex(texts, pattern=pattern, replacement=replacement)
 
     return replace
 
@@ -118,12 +118,12 @@ def _changed_where(
 ) -> Callable[[pa.Array], pa.Array]:
     """Return a step that changes the chosen texts one by one: they are few as a rule."""
 
-    def changed(texts: pa.Array) -> pa.Array:
+    def change_chosen(texts: pa.Array) -> pa.Array:
         mask = pc.fill_null(chosen(texts), fill_value=False)
         some = [change(text) for text in texts.filter(mask).to_pylist()]
         return pc.replace_with_mask(texts, mask, pa.array(some, pa.string())) if some else texts
 
-    return changed
+    return change_chosen
 
 
 def _not_ascii(texts: pa.Array) -> pa.Array:
@@ -135,8 +135,8 @@ def _is_written_as_number(texts: pa.Array) -> pa.Array:
     return pc.and_not(number, pc.match_substring_regex(texts, _WHOLE_NUMBER))
 
 
-def _composed(text: str) -> str:
-    """The NFKC of a text without blanks, its digits and dashes those of ASCII."""
+def _compose(text: str) -> str:
+    """Return the NFKC of a text without blanks, with digits and dashes in ASCII."""
     folded = unicodedata.normalize("NFKC", text).translate(_DASHES)
     return "".join(_character(c) for c in folded if not _is_blank(c))
 
@@ -150,9 +150,9 @@ def _is_blank(character: str) -> bool:
     return unicodedata.category(character) in {"Zs", "Zl", "Zp", "Cc", "Cf"}
 
 
-def _folded(text: str) -> str:
-    """The text without case; folding may undo the Unicode form, and that form bring back case."""
-    while (folded := _composed(text.casefold())) != text:
+def _without_case(text: str) -> str:
+    """Return the text without case, folded until neither case nor Unicode form changes it."""
+    while (folded := _compose(text.casefold())) != text:
         text = folded
     return text
 
@@ -162,7 +162,7 @@ def _lower(texts: pa.Array) -> pa.Array:
 
 
 def _plain_number(text: str) -> str:
-    """A number without sign, thousands, exponent or zeros that say nothing; else the text."""
+    """Return a number without sign, thousands, exponent and redundant zeros; otherwise the text."""
     for mark, pattern in _THOUSANDS.items():
         if pattern.fullmatch(text):
             text = text.replace(mark, "")
@@ -174,29 +174,29 @@ def _plain_number(text: str) -> str:
     return "0" if plain == "-0" else plain
 
 
-_fold = _changed_where(_not_ascii, _folded)
+_fold = _changed_where(_not_ascii, _without_case)
 
 
 _STEPS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
-    "a space at the end": _replaced(f"{_BLANK}$", ""),
-    "a space at the beginning": _replaced(f"^{_BLANK}", ""),
-    "spaces": _replaced(_BLANK, ""),
-    "the Unicode form": _changed_where(_not_ascii, _composed),
+    "a space at the end": _replacing_step(f"{_BLANK}$", ""),
+    "a space at the beginning": _replacing_step(f"^{_BLANK}", ""),
+    "spaces": _replacing_step(_BLANK, ""),
+    "the Unicode form": _changed_where(_not_ascii, _compose),
     "case": _lower,
     "the format of numbers": _changed_where(_is_written_as_number, _plain_number),
-    "leading zeros": _replaced(_ZEROS, r"\1\2"),
+    "leading zeros": _replacing_step(_ZEROS, r"\1\2"),
 }
 
 
 def date_formats_of(texts: pa.Array) -> list[tuple[str, ColumnType]]:
-    """The ways, other than ISO 8601, in which all texts are dates or times, and which of the two.
+    """Return the formats, other than ISO 8601, by which all texts are dates or timestamps.
 
     >>> date_formats_of(pa.array(["31.1.2024", "1.2.2024"]))
     [('%d.%m.%Y', 'date')]
     >>> [format_ for format_, _ in date_formats_of(pa.array(["1/2/2024"]))]
     ['%d/%m/%Y', '%m/%d/%Y']
     """
-    found: list[tuple[str, ColumnType]] = []
+    formats: list[tuple[str, ColumnType]] = []
     for clock in _CLOCKS:
         type_: ColumnType = "timestamp" if clock else "date"
         target = pa.timestamp("us") if clock else pa.date32()
@@ -204,12 +204,12 @@ def date_formats_of(texts: pa.Array) -> list[tuple[str, ColumnType]]:
             spelling = ValueSpelling(date_formats={"": day + clock})
             iso = iso_texts(texts, type_, "", spelling)
             if len(texts) and not iso.null_count and _are(iso, target):
-                found.append((day + clock, type_))
-    return found
+                formats.append((day + clock, type_))
+    return formats
 
 
 def have_decimal_commas(texts: pa.Array) -> bool:
-    """True where all texts are numbers once commas are taken for decimal points, and some are not.
+    """Return whether all texts are numbers with decimal commas, and some do have commas.
 
     >>> have_decimal_commas(pa.array(["1,5", "2"])), have_decimal_commas(pa.array(["1", "2"]))
     (True, False)
@@ -220,7 +220,7 @@ def have_decimal_commas(texts: pa.Array) -> bool:
 
 
 def hint_of(texts: pa.Array, type_: ColumnType, spelling: ValueSpelling, name: str) -> str:
-    """What a source may have to say for texts to be of a type, empty where nothing is known."""
+    """Return what a source may have to declare so that texts fit a type, empty if unknown."""
     if type_ in ("decimal", "float") and spelling.decimal == "." and have_decimal_commas(texts):
         return " (source.decimal: ','?)"
     if type_ in ("date", "timestamp") and name not in spelling.date_formats:

@@ -1,4 +1,4 @@
-"""The parameters of a query, declared with their types and bound by the database."""
+"""Parameters of a query, declared with their types and bound by the database."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -27,13 +27,13 @@ class BindParameter(BaseModel):
         return self
 
     def bound(self) -> Any:
-        """The value as drivers take it.
+        """Return the value as drivers take it.
 
         >>> BindParameter(type="date", value="2026-01-31").bound()
         datetime.date(2026, 1, 31)
 
         Raises:
-            ValueError: where the text is no such value.
+            ValueError: if the text is no such value.
         """
         if self.type == "boolean":
             return _truth(self.value)

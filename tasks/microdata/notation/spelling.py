@@ -1,4 +1,4 @@
-"""How numbers, dates and times are spelled in a source, and how its files are written."""
+"""Spelling of numbers, dates and times in a source, and the dialect of its files."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 
 
 class ValueSpelling(BaseModel):
-    """How texts of a source are to be read. Nothing of it is guessed."""
+    """Spelling of the texts of a source. No part of it is guessed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -59,7 +59,7 @@ AS_ISO = ValueSpelling()
 
 
 def has_time(written: str) -> bool:
-    """Tell whether a format of dates has a time of day.
+    """Return whether a format of dates has a time of day.
 
     >>> has_time("%d.%m.%Y %H:%M"), has_time("%d.%m.%Y")
     (True, False)
@@ -68,7 +68,7 @@ def has_time(written: str) -> bool:
 
 
 def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpelling) -> pa.Array:
-    """Texts in ISO 8601 and with decimal points; null where they are not as declared.
+    """Return texts in ISO 8601 and with decimal points; null if they are not as declared.
 
     >>> comma = ValueSpelling(decimal=",")
     >>> iso_texts(pa.array(["1,5", "1.5"]), "decimal", "wage", comma).to_pylist()
@@ -83,22 +83,22 @@ def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpel
 
 
 def rule_of(type_: ColumnType, name: str, spelling: ValueSpelling) -> str:
-    """What a text must be, as the spelling declares it."""
+    """Return the rule that a text breaks if it is not spelled as declared."""
     if type_ in ("date", "timestamp"):
         return f"not a {type_} as source.date-formats declares it ({spelling.date_formats[name]})"
     return "not a number with a decimal comma, as source.decimal declares it"
 
 
 def _moments(texts: pa.Array, written: str) -> pa.Array:
-    """Two digits in all parts but the year, and in the order of ISO 8601."""
-    found = pc.extract_regex(texts, _pattern(written))
-    parts = {field.name: found.field(field.name) for field in found.type}
+    """Return dates in the order of ISO 8601, with two digits in all parts but the year."""
+    extracted = pc.extract_regex(texts, _pattern(written))
+    parts = {field.name: extracted.field(field.name) for field in extracted.type}
     two = {name: pc.utf8_lpad(part, 2, "0") for name, part in parts.items() if name != "Y"}
     day = pc.binary_join_element_wise(parts["Y"], two["m"], two["d"], "-")
     if "H" in two:
         clock = [two.get(part, pa.scalar("00")) for part in _OF_TIME]
         day = pc.binary_join_element_wise(day, pc.binary_join_element_wise(*clock, ":"), " ")
-    return pc.if_else(pc.is_null(found), None, day)
+    return pc.if_else(pc.is_null(extracted), None, day)
 
 
 def _pattern(written: str) -> str:
@@ -107,7 +107,7 @@ def _pattern(written: str) -> str:
 
 
 def _fault_of(written: str) -> str | None:
-    """Why a format of dates does not tell which day is meant, None where it does."""
+    """Return why a format of dates does not determine the day, or None if it does."""
     used = re.findall(r"%(.?)", written)
     unknown = [token for token in used if f"%{token}" not in _TOKENS]
     if unknown:
@@ -123,7 +123,7 @@ def _fault_of(written: str) -> str | None:
 
 
 class FileDialect(ValueSpelling):
-    """What a file does not tell of itself: the dialect of CSV, the sheet of a workbook."""
+    """Dialect of a file that it does not state itself: that of CSV, the sheet of a workbook."""
 
     csv: CsvDialect = CsvDialect()
     sheet: Annotated[

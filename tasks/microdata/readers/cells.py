@@ -1,4 +1,4 @@
-"""Columns of Python values, as workbooks and many databases have them, of any type each."""
+"""Columns of Python values of any types, as workbooks and many databases have them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MIDNIGHT = time()
 
 @dataclass(frozen=True, eq=False)
 class CellColumn:
-    """The distinct cells of a column, first met first, and for each row its cell's position.
+    """Distinct cells of a column in order of first occurrence, and each row's cell as a code.
 
     A missing one is -1 among the codes (int32). 1 and 1.0 and "1" are different cells.
     """
@@ -31,7 +31,7 @@ class CellColumn:
 
 
 class CellsMet:
-    """The cells of a column as they come, some rows at a time."""
+    """Collector of a column's cells, some rows at a time."""
 
     def __init__(self) -> None:
         self._places: dict[Hashable, int] = {}
@@ -39,11 +39,11 @@ class CellsMet:
         self._codes: list[np.ndarray] = []
 
     def add(self, values: Sequence[Any]) -> None:
-        """Take the cells of some more rows; None is a missing one."""
+        """Add the cells of some more rows; None is a missing one."""
         self._codes.append(np.fromiter(map(self._place, values), np.int32, len(values)))
 
     def finish(self) -> CellColumn:
-        """The whole column."""
+        """Return the whole column."""
         return CellColumn(self._values, np.concatenate([np.empty(0, np.int32), *self._codes]))
 
     def _place(self, value: Any) -> int:
@@ -57,7 +57,7 @@ class CellsMet:
 
 
 def cells(values: Sequence[Any]) -> CellColumn:
-    """A column of values; None is a missing one."""
+    """Return a column of values; None is a missing one."""
     met = CellsMet()
     met.add(values)
     return met.finish()
@@ -66,7 +66,7 @@ def cells(values: Sequence[Any]) -> CellColumn:
 def convert_cells(
     column: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
-    """CellColumn as values of a type, where each of them surely is one.
+    """Convert cells to values of a type, if each of them certainly is one.
 
     A text is read as in a CSV file. A number is no text: whether it was 7 or 007 is not known.
 
@@ -74,16 +74,16 @@ def convert_cells(
         InputError: with the first row whose cell is no such value.
     """
     texts = pa.array([_TEXT_OF[type_](value) for value in column.values], pa.string())
-    found = Distinct(texts, column.codes)
-    refuse(found, pc.is_null(texts), _rule(type_), file, name)
+    text_column = Distinct(texts, column.codes)
+    refuse(text_column, pc.is_null(texts), _rule(type_), file, name)
     written = pa.array([isinstance(value, str) for value in column.values], pa.bool_())
     spelled = iso_texts(texts, type_, name, spelling)
     if spelled is not texts:
         wrong = pc.and_(written, pc.is_null(spelled))
-        refuse(found, wrong, rule_of(type_, name, spelling), file, name)
+        refuse(text_column, wrong, rule_of(type_, name, spelling), file, name)
         texts = pc.if_else(written, spelled, texts)
     of_cells = AS_ISO.model_copy(update={"timezone": spelling.timezone})
-    return parse(found.mapped(texts), type_, file, name, of_cells)
+    return parse(text_column.map_values(texts), type_, file, name, of_cells)
 
 
 def _rule(type_: ColumnType) -> str:

@@ -1,4 +1,4 @@
-"""Parquet files as columns of their own types, read with PyArrow."""
+"""Reader of Parquet files, with PyArrow: columns keep their own types."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.notation.spelling import FileDialect
-from sfumato.tasks.microdata.places.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.files import regular
 
@@ -20,10 +20,10 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
 
     Args:
         path: the file.
-        file: what to call it in errors.
+        file: its name in errors.
 
     Raises:
-        InputError: where it is empty or no Parquet.
+        InputError: if it is empty or no Parquet.
     """
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
@@ -40,10 +40,10 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
 
 
 def _require_known_values(table: pa.Table) -> None:
-    """Refuse indices beyond their dictionaries, which Arrow reads from damaged pages as they are.
+    """Refuse indices beyond their dictionaries, which Arrow reads from damaged pages unchecked.
 
     Raises:
-        ValueError: where there is one.
+        ValueError: if there is one.
     """
     for column in table.columns:
         for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():

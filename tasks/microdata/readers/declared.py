@@ -1,4 +1,4 @@
-"""The source as a steward declares it: its place and its format, or a query."""
+"""The declared source: its place and its format, or a query."""
 
 from collections import ChainMap
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ Address = Annotated[
         }
     ),
 ]
-"""Where a source is, without a secret: Prefect stores it where a run changes it."""
+"""The address of a source, without a secret: Prefect stores it if a run changes it."""
 
 
 class Source(FileDialect):
@@ -95,12 +95,12 @@ class Source(FileDialect):
 
     @model_validator(mode="after")
     def _keys_fit_the_format(self) -> Self:
-        asked = self.query is not None
-        if asked != (self.format == QUERY):
+        is_query = self.query is not None
+        if is_query != (self.format == QUERY):
             raise ValueError("query: and format: sql need each other")
-        if self.parameters and not asked:
+        if self.parameters and not is_query:
             raise ValueError("parameters: are of a query, and there is none")
-        if asked and self.sha256 is not None:
+        if is_query and self.sha256 is not None:
             raise ValueError("sha256: pins files, and a query has none")
         if (self.format == "excel") != (self.sheet is not None):
             raise ValueError("sheet: and format: excel need each other")

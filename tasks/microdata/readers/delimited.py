@@ -1,4 +1,4 @@
-"""CSV files as columns of text in any encoding, read with PyArrow: every field as it stands."""
+"""Reader of CSV files in any encoding, with PyArrow: columns of text, every field unchanged."""
 
 import codecs
 import csv
@@ -15,28 +15,28 @@ import pyarrow.csv
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import FileDialect
-from sfumato.tasks.microdata.places.input_error import (
+from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
+from sfumato.tasks.microdata.readers.input_error import (
     OtherDialect,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.names import CsvDialect
 
 PACKED: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-"""The ways in which a text file may be packed, by the ending of its name."""
+"""The compressions of text files, by the ending of their names."""
 ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
 IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
-_DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
-_RECORDS = 500  # by which a delimiter is known
+_DELIMITERS = "\t;|,"  # a comma may also be part of numbers
+_RECORDS = 500  # that are read to infer a delimiter
 convert = parse
 
 
 def _as_surrogate(error: UnicodeError) -> tuple[str, int]:
-    """A character that no text has and no UTF-8 encodes, in place of what is wrong."""
+    """Return a character that no text has and UTF-8 does not encode, for undecodable bytes."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return "\udc80", error.end
@@ -46,11 +46,11 @@ codecs.register_error("sfumato-surrogate", _as_surrogate)
 
 
 def in_utf8(path: Path, encoding: str, file: str) -> Path | bytes:
-    """The file itself where it is plain UTF-8, else its content in UTF-8.
+    """Return the file itself if it is plain UTF-8, otherwise its content in UTF-8.
 
     Raises:
-        SpecError: where the encoding is not known.
-        InputError: where it is packed and cannot be unpacked to its end.
+        SpecError: if the encoding is not known.
+        InputError: if it is packed and cannot be unpacked to its end.
     """
     packed = PACKED.get(path.suffix.lower())
     try:
@@ -66,16 +66,16 @@ def in_utf8(path: Path, encoding: str, file: str) -> Path | bytes:
 
 
 def content_of(path: Path, file: str) -> bytes:
-    """The bytes of a text file, unpacked where it is packed.
+    """Return the bytes of a text file, unpacked if it is packed.
 
     Raises:
-        InputError: where it is packed and cannot be unpacked to its end.
+        InputError: if it is packed and cannot be unpacked to its end.
     """
     packed = PACKED.get(path.suffix.lower())
-    return read_bytes(path) if packed is None else _unpacked(path, packed, file)
+    return read_bytes(path) if packed is None else _unpack(path, packed, file)
 
 
-def _unpacked(path: Path, codec: str, file: str) -> bytes:
+def _unpack(path: Path, codec: str, file: str) -> bytes:
     try:
         with pa.input_stream(str(path), compression=codec) as stream:
             content: bytes = stream.read()
@@ -89,13 +89,13 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
     Args:
         path: the file; one whose name ends in `.gz`, `.bz2` or `.zst` is unpacked in memory.
-        file: what to call it in errors.
-        written: how it is written.
+        file: its name in errors.
+        written: its dialect.
 
     Raises:
-        SpecError: where the dialect is impossible.
-        InputError: where it is empty, wrongly encoded or no CSV.
-        OtherDialect: where it is ragged.
+        SpecError: if the dialect is impossible.
+        InputError: if it is empty, wrongly encoded or no CSV.
+        OtherDialect: if it is ragged.
     """
     dialect = written.csv
     if not dialect.delimiter.isascii() or dialect.delimiter in '"\r\n':
@@ -116,7 +116,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
 
 def uniform_delimiter(records: Callable[[str], Iterable[Sequence[str]]]) -> str | None:
-    """The first delimiter by which the first records have the same number of fields, 2 at least.
+    """Return the first delimiter that gives the first records equally many fields, at least 2.
 
     Args:
         records: the records by a delimiter.
@@ -132,19 +132,19 @@ def uniform_delimiter(records: Callable[[str], Iterable[Sequence[str]]]) -> str 
     return None
 
 
-def _opened(content: Path | bytes) -> pa.NativeFile:
+def _open_stream(content: Path | bytes) -> pa.NativeFile:
     return pa.OSFile(str(content)) if isinstance(content, Path) else pa.BufferReader(content)
 
 
 def _records(content: Path | bytes, dialect: CsvDialect, *, strict: bool) -> Iterator[list[str]]:
-    """The records as Python reads them, slowly; a blank line is an empty one."""
+    """Yield the records as Python reads them, slowly; a blank line is an empty record."""
     stream = open_file(content) if isinstance(content, Path) else io.BytesIO(content)
     with io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as lines:
         yield from csv.reader(lines, delimiter=dialect.delimiter, strict=strict)
 
 
 def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequence[str], int]:
-    """The names of the columns, and the number of lines to skip before the first row."""
+    """Return the names of the columns, and the number of lines to skip before the first row."""
     if dialect.header is not None:
         return dialect.header, 0
     try:
@@ -165,9 +165,9 @@ def _without_blanks(name: str, dialect: CsvDialect) -> str:
 def _fields(
     content: Path | bytes, file: str, dialect: CsvDialect, names: Sequence[str], skipped: int
 ) -> list[pa.ChunkedArray]:
-    """The fields as binary columns; rows with another number of fields are refused."""
+    """Return the fields as binary columns; refuse rows with another number of fields."""
     try:
-        return list(_parse(_opened(content), dialect, len(names), skipped).columns)
+        return list(_parse(_open_stream(content), dialect, len(names), skipped).columns)
     except pa.ArrowInvalid:
         ragged = _first_ragged(content, dialect, len(names), skipped)
     if ragged is None:
@@ -179,58 +179,58 @@ def _fields(
 
 
 def _rule_of(ragged: pa.csv.InvalidRow, dialect: CsvDialect, other: str | None) -> str:
-    """What is wrong with a row, and what may be meant."""
-    found, wanted = ragged.actual_columns, ragged.expected_columns
+    """Return the fault of a row, with a hint at its cause."""
+    fields, columns = ragged.actual_columns, ragged.expected_columns
     if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', ragged.text):
         return _QUOTED_LATE
     if other is not None:
         hint = delimiter_hint(other)
-    elif found > wanted:
+    elif fields > columns:
         hint = f"{dialect.delimiter!r} in a value that is not quoted?"
     else:
         hint = "a line break in a value that is not quoted?"
-    return f"{found} fields, {wanted} columns: {hint}"
+    return f"{fields} fields, {columns} columns: {hint}"
 
 
 def delimiter_hint(other: str) -> str:
-    """The question whether another delimiter than the declared one is meant."""
+    """Return the question whether another delimiter than the declared one is meant."""
     return f"is it separated by {other!r} (source.csv.delimiter)?"
 
 
 def _other_delimiter(content: Path | bytes, dialect: CsvDialect) -> str | None:
-    """The delimiter by which the beginning of a file is a table, None where it is the declared."""
+    """Return the delimiter by which a file begins as a table, None if it is the declared one."""
 
     def records(delimiter: str) -> Iterator[list[str]]:
         otherwise = dialect.model_copy(update={"delimiter": delimiter})
         return filter(None, _records(content, otherwise, strict=False))
 
     with suppress(csv.Error):
-        found = uniform_delimiter(records)
-        return None if found == dialect.delimiter else found
+        uniform = uniform_delimiter(records)
+        return None if uniform == dialect.delimiter else uniform
     return None
 
 
 def _first_ragged(
     content: Path | bytes, dialect: CsvDialect, width: int, skipped: int
 ) -> pa.csv.InvalidRow | None:
-    """The first row with another number of fields; only a slower reader numbers it.
+    """Return the first row with another number of fields; only a slower reader numbers it.
 
     PyArrow hands over such rows as text, and fails where they are not in UTF-8. Here each byte is a
     character: delimiters, quotes and line ends are in ASCII, and so at the same places.
     """
-    found: list[pa.csv.InvalidRow] = []
+    ragged_rows: list[pa.csv.InvalidRow] = []
 
     def skip(row: pa.csv.InvalidRow) -> str:
-        found.append(row)
+        ragged_rows.append(row)
         return "skip"
 
-    stream = _opened(content)
+    stream = _open_stream(content)
     if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
         stream.seek(0)
     with suppress(pa.ArrowInvalid):
         each_byte = pa.transcoding_input_stream(stream, "latin-1", "utf-8")
         _parse(each_byte, dialect, width, skipped, skip)
-    return found[0] if found else None
+    return ragged_rows[0] if ragged_rows else None
 
 
 def _parse(
@@ -240,7 +240,7 @@ def _parse(
     skipped: int,
     ragged: Callable[[pa.csv.InvalidRow], str] | None = None,
 ) -> pa.Table:
-    """The rows as binary columns; those with another number of fields are for `ragged`."""
+    """Return the rows as binary columns; `ragged` handles those with another number of fields."""
     names = [str(i) for i in range(width)]
     binary = pa.dictionary(pa.int32(), pa.binary())
     reading = pa.csv.ReadOptions(
@@ -254,7 +254,7 @@ def _parse(
 
 
 def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str:
-    """Why PyArrow makes no table of it: where no line end follows the header, or worse."""
+    """Return why PyArrow makes no table of a file: no line end follows the header, or worse."""
     with suppress(csv.Error):
         if not any(islice(_records(content, dialect, strict=False), skipped, None)):
             return "has no rows"
@@ -262,7 +262,7 @@ def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str
 
 
 def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect) -> None:
-    """Values with line breaks may be rows swallowed by a stray quote: PyArrow would not say."""
+    """Refuse rows that a stray quote joined into one value, which PyArrow does not report."""
     row = -1 if dialect.header is None else 0
     try:
         for record in _records(content, dialect, strict=True):
@@ -286,4 +286,4 @@ def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinc
         quoted = pc.and_(pc.starts_with(text.values, " "), pc.starts_with(values, '"'))
         refuse(text, quoted, _QUOTED_LATE, file, name)
     missing = pc.is_in(values, value_set=pa.array(dialect.null_values, pa.string()))
-    return text.mapped(pc.if_else(missing, pa.scalar(None, pa.string()), values))
+    return text.map_values(pc.if_else(missing, pa.scalar(None, pa.string()), values))

@@ -1,4 +1,4 @@
-"""A column while it is read: what is done to values is done once for each distinct one."""
+"""Columns while they are read: every conversion is done once for each distinct value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.shared.arrow import as_codes, as_indices, as_numpy
-from sfumato.tasks.microdata.places.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import input_error
 
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The distinct values of a column, first met first, and for each row its value's position.
+    """Distinct values of a column in order of first occurrence, and each row's value as a code.
 
-    A null is -1 among the codes (int32) and is none of the values.
+    A null is -1 among the codes (int32), and is not among the values.
     """
 
     values: pa.Array
     codes: np.ndarray
 
     def first_row(self, marked: pa.Array) -> int | None:
-        """The first row whose value is marked (one flag per value), None where there is none."""
+        """Return the first row whose value is marked (one flag per value), or None."""
         flags = np.zeros(len(self.values) + 1, dtype=bool)
         flags[as_numpy(pc.indices_nonzero(marked))] = True
         return int(np.argmax(flags[self.codes])) if flags.any() else None
 
-    def mapped(self, values: pa.Array) -> "Distinct":
-        """The same rows with another value for each; values may meet, or become null."""
+    def map_values(self, values: pa.Array) -> "Distinct":
+        """Return the same rows with another value for each; values may become equal, or null."""
         if self._returns_from(values):
             return Distinct(values, self.codes)
         return self.met_again(values)
 
     def met_again(self, values: pa.Array) -> "Distinct":
-        """The same rows with values some of which may be equal, or null."""
+        """Return the same rows with values of which some may be equal, or null."""
         encoded = pc.dictionary_encode(values)
         if len(encoded.dictionary) == len(self.values):
             return Distinct(values, self.codes)
@@ -42,9 +42,9 @@ class Distinct:
         return Distinct(encoded.dictionary, codes[self.codes])
 
     def _returns_from(self, values: pa.Array) -> bool:
-        """True where mapped values tell what they were, so that no two have met.
+        """Return whether mapped values determine the original ones, so that no two became equal.
 
-        Floats are not asked: Arrow takes both zeros for equal.
+        Returns False for floats: Arrow takes both zeros for equal.
         """
         if pa.types.is_floating(values.type) or pa.types.is_floating(self.values.type):
             return False
@@ -54,13 +54,13 @@ class Distinct:
             return False
 
     def array(self) -> pa.DictionaryArray:
-        """The column as Arrow sees it."""
+        """Return the column as an Arrow array."""
         return pa.DictionaryArray.from_arrays(as_indices(self.codes), self.values)
 
 
 def distinct(column: pa.ChunkedArray) -> Distinct:
-    """A column by its distinct values."""
-    whole = _encoded(column)
+    """Return a column by its distinct values."""
+    whole = _as_one_array(column)
     codes = as_codes(whole.indices)
     first = np.full(len(whole.dictionary) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
@@ -72,13 +72,13 @@ def distinct(column: pa.ChunkedArray) -> Distinct:
     return Distinct(whole.dictionary.take(pa.array(met)), renumbered[codes])
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """A column as one array; Arrow puts dictionaries neither of nulls together nor of no row."""
+def _as_one_array(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column as one array; Arrow cannot join dictionaries of nulls or of no rows."""
     encoded = pa.types.is_dictionary(column.type)
-    given = column.type.value_type if encoded else column.type
-    if pa.types.is_null(given) or not len(column):
+    value_type = column.type.value_type if encoded else column.type
+    if pa.types.is_null(value_type) or not len(column):
         return pa.DictionaryArray.from_arrays(
-            pa.nulls(len(column), pa.int32()), pa.array([], given)
+            pa.nulls(len(column), pa.int32()), pa.array([], value_type)
         )
     chunks = column if encoded else pc.dictionary_encode(column)
     return chunks.unify_dictionaries().combine_chunks()
@@ -87,7 +87,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
 def convert_distinct(
     column: Distinct, convert: Callable[[pa.Array], pa.Array], rule: str, file: str, name: str
 ) -> Distinct:
-    """A column with its values converted.
+    """Return a column with its values converted.
 
     Raises:
         InputError: with `rule` and the first row whose value cannot be converted.
@@ -98,11 +98,11 @@ def convert_distinct(
         failing = np.arange(len(column.values)) == _first_failure(column.values, convert)
         row = column.first_row(pa.array(failing))
         raise input_error(file, rule, row=row, column=name) from None
-    return column.mapped(values)
+    return column.map_values(values)
 
 
 def refuse(column: Distinct, marked: pa.Array, rule: str, file: str, name: str) -> None:
-    """Let no marked value pass.
+    """Refuse marked values.
 
     Raises:
         InputError: with `rule` and the first row whose value is marked.
@@ -113,7 +113,7 @@ def refuse(column: Distinct, marked: pa.Array, rule: str, file: str, name: str) 
 
 
 def _first_failure(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> int:
-    """The position of the first value that cannot be converted, by bisection."""
+    """Return the position of the first value that cannot be converted, by bisection."""
     low, high = 0, len(values)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Sheets of workbooks (xlsx, xls, xlsb, ods), read with calamine: a header, then cells.
+"""Reader of workbooks' sheets (xlsx, xls, xlsb, ods), with calamine: a header, then cells.
 
 A formula has the value that was last computed; a cell that shows an error is a missing one.
 """
@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.microdata.notation.spelling import FileDialect
-from sfumato.tasks.microdata.places.input_error import (
+from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
+from sfumato.tasks.microdata.readers.input_error import (
     import_extra,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 
 ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 IS_TEXT = False
 
 
 def read(path: Path, file: str, dialect: FileDialect) -> dict[str, CellColumn]:
-    """Read a sheet of a workbook: the one that is declared, or the only one. Blank rows are none.
+    """Read the declared or the only sheet of a workbook, without blank rows.
 
     Args:
         path: the workbook.
-        file: what to call it in errors.
-        dialect: names the sheet.
+        file: its name in errors.
+        dialect: contains the name of the sheet.
 
     Raises:
-        InputError: where it is empty or no workbook, or there is no such sheet, header or row.
+        InputError: if it is empty or no workbook, or there is no such sheet, header or row.
     """
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
@@ -48,10 +48,10 @@ convert = convert_cells
 
 
 def only_sheet(path: Path, file: str) -> str:
-    """The name of a workbook's only sheet.
+    """Return the name of a workbook's only sheet.
 
     Raises:
-        InputError: where it is no workbook, or has several sheets.
+        InputError: if it is no workbook, or has several sheets.
     """
     calamine = import_extra("python_calamine", "excel", file)
     try:
@@ -62,7 +62,7 @@ def only_sheet(path: Path, file: str) -> str:
 
 
 def _rows(path: Path, file: str, sheet: str | None) -> list[list[Any]]:
-    """The rows of the sheet from its first cell that is not empty; None for an empty cell."""
+    """Return the rows of the sheet from its first cell with content; None for an empty cell."""
     calamine = import_extra("python_calamine", "excel", file)
     try:
         with calamine.CalamineWorkbook.from_path(str(path)) as workbook:

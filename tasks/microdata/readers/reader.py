@@ -1,4 +1,4 @@
-"""Readers of source files: one module per format offers these functions."""
+"""Interface of readers of source files: one module per format offers these functions."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,16 +9,16 @@ from sfumato.tasks.schema.columns import ColumnType
 
 
 class Reader(Protocol):
-    """Reads a file whole, and then column by column as values of declared types."""
+    """A reader of whole files, and then column by column as values of declared types."""
 
     @property
     def ENDINGS(self) -> tuple[str, ...]:
-        """Those that the names of such files have."""
+        """The endings of such files' names."""
         ...
 
     @property
     def IS_TEXT(self) -> bool:
-        """Whether every value is text in the file, and has the type that it is given."""
+        """True if every value is text in the file, and has the type that it is given."""
         ...
 
     def read(self, path: Path, file: str, dialect: FileDialect) -> dict[str, Any]:
@@ -26,11 +26,11 @@ class Reader(Protocol):
 
         Args:
             path: the file.
-            file: what to call it in errors.
-            dialect: how it is written, where the file does not tell.
+            file: its name in errors.
+            dialect: the declared dialect, if the file does not state it.
 
         Raises:
-            InputError: where it is no such file.
+            InputError: if it is no such file.
         """
         ...
 

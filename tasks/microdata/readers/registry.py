@@ -1,4 +1,4 @@
-"""Every reader of source files by the name that its format has in a spec."""
+"""All readers of source files by the name of their format in a spec."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
-"""Files of Stata and SPSS, read with pyreadstat: codes where a column has a number's type.
+"""Reader of files of Stata and SPSS, with pyreadstat: codes where a column has a number's type.
 
-A column of coded values that is declared a string holds the codes' labels. What the file defines as
-missing is missing, and so is an empty text.
+A column of coded values that is declared a string contains the codes' labels. What the file defines
+as missing is missing, and so is an empty text.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, FileDialect, ValueSpelling
-from sfumato.tasks.microdata.places.input_error import (
+from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.microdata.readers.input_error import (
     import_extra,
     input_error,
     require_distinct_names,
 )
-from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
-from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A column with the labels of its codes, none where it has no coded values."""
+    """A column with the labels of its codes; empty without coded values."""
 
     cells: CellColumn
     labels: Mapping[Any, str]
@@ -30,13 +30,13 @@ class Labelled:
 
 @dataclass(frozen=True)
 class StatisticalReader:
-    """Reads the files of one program.
+    """Reader of the files of one program.
 
     Attributes:
-        extra: of the package, that installs what reads them.
+        extra: the package's extra that installs the library.
         title: the program.
-        functions: of pyreadstat that read files, by their endings; the first reads others.
-        ENDINGS: those that the names of such files have.
+        functions: pyreadstat's functions by the endings of files; the first reads other files.
+        ENDINGS: the endings of such files' names.
         IS_TEXT: such files have types of their own.
     """
 
@@ -47,14 +47,14 @@ class StatisticalReader:
 
     @property
     def ENDINGS(self) -> tuple[str, ...]:
-        """Those that the names of such files have."""
+        """The endings of such files' names."""
         return tuple(self.functions)
 
     def read(self, path: Path, file: str, _dialect: FileDialect) -> dict[str, Labelled]:
         """Read a file of the program.
 
         Raises:
-            InputError: where it is empty, or no such file.
+            InputError: if it is empty, or no such file.
         """
         if path.stat().st_size == 0:
             raise input_error(file, "is empty")
@@ -81,7 +81,7 @@ class StatisticalReader:
         name: str,
         spelling: ValueSpelling = AS_ISO,
     ) -> Distinct:
-        """Take a column's values, or its labels where it is declared a string, as of a type.
+        """Convert a column's values, or its labels if it is declared a string, to a type.
 
         Raises:
             InputError: with the first row whose value is no such value, or has no label.

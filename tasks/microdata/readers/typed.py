@@ -1,4 +1,4 @@
-"""Values of the declared types: parsed from text, or taken from typed files without loss."""
+"""Values of the declared types: parsed from text, or adopted from typed files without loss."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.notation.normal_form import hint_of
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
-from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.schema.columns import ColumnType
 
 Conversion = Callable[[pa.Array], pa.Array]
 
-_DIGITS: Final = 38  # what a SQL DECIMAL holds
+_DIGITS: Final = 38  # of a SQL DECIMAL
 _NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
@@ -64,7 +64,7 @@ _ADOPTED: Mapping[ColumnType, tuple[Callable[[pa.DataType], bool], ...]] = {
 
 
 def type_of(values: pa.DataType) -> ColumnType | None:
-    """The type that text is parsed as to become such values, None where there is none.
+    """Return the type that text is parsed as to become such values, or None.
 
     >>> type_of(pa.int64()), type_of(pa.decimal128(38, 2)), type_of(pa.time32("s"))
     ('integer', 'decimal', None)
@@ -77,7 +77,7 @@ def type_of(values: pa.DataType) -> ColumnType | None:
 def parse(
     text: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
 ) -> Distinct:
-    """Text as values of a type.
+    """Return text as values of a type.
 
     Timestamps with an offset become UTC, or the local time that is declared; a column has offsets
     throughout or not at all. Decimals get as many decimals as the longest has.
@@ -102,27 +102,29 @@ def adopt(
     name: str,
     spelling: ValueSpelling = AS_ISO,
 ) -> Distinct:
-    """Typed values as values of the declared type, where that loses nothing.
+    """Return typed values as values of the declared type, if that loses nothing.
 
     Raises:
-        InputError: where the types do not fit, or with the first row whose value does not.
+        InputError: if the types do not fit, or with the first row whose value does not.
     """
-    given = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
-        rule = f"values of type {given} (the file has types of its own) cannot be of type {type_}"
+    own_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not pa.types.is_null(own_type) and not any(fits(own_type) for fits in _ADOPTED[type_]):
+        rule = (
+            f"values of type {own_type} (the file has types of its own) cannot be of type {type_}"
+        )
         raise input_error(file, rule, column=name)
-    return _sound(distinct(values), _adopter(given, type_, spelling), type_, file, name)
+    return _sound(distinct(values), _adopter(own_type, type_, spelling), type_, file, name)
 
 
 def _in_iso(
     text: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
-    """Text that is spelled otherwise, where all of it is as declared."""
+    """Return text in ISO spelling, if all of it is spelled as declared."""
     spelled = iso_texts(text.values, type_, name, spelling)
     if spelled is text.values:
         return text
     refuse(text, pc.is_null(spelled), rule_of(type_, name, spelling), file, name)
-    return text.mapped(spelled)
+    return text.map_values(spelled)
 
 
 def _parser(
@@ -140,7 +142,7 @@ def _parser(
 
 
 def _decimals(text: Distinct, file: str, name: str) -> int:
-    """The most decimals of a column, all of whose digits a decimal holds: Arrow does not look."""
+    """Return the most decimals of a column; refuse numbers with too many digits for a decimal."""
     lengths = pc.utf8_length(pc.replace_substring_regex(text.values, r"\A[^.]*\.?", ""))
     refuse(text, pc.greater(lengths, _DIGITS), f"more than {_DIGITS} decimals", file, name)
     decimals = int(pc.max(lengths).as_py() or 0)
@@ -160,16 +162,18 @@ def _timestamps(text: Distinct, file: str, name: str, spelling: ValueSpelling) -
     return lambda values: pc.local_timestamp(pc.cast(values, zone))
 
 
-def _adopter(given: pa.DataType, type_: ColumnType, spelling: ValueSpelling) -> Conversion:
+def _adopter(own_type: pa.DataType, type_: ColumnType, spelling: ValueSpelling) -> Conversion:
     if type_ == "decimal":
-        scale = max(given.scale, 0) if pa.types.is_decimal(given) else 0
+        scale = max(own_type.scale, 0) if pa.types.is_decimal(own_type) else 0
         target = pa.decimal128(_DIGITS, min(scale, _DIGITS))
     else:
         target = _TARGETS[type_]
-    if type_ == "string" and not pa.types.is_null(given):  # text of a file is not known to be UTF-8
+    if type_ == "string" and not pa.types.is_null(
+        own_type
+    ):  # text of a file is not known to be UTF-8
         return lambda values: pc.cast(pc.cast(pc.cast(values, pa.binary()), pa.string()), target)
-    if pa.types.is_timestamp(given) and given.tz is not None:
-        zone = pa.timestamp(given.unit, spelling.timezone or "UTC")
+    if pa.types.is_timestamp(own_type) and own_type.tz is not None:
+        zone = pa.timestamp(own_type.unit, spelling.timezone or "UTC")
         return lambda values: pc.cast(pc.local_timestamp(pc.cast(values, zone)), target)
     return lambda values: pc.cast(values, target)
 
@@ -177,12 +181,12 @@ def _adopter(given: pa.DataType, type_: ColumnType, spelling: ValueSpelling) -> 
 def _sound(
     column: Distinct, convert: Conversion, type_: ColumnType, file: str, name: str
 ) -> Distinct:
-    """The converted column, where its values are finite and its dates have years of four digits."""
+    """Return the converted column; refuse infinite values, and years without four digits."""
     rule = _RULES[type_]
     values = convert_distinct(column, convert, rule, file, name)
     if type_ == "float":
         refuse(values, pc.invert(pc.is_finite(values.values)), rule, file, name)
-        return values.mapped(pc.add(values.values, 0.0))  # -0.0 is 0.0
+        return values.map_values(pc.add(values.values, 0.0))  # -0.0 is 0.0
     for edge, beyond in _YEARS.get(type_, ()):
         outside = beyond(values.values, pa.scalar(edge, values.values.type))
         refuse(values, outside, rule, file, name)

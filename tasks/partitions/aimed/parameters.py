@@ -119,11 +119,11 @@ class AimedSpec(Protocol):
         """The parameters of the form."""
         ...
 
-    def named(self, *roles: Any) -> list[str]:
+    def names_with_roles(self, *roles: Any) -> list[str]:
         """Return the columns that have one of these roles, in order."""
         ...
 
-    def scoped(self) -> tuple[PrivacyModel, ...]:
+    def scoped_promises(self) -> tuple[PrivacyModel, ...]:
         """Return the promises, each with the columns that it is about."""
         ...
 
@@ -178,9 +178,9 @@ def _fault_of_form(spec: AimedSpec, parameters: AimedParameters) -> str | None:
             f"{parameters.method}: looks at exact quasi-identifiers, and form {spec.form.method} "
             "does not show them: use permuted or split"
         )
-    if len(spec.named("sensitive")) > 1:
+    if len(spec.names_with_roles("sensitive")) > 1:
         return f"{parameters.method}: aims at one sensitive column, and there are several"
-    for promise in spec.scoped():
+    for promise in spec.scoped_promises():
         if promise.known_columns or promise.reference_uri is not None:
             return f"{parameters.method}: {promise.name} is about more than the sensitive column"
     return None

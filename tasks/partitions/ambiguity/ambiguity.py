@@ -96,7 +96,7 @@ def _visible_groups(
 ) -> Groups:
     """Return the groups as published, and as seen by those who know some sensitive values."""
     inside = np.flatnonzero(group >= 0)
-    sensitive = {c.name: c.coded() for c in microdata.with_roles("sensitive")}
+    sensitive = {c.name: c.counted_codes() for c in microdata.with_roles("sensitive")}
     sensitive |= {judge.name: judge.pairs for judge in knowing}
     chosen = {name: coded._replace(codes=coded.codes[inside]) for name, coded in sensitive.items()}
     counted = count(group[inside], int(group.max()) + 1, chosen)

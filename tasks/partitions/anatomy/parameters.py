@@ -11,7 +11,7 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import Part
 
 
@@ -35,10 +35,10 @@ class AnatomyParameters(PartitionParameters):
     over_people: ClassVar[bool] = True
 
     method: Literal["anatomy"]
-    draw: Literal["random", "round-robin"] = since(
+    draw: Literal["random", "round-robin"] = field_since(
         2, "random", "how groups are drawn: as the paper does, or dealt, with few sets of values"
     )
-    alike: AlikeValues | None = since(
+    alike: AlikeValues | None = field_since(
         6, None, "gives groups values that quasi-identifiers hardly tell apart, by noisy counts"
     )
 

@@ -99,7 +99,7 @@ def with_nearest_targets(
 
 def _count_groups(partition: Partition, column: Column) -> _OwnGroups:
     number = int(partition.group.max(initial=-1)) + 1
-    groups = count(partition.group, number, {column.name: column.coded()})
+    groups = count(partition.group, number, {column.name: column.counted_codes()})
     counts = groups.counts_of(column.name)
     places: dict[bytes, int] = {}
     kinds: list[np.ndarray] = []

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.models.p_privacy import File, Given, Nearest, Normal, PPrivacy, Zipf
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.expectations.shared.exact import exact, is_number, is_ordered
-from sfumato.tasks.microdata.places.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.targets.distribution import normal, uniform, weights_of_counts, zipf
 from sfumato.tasks.partitions.targets.given import Lines, Rows, weights_from_rows

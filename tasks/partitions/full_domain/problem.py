@@ -151,7 +151,7 @@ class LatticeProblem:
         if not promise.counts_values():
             return Scope(promise, axes, fixed, person=person)
         column = _sensitive(promise, microdata)
-        return Scope(promise, axes, fixed, place[column.name], column.coded(), person)
+        return Scope(promise, axes, fixed, place[column.name], column.counted_codes(), person)
 
     def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
         """Return the cost of a node.

@@ -134,7 +134,7 @@ def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[s
 
 def _objective_values(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
     """Return the value of each objective that the groups reach, after any merging."""
-    groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.coded()})
+    groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.counted_codes()})
     ranges = KEAnonymity(k=1, e=Decimal(0), sensitive=column.name).measure(groups)["e"]
     ranges, sizes = ranges.astype(object), groups.sizes.astype(object)
     reached = {

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from sfumato.expectations.shared.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.formats import field_since
 
 
 class MondrianParameters(PartitionParameters):
@@ -20,7 +20,7 @@ class MondrianParameters(PartitionParameters):
         Literal["strict", "relaxed"],
         Field(description="whether rows with equal values may be parted"),
     ] = "strict"
-    leave: Annotated[ExactNumber, Field(ge=0, lt=1)] = since(
+    leave: Annotated[ExactNumber, Field(ge=0, lt=1)] = field_since(
         6, Decimal(0), "how likely a part is left that could be cut, lest what is left tells why"
     )
 

@@ -49,7 +49,7 @@ class PartJudge:
                 )
         named = {promise.sensitive for promise in promises if promise.sensitive}
         named |= {name for promise in promises for name in _known_names(promise)}
-        coded = {name: microdata[name].coded() for name in sorted(named)}
+        coded = {name: microdata[name].counted_codes() for name in sorted(named)}
         return cls(promises, coded, microdata.rows, microdata.person)
 
     def require(self, part: np.ndarray, parts: int) -> None:
@@ -186,7 +186,7 @@ class WithKnownValues:
     @classmethod
     def from_microdata(cls, promise: PrivacyModel, microdata: Microdata) -> "WithKnownValues":
         """Return a promise with the pairs that occur in a table."""
-        sensitive = microdata[str(promise.sensitive)].coded()
+        sensitive = microdata[str(promise.sensitive)].counted_codes()
         known_codes, _ = dense(
             key([microdata[name] for name in known_columns(promise)], microdata.rows)[0]
         )

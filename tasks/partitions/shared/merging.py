@@ -129,7 +129,7 @@ def merge_in_order(
     ]
     counted = [column.name for column in microdata.with_roles("sensitive")]
     counted += [str(promise.sensitive) for promise in promises if promise.weighs]
-    seen = {name: microdata[name].coded() for name in dict.fromkeys(counted)}
+    seen = {name: microdata[name].counted_codes() for name in dict.fromkeys(counted)}
     seen |= {judge.name: judge.pairs for judge in knowing}
     groups = count(group, max(len(stratum), 1), seen)
     judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]

@@ -18,7 +18,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import File, Given, PPrivacy
 from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.hierarchies import read_side_file
-from sfumato.tasks.microdata.places.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.partitions.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability

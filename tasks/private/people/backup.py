@@ -2,9 +2,6 @@
 
 The file is as secret as the state itself, unless the key is wrapped. A restore is journalled first:
 the next command that opens the line finishes a restore that was cut short.
-
-The file is as secret as the state itself, unless the key is wrapped. What is put back is journalled
-first: a restore that was cut short is finished by whatever opens the line next.
 """
 
 import hashlib
@@ -43,7 +40,7 @@ REFUSED = "refusals.json"
 _NORMAL = (UNITS_NORMAL, ROWS_NORMAL)
 """The folders of units and rows in their normal forms, which backups have since format 8."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, *_NORMAL, WITHDRAWN)
-_DOCUMENTS = (  # what older formats said is kept, too
+_DOCUMENTS = (  # documents of older formats are kept as well
     "state*.json",
     "cuts.json",
     CODINGS,  # since format 4
@@ -148,7 +145,7 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
 
     Args:
         place: the backup, for messages.
-        content: what it holds.
+        content: its content.
         name: of the line.
 
     Raises:

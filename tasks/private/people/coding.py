@@ -1,8 +1,6 @@
 """Codes of a table by the declared codings of its columns, under a key for each purpose.
 
-<work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and the columns beside them (0600)
-
-    <work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and what goes with them (0600)
+    <work>/<line>/handed-over/<purpose>.parquet   pseudonyms, and the columns beside them (0600)
 
 A pseudonym is the HMAC-SHA256 of an identifier's text under the key of its purpose. Sources that
 are handed over for the same purpose by the same work directory can be joined by it; no others can.
@@ -25,7 +23,7 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.people.frozen import (
-    FoundOfColumn,
+    ColumnComputation,
     FrozenCodings,
     mark_of_shift,
     require_kept,
@@ -46,8 +44,6 @@ def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
     """Return the days of each row (int64), equally likely between `-days` and `days`, 0 included.
 
     They are a function of only the unit and the key.
-
-    They are a function of the unit and the key alone.
     """
     hashes = hashes_of(unit.values, text_of, secret)
     offsets = draw_evenly(hashes, secret, 2 * days + 1).astype(np.int64) - days
@@ -55,13 +51,9 @@ def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
 
 
 def draw_evenly(hashes: np.ndarray, secret: bytes, size: int) -> np.ndarray:
-    """Return a number below `size` for each hash (uint64; hashes are uint8, n x 32), all equally
-    likely.
+    """Return an evenly drawn number below `size` for each hash (uint64; hashes uint8, n x 32).
 
     A word of a hash from the last, incomplete round of numbers is skipped; if all four words are,
-    the hash is hashed again.
-
-    A word of a hash from the last, incomplete round of numbers is passed over; where all four are,
     the hash is hashed again.
     """
     words = np.ascontiguousarray(hashes).view("<u8").astype(np.uint64)
@@ -79,8 +71,8 @@ class CodedRows:
     """The columns that are published, coded.
 
     Attributes:
-        microdata: they alone.
-        used: what they were coded by beside their declaration.
+        microdata: only these columns.
+        used: the inputs to the codings besides their declaration.
     """
 
     microdata: Microdata
@@ -91,14 +83,14 @@ class Coder:
     """Codes rows of one line under the same terms, whole tables or some rows at a time."""
 
     def __init__(self, columns: Schema, terms: str, unit: str | None, line: Path) -> None:
-        """Read what the line keeps; see `code_published`.
+        """Read the codings that the line keeps; see `code_published`.
 
         Raises:
-            PromiseError: where it has lost what its published versions were coded by.
+            PromiseError: where it has lost the codings of its published versions.
         """
         self._columns, self._unit, self._line = columns, unit, line
         self._coded = {name: c for name, c in columns.items() if c.codings}
-        needs_kept = any(c.shift or c.computed for c in self._coded.values())
+        needs_kept = any(c.shift or c.computed_keys for c in self._coded.values())
         self._kept = require_kept(line, terms, self._coded) if needs_kept else FrozenCodings()
         self._shift = next((c.shift for c in self._coded.values() if c.shift), None)
 
@@ -116,10 +108,12 @@ class Coder:
             column, computed = code_column(microdata[name], declared, parameters)
             if computed:
                 codings = document_of(declared)
-                computations.append(FoundOfColumn(column=name, codings=codings, found=computed))
+                computations.append(ColumnComputation(column=name, codings=codings, found=computed))
             columns.append(self._fit(column))
         mark = mark_of_shift(self._line) if self._shift else None
-        return CodedRows(microdata.keep(columns), FrozenCodings(shift=mark, columns=tuple(computations)))
+        return CodedRows(
+            microdata.keep(columns), FrozenCodings(shift=mark, columns=tuple(computations))
+        )
 
     def _days(self, microdata: Microdata) -> Mapping[str, Any]:
         if self._shift is None or self._unit is None:
@@ -147,14 +141,14 @@ def code_published(
     Args:
         microdata: the represented rows with all columns.
         columns: those that are published, as they will be declared.
-        terms: the digest of what will be declared.
-        unit: the identifier that is the unit, None where rows are.
+        terms: the digest of the terms that will be declared.
+        unit: the identifier that is the unit, None if rows are.
         line: the line's private directory.
 
     Raises:
         InputError: where a value cannot be coded, a coded one is in no hierarchy, or a column holds
             free text.
-        PromiseError: where the line has lost what its published versions were coded by.
+        PromiseError: where the line has lost the codings of its published versions.
     """
     return Coder(columns, terms, unit, line).code(microdata)
 
@@ -171,8 +165,6 @@ def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:
 
 def pseudonyms_of(identifier: Column, secret: bytes) -> pa.Array:
     """Return the pseudonym of each row, 64 hexadecimal digits; null if it has no identifier.
-
-    Equal numbers have equal pseudonyms, whatever their type.
 
     Equal numbers have equal pseudonyms, whatever their type.
     """

@@ -1,4 +1,4 @@
-"""A line whose groups another line of the same people shows, with the slots of its latest version."""
+"""A line whose groups another line of the same people shows, and its latest slots."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,11 +64,12 @@ def without_one_sided(slots: SlotMap, other: SlotMap) -> SlotMap:
 
     Their slots are in groups of both maps: in the other map they were forgotten, or somebody else
     was given the slots. So these slots belong to nobody, and are known by their groups.
-
-    Their slots are in groups of both: in the other map they were forgotten, or somebody else was
-    given them. So they are nobody's, and known by their groups.
     """
-    alone = slots.held & np.isin(slots.group, other.group) & ~np.isin(slots.key, other.key[other.held])
+    alone = (
+        slots.is_held
+        & np.isin(slots.group, other.group)
+        & ~np.isin(slots.key, other.key[other.is_held])
+    )
     key = slots.key.copy()
     key[alone] = b""
     return replace(slots, key=key)

@@ -3,10 +3,6 @@
 A forgotten person leaves a slot that nothing links to a person any more: its value stays in the
 group, as in the versions before, beside nobody. The person stays out of later versions: if they
 were shown among newcomers, the slot that stays vacant could reveal them.
-
-Whoever is forgotten leaves a slot to which nothing links anybody any more: its value stays in the
-group, as in the versions before, beside nobody. The person stays out of later versions: shown among
-newcomers, somebody could be told by the slot that stays vacant.
 """
 
 import hashlib
@@ -74,8 +70,7 @@ def forget_erased(line: Path, version: str) -> None:
 
 @dataclass(frozen=True)
 class _KnownPeople:
-    """People who are in the maps of a line, or who wait for a slot and are in the units of a
-    version.
+    """People in the maps of a line, and people in its units who wait for a slot.
 
     Attributes:
         names: of those who have, or had, a slot.
@@ -128,7 +123,7 @@ _ERASED = f"{MAP}/{ERASED}"
 def _with_other_units(
     files: Mapping[str, bytes], units: Mapping[int, np.ndarray | None]
 ) -> dict[str, bytes]:
-    """Return the files of normal forms in which units are replaced (SPELLED, one each), or deleted."""
+    """Return the files of normal forms with replaced (SPELLED, one each) or deleted units."""
     rewritten = {}
     for path, content in files.items():
         if path.startswith(f"{UNITS_NORMAL}/"):
@@ -138,7 +133,9 @@ def _with_other_units(
             spelled = spelled[~np.isin(spelled["name"], np.array(list(units), dtype=np.uint64))]
             rewritten[path] = bytes_of(sorted_units(np.concatenate([spelled, *others])))
         elif path.startswith(f"{ROWS_NORMAL}/"):
-            rewritten[path] = with_other_units(content, {u: _half(unit) for u, unit in units.items()})
+            rewritten[path] = with_other_units(
+                content, {u: _half(unit) for u, unit in units.items()}
+            )
     return rewritten
 
 
@@ -206,7 +203,8 @@ def rename_units(
     renamed |= _with_other_units(files, dict(zip(halves, spelled.values(), strict=True)))
     for path in (path for path in renamed if path.startswith("units/")):
         units = [
-            renamed[path][place : place + HASH_BYTES] for place in range(0, len(renamed[path]), HASH_BYTES)
+            renamed[path][place : place + HASH_BYTES]
+            for place in range(0, len(renamed[path]), HASH_BYTES)
         ]
         renamed[path] = b"".join(sorted(hashes.get(unit, unit) for unit in units))
     return renamed

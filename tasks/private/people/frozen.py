@@ -3,37 +3,20 @@
 Each purpose has a key of its own: someone who has one of the keys learns no other. The same purpose
 means the same key in every line of a work directory, and another key in another work directory.
 
-<line>/codings.json   the computations for each column and its codings (0600)
+    <line>/codings.json   the computations for each column and its codings (0600)
 
 All versions are coded alike, so the computations of the first version are kept when it is
 published, and neither repeated nor published. The document also identifies the key by which dates
 are moved.
 
-<line>/choices.json   by the digest of the terms that wish it, the choice made (0600)
+    <line>/choices.json   by the digest of the terms that wish it, the choice made (0600)
 
 A choice is kept as soon as it is made, and later versions use it. It contains nothing about people:
 it names a partition, strata and a form as a release declares them.
 
-<line>/intervals.json   the factor stated last for each family of queries (0600)
+    <line>/intervals.json   the factor stated last for each family of queries (0600)
 
 If factors could fall again, versions would reveal by them how the original changed.
-
-Each purpose has a key of its own: who has one of the keys learns no other. The same purpose means
-the same key in every line of a work directory, and another key in another work directory.
-
-    <line>/codings.json   of each column and its codings what was found (0600)
-
-All versions are coded alike, so what was found of the first is kept when that is published, and
-neither found again nor published. The document also tells by which key dates are moved.
-
-    <line>/choices.json   by the digest of the terms that wish it, what was chosen (0600)
-
-It is kept as soon as it is chosen, and later versions use it. Nothing in it is about a person: it
-names a partition, strata and a form as a release declares them.
-
-    <line>/intervals.json   of each family of queries the factor that was stated last (0600)
-
-Were they to fall again, versions would tell by their factors how the original changed.
 """
 
 import hmac
@@ -77,9 +60,6 @@ def shift_key(line: Path) -> bytes:
 
     It is not derived from the line's own key, which `sfumato line rekey` replaces: a person's days
     stay the same in all versions.
-
-    It is not made of the line's own key, which `sfumato line rekey` replaces: a person's days stay
-    the same in all versions.
     """
     return purpose_key(line.parent, f"shift {line.name}")
 
@@ -89,8 +69,8 @@ def pseudonym_key(work: Path, purpose: str) -> bytes:
     return purpose_key(work, f"pseudonym {purpose}")
 
 
-class FoundOfColumn(BaseModel):
-    """What was computed of a column for codings that it had."""
+class ColumnComputation(BaseModel):
+    """Values computed from a column for the codings that it had."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,12 +86,14 @@ class FrozenCodings(BaseModel):
 
     format: Literal[1] = 1
     shift: str | None = None
-    columns: tuple[FoundOfColumn, ...] = ()
+    columns: tuple[ColumnComputation, ...] = ()
 
     def computed_for(self, name: str, declared: CodedColumn) -> Mapping[str, Any]:
         """Return the values computed for a column under these codings; {} if there are none."""
         codings = document_of(declared)
-        matches = (column for column in self.columns if (column.column, column.codings) == (name, codings))
+        matches = (
+            column for column in self.columns if (column.column, column.codings) == (name, codings)
+        )
         return next((column.found for column in matches), {})
 
     @property
@@ -132,7 +114,7 @@ def read_frozen(line: Path) -> FrozenCodings:
 
 
 def mark_of_shift(line: Path) -> str:
-    """Return a mark of the key by which the line's dates are moved, which does not reveal the key."""
+    """Return a mark of the key that moves the line's dates, which does not reveal the key."""
     return hmac.digest(shift_key(line), b"\0mark", "sha256").hex()[:32]
 
 
@@ -143,7 +125,7 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
 
     Args:
         line: its private directory.
-        terms: the digest of what will be declared.
+        terms: the digest of the terms that will be declared.
         columns: the published ones.
 
     Raises:
@@ -151,7 +133,9 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
     """
     codings, place = read_frozen(line), line / CODINGS
     shifts = any(column.shift is not None for column in columns.values())
-    lacks = [name for name, c in columns.items() if c.computed and not codings.computed_for(name, c)]
+    lacks = [
+        name for name, c in columns.items() if c.computed_keys and not codings.computed_for(name, c)
+    ]
     if terms in _published_terms(line):
         if lacks:
             raise PromiseError(f"{place}: lacks what column {lacks[0]!r} is coded by: {_RESTORE}")
@@ -195,7 +179,7 @@ def require_no_shift(line: Path) -> None:
     """Refuse to rename people's units if dates are moved by unit.
 
     Raises:
-        InputError: naming what keeps the line from it.
+        InputError: naming the file that prevents it.
     """
     if read_frozen(line).shift is not None:
         raise InputError(
@@ -204,7 +188,7 @@ def require_no_shift(line: Path) -> None:
         )
 
 
-def _key(column: FoundOfColumn) -> str:
+def _key(column: ColumnComputation) -> str:
     return json.dumps([column.column, column.codings], sort_keys=True)
 
 

@@ -1,7 +1,7 @@
-"""Of which source, and about whom, each version of a line was.
+"""The source of each version of a line, and the people that it was about.
 
-Two releases of the same people grouped differently betray them, so a line remembers what it
-published: a keyed fingerprint of the represented rows, and a keyed hash of every unit.
+Two releases of the same people grouped differently can reveal them, so a line remembers a keyed
+fingerprint of the represented rows, and a keyed hash of every unit.
 """
 
 import hashlib
@@ -35,17 +35,17 @@ class Identity:
     """The identity of a release.
 
     Attributes:
-        rows: as a digest.
-        spec: as a digest.
-        units: as keyed hashes (S32, sorted), None where rows are people.
-        codings: what its columns were coded by beside their declaration.
-        met: how many of them other lines know, by the lines' names.
+        rows: the digest of its rows.
+        spec: the digest of its spec.
+        units: as keyed hashes (S32, sorted), None if rows are people.
+        codings: the inputs to its codings besides their declaration.
+        met: the number of units that other lines know, by the lines' names.
         spelled: the same units by their normal forms (see `people.spelled`).
         normal: the rows as keyed hashes of their normal forms (see `source_rows`), None of what
             earlier software read.
-        hashed: the same of what was written, where versions of before are to be compared.
+        hashed: the rows as keyed hashes of values as written, if older versions are to be compared.
         keeps_rows: whether the line is to keep its rows' hashes.
-        others: whether people who come are said not to be those who left, under other names.
+        others: whether the user states that newcomers are not people who left, under other names.
     """
 
     rows: str
@@ -61,7 +61,7 @@ class Identity:
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:
-    """A keyed digest of a table's rows as a multiset: their order makes no difference.
+    """Return a keyed digest of a table's rows as a multiset: their order makes no difference.
 
     Args:
         microdata: the table.
@@ -84,7 +84,7 @@ def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = 
 
 
 def _sorted_rows(microdata: Microdata) -> bytes:
-    """The rows' codes in ascending order: packed where an integer holds a row, else in parts."""
+    """Return the rows' codes, ascending: packed if an integer holds a row, otherwise in parts."""
     sizes = [column.category()[1] for column in microdata.columns]
     if math.prod(sizes) <= INT64_MAX:
         return np.sort(key(microdata.columns, microdata.rows)[0]).astype("<i8").tobytes()
@@ -94,12 +94,12 @@ def _sorted_rows(microdata: Microdata) -> bytes:
 
 
 def unit_hash(unit: str, secret: bytes) -> bytes:
-    """The keyed hash of a unit, given as text (32 bytes)."""
+    """Return the keyed hash of a unit, given as text (32 bytes)."""
     return keyed_hashes([unit.encode()], secret).tobytes()
 
 
 def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
-    """The keyed hash of each distinct unit, sorted (S32, one per unit)."""
+    """Return the keyed hash of each distinct unit, sorted (S32, one per unit)."""
     hashes = hashes_of(unit.values, str, secret)
     return np.sort(hashes.view(f"S{HASH_BYTES}").ravel())
 
@@ -111,32 +111,33 @@ def write_units(line: Path, version: str, units: np.ndarray) -> None:
 
 
 def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
-    """The hashes of the units of these versions (S32, one per unit and version)."""
+    """Return the hashes of the units of these versions (S32, one per unit and version)."""
     content = b"".join(read_bytes(line / "units" / version) for version in versions)
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
 
 
 def units_in_common(line: Path, versions: Sequence[str], units: np.ndarray) -> int:
-    """How many of some units (S32, sorted) are in these versions, some at a time."""
+    """Return how many of some units (S32, sorted) are in these versions, read in batches."""
     common = np.zeros(len(units), dtype=bool)
     for version in versions:
-        known = np.memmap(regular(line / "units" / version), dtype=f"S{HASH_BYTES}", mode="r")
+        published = np.memmap(regular(line / "units" / version), dtype=f"S{HASH_BYTES}", mode="r")
         for start in range(0, len(units), _AT_ONCE):
             part = units[start : start + _AT_ONCE]
-            first, end = np.searchsorted(known, part[[0, -1]])
-            common[start : start + len(part)] |= np.isin(part, known[first : end + 1])
+            first, end = np.searchsorted(published, part[[0, -1]])
+            common[start : start + len(part)] |= np.isin(part, published[first : end + 1])
     return int(common.sum())
 
 
 def canonical_row_order(microdata: Microdata) -> np.ndarray:
-    """Positions of the rows (int64) in an order that depends on their values alone."""
+    """Return positions of the rows (int64) in an order that depends only on their values."""
     return stable_order(key(microdata.columns, microdata.rows)[0])
 
 
 def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | None) -> None:
-    """Remember which rows (bool, in canonical order) a version does not represent.
+    """Remember the rows (bool, in canonical order) that a version does not represent.
 
-    None where it represents all: what a killed attempt at the same number left is forgotten.
+    If `suppressed` is None the version represents all rows, and rows remembered by a killed attempt
+    at the same number are forgotten.
     """
     place = private_directory(line / "left-out") / version
     if suppressed is None:
@@ -146,15 +147,16 @@ def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | Non
 
 
 def represented_part(line: Path, version: str, microdata: Microdata) -> Microdata:
-    """Those of a version's rows that it represents: without the suppressed ones."""
+    """Return the rows that a version represents: without the suppressed ones."""
     suppressed = suppressed_rows(line, version, microdata.rows)
     return microdata if suppressed is None else without_suppressed(microdata, suppressed)
 
 
 def suppressed_rows(line: Path, version: str, rows: int) -> np.ndarray | None:
-    """Which of so many rows (bool, in canonical order) a version does not represent.
+    """Return the rows (bool, in canonical order) that a version does not represent, or None.
 
-    Of a version in parts, those of each part follow one another. None where it represents all.
+    Returns None if it represents all. In a version in parts, the rows of each part follow one
+    another.
     """
     path = line / "left-out" / version
     if not path.exists():
@@ -164,5 +166,5 @@ def suppressed_rows(line: Path, version: str, rows: int) -> np.ndarray | None:
 
 
 def without_suppressed(microdata: Microdata, suppressed: np.ndarray) -> Microdata:
-    """The other rows, in their order; which are suppressed (bool) is told in canonical order."""
+    """Return the other rows, in their order; `suppressed` (bool) is in canonical order."""
     return microdata.take(np.sort(canonical_row_order(microdata)[~suppressed]))

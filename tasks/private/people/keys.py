@@ -1,8 +1,8 @@
-"""The names under which a work directory knows people: 16 bytes each, under one key for all lines.
+"""The names by which a work directory knows people: 16 bytes each, under one key for all lines.
 
 A unit has the same name in every line of a work directory, so that lines about the same people can
-be held against each other; outside of it the name means nothing. Hashes are one-way: a key of each
-line's own would keep lines apart for ever.
+be compared; elsewhere the name means nothing. Hashes are one-way: with a key for each line, lines
+could never be compared.
 """
 
 import os
@@ -41,12 +41,12 @@ _IN_USE = "in-use"
 
 
 def people_directory(work: Path) -> Path:
-    """The private directory of what a work directory knows of people."""
+    """Return the private directory in which a work directory keeps its knowledge of people."""
     return private_directory(private_directory(work) / PEOPLE)
 
 
 def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
-    """The work directory's secret: 32 bytes, drawn once, wrapped where there is a passphrase.
+    """Return the work directory's secret: 32 bytes, drawn once, wrapped if there is a passphrase.
 
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
@@ -79,7 +79,7 @@ def rewrap_people_key(work: Path, new: str | None, environ: Mapping[str, str] = 
 def restore_people_key(
     place: Path, work: Path, saved: bytes, environ: Mapping[str, str] = os.environ
 ) -> None:
-    """Put the key of a backup back where it is missing; `place` is the backup, for messages.
+    """Put the key of a backup back if it is missing; `place` is the backup, for messages.
 
     Raises:
         InputError: where the work directory knows people under another one, or it cannot be told.
@@ -98,7 +98,7 @@ def restore_people_key(
 
 
 def _are_the_same(path: Path, place: Path, saved: bytes, environ: Mapping[str, str]) -> bool:
-    """Whether a backup has the key that is there, which may have another passphrase since."""
+    """Decide whether a backup has the present key, which may have another passphrase since."""
     there = unwrap_key(path, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
     for variable in (PASSPHRASE, FORMER_PASSPHRASE):
         with suppress(InputError):  # it is not the passphrase of then
@@ -110,29 +110,29 @@ def _are_the_same(path: Path, place: Path, saved: bytes, environ: Mapping[str, s
 
 
 def name_of(unit: str, secret: bytes) -> bytes:
-    """The name of a unit, given as text."""
+    """Return the name of a unit, given as text."""
     return keyed_hashes([unit.encode()], secret).tobytes()[:NAME_BYTES]
 
 
 def text_of(value: Any) -> str:
-    """A value as a text: equal numbers are equal texts, whatever their type."""
+    """Return a value as a text: equal numbers are equal texts, whatever their type."""
     number = Decimal(repr(value)) if isinstance(value, float) else value
     return format(number.normalize(), "f") if isinstance(number, Decimal) else str(number)
 
 
 def values_as_texts(values: pa.Array) -> pa.Array:
-    """Values as the texts (string) by which they are known."""
+    """Return values as the texts (string) by which they are known."""
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
         return values.cast(pa.string())
     return pa.array([text_of(value) for value in values.to_pylist()], pa.string())
 
 
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
-    """The name of each row's unit (S16, one per row)."""
+    """Return the name of each row's unit (S16, one per row)."""
     return np.asarray(names_of_values(unit.values, secret)[unit.codes])
 
 
 def names_of_values(values: pa.Array, secret: bytes) -> np.ndarray:
-    """The name of each of some units (S16, one per value)."""
+    """Return the name of each of some units (S16, one per value)."""
     hashes = hashes_of(values, text_of, secret)
     return np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()

@@ -1,9 +1,9 @@
-"""The lines of a work directory: about whom each is, and what its columns are to it.
+"""The lines of a work directory: the people that each is about, and the roles of its columns.
 
-    <work>/people/lines/<line>   what a line told of itself when it last published (0600)
+    <work>/people/lines/<line>   a line's statement about itself at its last publication (0600)
     <work>/people/.comparing     the lock under which lines are compared, taken before any line's
 
-The names of sets of people are private: they stand in no release.
+The names of sets of people are private: no release contains them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.sorting import distinct, in_common
+from sfumato.expectations.shared.sorting import count_common, distinct
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.private.keys import line_key
@@ -33,20 +33,20 @@ _LINES, _COMPARING = "lines", ".comparing"
 
 
 class KnownLine(BaseModel):
-    """What a line told of itself.
+    """A line's statement about itself.
 
     Attributes:
         people: the name of the set of people that it is about, None for none.
-        roles: of its published columns.
-        open: columns that stand in it for everybody to read: quasi-identifiers, insensitive ones,
+        roles: the roles of its published columns.
+        open: columns whose values everyone can read in it: quasi-identifiers, insensitive ones,
             those of strata, and sensitive ones without a promise.
         hides_presence: whether its form hides who is in it.
-        groups: the line whose groups it shows, None where they are its own.
-        same_as: what columns are called in another line of the same people.
+        groups: the line whose groups it shows, None if they are its own.
+        same_as: the names of its columns in another line of the same people.
         pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         declares: whether its form shows distributions in place of values.
-        promises: what it promises of sensitive columns.
-        coded: how its sensitive columns were coded, where they were.
+        promises: its promises about sensitive columns.
+        coded: the codings of its sensitive columns, if there are any.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,7 +64,7 @@ class KnownLine(BaseModel):
     coded: Annotated[Mapping[str, str], Field(exclude_if=lambda codings: not codings)] = {}
 
     def names_of(self, name: str) -> frozenset[str]:
-        """What a column is called here, and in the line that it is said to be of, too."""
+        """Return the names of a column here, and in the line that it is said to belong to."""
         return frozenset({name, self.same_as.get(name, name)})
 
     @property
@@ -73,7 +73,7 @@ class KnownLine(BaseModel):
         return [name for name, role in self.roles.items() if role == "sensitive"]
 
     @property
-    def protected(self) -> list[str]:
+    def protected_columns(self) -> list[str]:
         """The sensitive columns that a promise protects."""
         return [name for name in self.sensitive if name not in self.open]
 
@@ -85,19 +85,19 @@ def lock_of_lines(work: Path) -> Iterator[None]:
         yield
 
 
-def write_line(work: Path, name: str, known: KnownLine) -> None:
-    """Keep what a line tells of itself."""
+def write_line(work: Path, name: str, line: KnownLine) -> None:
+    """Keep a line's statement about itself."""
     place = private_directory(people_directory(work) / _LINES) / name
-    write_atomically(place, known.model_dump_json().encode())
+    write_atomically(place, line.model_dump_json().encode())
 
 
 def forget_line(work: Path, name: str) -> None:
-    """Let go of what a line told of itself, of which nothing has appeared."""
+    """Delete a line's statement about itself, if no version has appeared."""
     (people_directory(work) / _LINES / name).unlink(missing_ok=True)
 
 
 def read_line(work: Path, name: str) -> KnownLine | None:
-    """What a line told of itself, None where it has not yet.
+    """Return a line's statement about itself, or None if it has made none.
 
     Raises:
         PromiseError: where it cannot be read.
@@ -112,59 +112,59 @@ def read_line(work: Path, name: str) -> KnownLine | None:
 
 
 def line_of_groups(work: Path, name: str, groups: str | None) -> str:
-    """The line that made the groups of a line: itself, or the one at the end of those it names."""
+    """Return the line that made the groups of a line: itself, or the last one in its chain."""
     met = {name}
     while groups is not None and groups not in met:
         met.add(name := groups)
-        known = read_line(work, name)
-        groups = None if known is None else known.groups
+        line = read_line(work, name)
+        groups = None if line is None else line.groups
     return name
 
 
 def state_of(line: Path) -> LineState:
-    """What a line remembers, with the version that may have appeared when a run was killed."""
+    """Return a line's state, with the version that may have appeared when a run was killed."""
     state = read_state(line)
     versions = {**state.versions, **dict([state.pending] if state.pending else [])}
     return state.model_copy(update={"versions": versions})
 
 
 def other_lines(work: Path, name: str) -> list[Path]:
-    """The private directories of all other lines of a work directory that have a version.
+    """Return the private directories of all other lines of a work directory that have a version.
 
     Raises:
-        PromiseError: where a line told of itself, and what it published is known no more.
+        PromiseError: where a line has made a statement about itself, and its state is gone.
     """
     states = (path.parent for path in work.glob(f"*/{STATE}"))
-    found = sorted(line for line in states if line.name != name and state_of(line).versions)
-    told = {path.name for path in (people_directory(work) / _LINES).glob("[!.]*")}
-    if gone := sorted(told - {name, *(line.name for line in found)}):
+    lines = sorted(line for line in states if line.name != name and state_of(line).versions)
+    described = {path.name for path in (people_directory(work) / _LINES).glob("[!.]*")}
+    if gone := sorted(described - {name, *(line.name for line in lines)}):
         raise PromiseError(
             f"line {gone[0]} of this work directory has published, and its state is gone: nobody "
             "can tell who is in both: put it back (sfumato line restore)"
         )
-    return found
+    return lines
 
 
 def maps_of(line: Path) -> list[SlotMap]:
-    """The maps of a line from which all its slots are known: composed ones hold those before."""
+    """Return the maps that contain all slots of a line: composed ones include those before."""
     return [
-        read_map(line, version, known.map)
-        for version, known in since_composed(state_of(line))
-        if known.map is not None
+        read_map(line, version, published.map)
+        for version, published in since_composed(state_of(line))
+        if published.map is not None
     ]
 
 
 def rows_as_written(work: Path, name: str) -> bool:
-    """Decide whether other lines have versions whose rows are known as they were written alone."""
+    """Decide whether other lines have versions whose rows are known only as they were written."""
     return any(
-        not (known.units or known.rows_normal)
+        not (published.units or published.rows_normal)
         for other in other_lines(work, name)
-        for known in state_of(other).versions.values()
+        for published in state_of(other).versions.values()
     )
 
 
 def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[str, int]:
-    """How many of a table's people other lines know, by the lines' names.
+    """Return how many of a table's people other lines know, by the lines' names.
 
     Versions without a map know units by hashes under the key of their own line.
 
@@ -174,27 +174,33 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
         unit: of each row.
         names: of each row's person (S16).
     """
-    found, others = {}, other_lines(work, name)
+    counts, others = {}, other_lines(work, name)
     met = distinct(names) if others else names
     for other in others:
-        known = max(in_common(met, people_of(other)), spelled_alike(met, other))
-        versions = [n for n, of in state_of(other).versions.items() if of.units and not of.map]
+        people = max(count_common(met, people_of(other)), spelled_alike(met, other))
+        versions = [
+            n
+            for n, published in state_of(other).versions.items()
+            if published.units and not published.map
+        ]
         if versions:
             hashes = unit_hashes(unit, line_key(other))
-            known = max(known, int(np.isin(hashes, read_units(other, versions)).sum()))
-        if known:
-            found[other.name] = known
-    return found
+            people = max(people, int(np.isin(hashes, read_units(other, versions)).sum()))
+        if people:
+            counts[other.name] = people
+    return counts
 
 
 def spelled_alike(names: np.ndarray, line: Path) -> int:
-    """The most people (S16, sorted) that a version of a line has by the same names."""
-    kept = (v for v, known in state_of(line).versions.items() if known.units_normal)
+    """Return the most people (S16, sorted) that a version of a line has by the same names."""
+    versions = (v for v, published in state_of(line).versions.items() if published.units_normal)
     halves = half_of(names)
-    return max((int(np.isin(halves, read_spelled(line, v)["name"]).sum()) for v in kept), default=0)
+    return max(
+        (int(np.isin(halves, read_spelled(line, v)["name"]).sum()) for v in versions), default=0
+    )
 
 
 def people_of(line: Path) -> np.ndarray:
-    """The names of everybody who has, or had, a slot in a line (S16, sorted, each once)."""
-    names = [np.array([], dtype=NAME), *(one.names for one in maps_of(line))]
+    """Return the names of everyone who has, or had, a slot in a line (S16, sorted, each once)."""
+    names = [np.array([], dtype=NAME), *(slots.names for slots in maps_of(line))]
     return distinct(np.concatenate(names))

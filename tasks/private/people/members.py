@@ -1,9 +1,10 @@
-"""Who of two maps is who: ids of people, and of slots that go on, for judging versions together.
+"""Matching of two maps: ids of people, and of slots that go on, for judging versions together.
 
-A map names whoever holds a slot. Those whom it forgot are told apart by their groups. Somebody
-whose values changed may have left a slot for another one, and is another person in each. Of a slot
-that was given to somebody else both maps tell the group and the values, and the later one tells who
-held it before. Whoever was moved, as a group was dissolved, is the same person.
+A map names the holder of each slot. People whom it forgot are distinguished by their groups. A
+person whose values changed may have left a slot for another one, and counts as another person in
+each. Of a slot that was given to somebody else both maps state the group and the values, and the
+later one names the former holder. A person who was moved, because a group was dissolved, is the
+same person.
 """
 
 from collections.abc import Sequence
@@ -21,18 +22,18 @@ from sfumato.tasks.private.people.store import count_of, person_numbers
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The members of groups of a map and of the one before, witnesses apart.
+    """The members of groups of a map and of the one before, without witnesses.
 
     Attributes:
         was: positions in the map before (int64).
-        of_was: the id of whoever holds each (int64, parallel).
+        of_was: the id of each one's holder (int64, parallel).
         of_past: the ids of those who held slots of it before others (int64).
         is_: positions in the map (int64).
-        of_is: the id of whoever holds each (int64, parallel).
+        of_is: the id of each one's holder (int64, parallel).
         slot: the slot of each of `is_`: its place in `was`, or a number behind all these for a new
             one (int64, parallel).
-        lost: how many slots of the map before are nowhere in this one.
-        units: the unit that each id is of (int64, one per id), None where all are different.
+        lost: the number of slots of the map before that are nowhere in this one.
+        units: the unit that each id is of (int64, one per id), None if all are different.
     """
 
     was: np.ndarray
@@ -49,9 +50,9 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     """Match the members of two maps of a line.
 
     Args:
-        before: the map before, None where there is none.
+        before: the map before, None if there is none.
         now: the map.
-        columns: whose values a slot has.
+        columns: the columns whose values a slot has.
     """
     is_ = np.flatnonzero(now.kind != WITNESS)
     none = np.array([], dtype=np.int64)
@@ -63,38 +64,41 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     place = np.full(count_of([of_was, of_past, of_is]), -1, dtype=np.int64)
     place[of_was] = np.arange(len(was))
     slot = _with_moved(before, was, now, is_, place[of_is])
-    left = np.ones(len(was), dtype=bool)
-    left[slot[slot >= 0]] = False
-    old, new = _handed_over(before, was[left], now, is_[slot < 0], columns)
-    slot[np.flatnonzero(slot < 0)[new]] = np.flatnonzero(left)[old]
+    is_left = np.ones(len(was), dtype=bool)
+    is_left[slot[slot >= 0]] = False
+    old, new = _handed_over(before, was[is_left], now, is_[slot < 0], columns)
+    slot[np.flatnonzero(slot < 0)[new]] = np.flatnonzero(is_left)[old]
     made = np.flatnonzero(slot < 0)
     slot[made] = len(was) + np.arange(len(made))
-    return Members(was, of_was, of_past, is_, of_is, slot, int(left.sum()) - len(old), units)
+    return Members(was, of_was, of_past, is_, of_is, slot, int(is_left.sum()) - len(old), units)
 
 
 def _ids(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """An id for each member of both maps, and for each former holder of the one before (int64).
+    """Return an id for each member of both maps and each former holder before (int64).
 
-    And the unit of each id, where several ids are of one.
+    Also return the unit of each id, or None if no two ids have the same unit.
     """
     keys = [before.key[was], before.past.key, now.key[is_]]
     names = person_numbers(*keys, now.past.key)
     group = np.concatenate([before.group[was], before.past.group, now.group[is_]])
-    lengths = [len(one) for one in keys]
+    lengths = [len(keys_of_list) for keys_of_list in keys]
     unit = np.concatenate(names[:3])
     ids = unit.copy()
     width = int(group.max(initial=0)) + 1
     place = unit * width + group
-    left = np.concatenate(
+    is_former = np.concatenate(
         [before.kind[was] == LEFT, np.ones(lengths[1], bool), now.kind[is_] == LEFT]
     )
-    former = np.append(place[left], names[3] * width + now.past.group)
+    former = np.append(place[is_former], names[3] * width + now.past.group)
+    # A person's stay in a group that they left since has an id of its own.
     episode = np.isin(place, former)
     ids[episode] = ids.max(initial=0) + 1 + dense(place[episode])[0]
     moved = _moved_from(before, was, now, is_)
     ids[moved] = ids.max(initial=0) + 1 + dense(place[moved])[0]
+    # Slots without a name are matched in order within their group: the n-th of one list is the
+    # n-th of the other.
     nobody = np.flatnonzero(np.concatenate(keys) == b"")
     list_ = np.repeat(np.arange(len(keys)), lengths)
     order = nobody[np.lexsort((list_[nobody], group[nobody]))]
@@ -102,6 +106,7 @@ def _ids(
     turn[list_[order] == 1] += len(ids)  # nobody goes on to be a former holder
     ids[order] = ids.max(initial=0) + 1 + dense(group[order] * (2 * len(ids) + 1) + turn)[0]
     ids, number = dense(ids)
+    # The unit of each id; nameless slots and those that people were moved from have their own.
     units = np.full(number, -1, dtype=np.int64)
     units[ids] = unit
     for apart in (order, moved):
@@ -110,17 +115,17 @@ def _ids(
 
 
 def _moved_from(before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray) -> np.ndarray:
-    """The slots that people were moved from (int64), who are themselves in other ones."""
+    """Return the slots that people were moved from (int64), who have other slots now."""
     none = np.zeros(len(before.past), dtype=bool)
     moved = [before.kind[was] == MOVED, none, now.kind[is_] == MOVED]
-    held = [before.held[was], none, now.held[is_]]
-    return np.flatnonzero(np.concatenate(moved) & np.concatenate(held))
+    is_held = [before.is_held[was], none, now.is_held[is_]]
+    return np.flatnonzero(np.concatenate(moved) & np.concatenate(is_held))
 
 
 def _with_moved(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray, slot: np.ndarray
 ) -> np.ndarray:
-    """The slot of each member (int64), where some were moved, and hold other ones now.
+    """Return the slot of each member (int64), considering that some were moved to other slots.
 
     Args:
         before: the map before.
@@ -135,20 +140,20 @@ def _with_moved(
         *_places(before, was, now, is_[moved]), assume_unique=True, return_indices=True
     )
     here[old] = moved[new]
-    found = slot.copy()
-    found[np.isin(found, old)] = -1
-    found[here[old]] = old
-    return found
+    slots = slot.copy()
+    slots[np.isin(slots, old)] = -1
+    slots[here[old]] = old
+    return slots
 
 
 def _places(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A number for person and group of slots of two maps (int64); nobody has none in common."""
+    """Return numbers for person and group of slots of two maps (int64), unique where unheld."""
     numbers = person_numbers(before.key[was], now.key[is_])
-    width = 1 + max(int(one.group.max(initial=0)) for one in (before, now))
+    width = 1 + max(int(slots.group.max(initial=0)) for slots in (before, now))
     of_was, of_is = numbers[0] * width + before.group[was], numbers[1] * width + now.group[is_]
-    of_was[~before.held[was]] = -1 - np.flatnonzero(~before.held[was])
+    of_was[~before.is_held[was]] = -1 - np.flatnonzero(~before.is_held[was])
     return of_was, of_is
 
 
@@ -159,23 +164,23 @@ def count_strays(
     previous: np.ndarray,
     movable: Sequence[str] = (),
 ) -> int:
-    """How many people are shown in other groups than those that go on from theirs.
+    """Return how many people are shown in other groups than those that go on from theirs.
 
     Args:
         before: the map before.
         now: the map.
         members: of both.
         previous: the group of the version before that each of this one goes on from (int64).
-        movable: the columns whose values a group has, where groups may be dissolved and the map
-            tells who was moved to one of an equal set of values; empty where nobody may be.
+        movable: the columns whose values a group has, if groups may be dissolved and the map shows
+            who was moved to one of an equal set of values; empty if nobody may be moved.
     """
     if not before.composed:
         return 0
     place = np.full(count_of([members.of_was, members.of_is]), -1, dtype=np.int64)
     place[members.of_was] = members.was
     was, is_ = place[members.of_is], members.is_
-    shown = (was >= 0) & (before.published[was] >= 0) & (now.published[is_] >= 0)
-    was, is_ = was[shown], is_[shown]
+    in_both = (was >= 0) & (before.published[was] >= 0) & (now.published[is_] >= 0)
+    was, is_ = was[in_both], is_[in_both]
     strays = previous[now.published[is_]] != before.published[was]
     if movable and strays.any():
         alike = are_equal_sets(before, movable, before.group[was], now.group[is_])
@@ -185,12 +190,12 @@ def count_strays(
 
 def _are_moved(before: SlotMap, was: np.ndarray, now: SlotMap) -> np.ndarray:
     """Mark slots of a map (positions, int64) whose holders were moved by the next one (bool)."""
-    moved = np.flatnonzero((now.kind == MOVED) & now.held)
+    moved = np.flatnonzero((now.kind == MOVED) & now.is_held)
     return np.isin(*_places(before, was, now, moved))
 
 
 def _start_of_run(keys: np.ndarray) -> np.ndarray:
-    """Where the run of equal keys that each is in starts (int64)."""
+    """Return the start of the run of equal keys that each entry is in (int64)."""
     if not len(keys):
         return keys
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
@@ -200,40 +205,40 @@ def _start_of_run(keys: np.ndarray) -> np.ndarray:
 def _handed_over(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray, columns: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Slots that others hold now: places in `was` and in `is_` (int64 each) of the same ones.
+    """Return slots that others have now: their places in `was` and in `is_` (int64 each).
 
-    Of equal values in one group any may be the same slot. Nobody can be given the slot of somebody
-    whom the map does not name as its former holder.
+    Equal values in one group are interchangeable as slots. A slot can only have been handed over if
+    the later map names its former holder.
     """
     numbers = person_numbers(before.key[was], now.past.key)
     width = count_of(numbers)
     of_was = before.group[was] * width + numbers[0]
-    named = np.isin(of_was, now.past.group * width + numbers[1]) & before.held[was]
+    named = np.isin(of_was, now.past.group * width + numbers[1]) & before.is_held[was]
     old = np.flatnonzero(named)
     keys = [np.append(before.group[was[old]], now.group[is_])]
     keys += [
-        _coded(before.rows[n].take(was[old]).array(), now.rows[n].take(is_).array())
+        _code_together(before.rows[n].take(was[old]).array(), now.rows[n].take(is_).array())
         for n in columns
     ]
     place = np.unique(np.stack(keys), axis=1, return_inverse=True)[1].reshape(-1)
-    _, one, other = np.intersect1d(
-        _ranked(place[: len(old)], len(place)),
-        _ranked(place[len(old) :], len(place)),
+    _, earlier, later = np.intersect1d(
+        _rank_values(place[: len(old)], len(place)),
+        _rank_values(place[len(old) :], len(place)),
         assume_unique=True,
         return_indices=True,
     )
-    return old[one], other
+    return old[earlier], later
 
 
-def _ranked(value: np.ndarray, bound: int) -> np.ndarray:
-    """A number for each value and its place among equal ones (int64)."""
+def _rank_values(value: np.ndarray, bound: int) -> np.ndarray:
+    """Return a number for each value together with its place among equal ones (int64)."""
     order, numbers = rank_equals(value, np.arange(len(value)), bound)
     ranked = np.empty(len(value), dtype=np.int64)
     ranked[order] = numbers
     return ranked
 
 
-def _coded(one: pa.Array, other: pa.Array) -> np.ndarray:
-    """The values of two arrays by one dictionary (int64), the first of another scale perhaps."""
-    both = pa.concat_arrays([one.cast(other.type), other])
+def _code_together(first: pa.Array, second: pa.Array) -> np.ndarray:
+    """Return two arrays' values by one dictionary (int64); scales of the first may differ."""
+    both = pa.concat_arrays([first.cast(second.type), second])
     return encode("value", "sensitive", both).codes.astype(np.int64)

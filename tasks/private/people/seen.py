@@ -1,6 +1,7 @@
-"""What versions of several lines show of people, as their maps have it.
+"""People in the versions of several lines, by the maps of these versions.
 
-Whoever a map no longer names is nobody here: a member of a group, and not counted.
+A slot whose holder a map no longer names belongs to nobody here: to a member of a group who is not
+counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +26,10 @@ class MapOfLine:
     """The map of a version.
 
     Attributes:
-        line: a number that tells its line from others.
+        line: a number for its line.
         slots: the map.
-        groups: a number that tells whose its groups are, None where they are the line's own.
-        called: what columns are called in it, where they are called otherwise.
+        groups: a number for the owner of its groups, None if they are the line's own.
+        called: the names of columns in it that have another name elsewhere.
     """
 
     line: int
@@ -37,13 +38,13 @@ class MapOfLine:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def name_of(self, name: str) -> str | None:
-        """What a column is called in it, None where it has none."""
+        """Return the name of a column in this map, or None if it has none."""
         called = self.called.get(name, name)
         return called if self.slots.rows.has(called) else None
 
 
 def take_slots(slots: SlotMap, rows: np.ndarray) -> SlotMap:
-    """Some slots of a map (int64)."""
+    """Return some slots of a map (int64)."""
     return replace(
         slots,
         key=slots.key[rows],
@@ -53,60 +54,69 @@ def take_slots(slots: SlotMap, rows: np.ndarray) -> SlotMap:
         kind=slots.kind[rows],
         retired=slots.retired[rows],
         rows=slots.rows.take(rows),
-        levels={name: of[rows] for name, of in slots.levels.items()},
+        levels={name: level[rows] for name, level in slots.levels.items()},
     )
 
 
 def published_slots(slots: SlotMap) -> SlotMap:
-    """The slots that a composed version shows."""
+    """Return the slots that a composed version shows."""
     return take_slots(slots, np.flatnonzero(slots.published >= 0))
 
 
 class SeenPeople:
-    """People of several versions, by one number each in all of them."""
+    """People of several versions, each by one number in all of them."""
 
     def __init__(self, maps: Sequence[MapOfLine]) -> None:
-        """Number everybody who ever was in a group of these maps, vacant slots and all.
+        """Number everyone who ever was in a group of these maps, vacant slots included.
 
-        Whoever was moved is in the other group: the slot that was left is nobody's.
+        A person who was moved is in the other group: the slot that was left belongs to nobody.
         """
-        kept = [np.flatnonzero(one.slots.kind != WITNESS) for one in maps]
+        rows_kept = [np.flatnonzero(seen_map.slots.kind != WITNESS) for seen_map in maps]
         self._maps = [
-            replace(one, slots=_without_moved(take_slots(one.slots, rows)))
-            for one, rows in zip(maps, kept, strict=True)
+            replace(seen_map, slots=_without_moved(take_slots(seen_map.slots, rows)))
+            for seen_map, rows in zip(maps, rows_kept, strict=True)
         ]
         self._person = _persons(self._maps)
 
-    def shown(self, name: str) -> list[Shown]:
-        """What the versions that have a column show of it, in their order.
+    def versions_showing(self, name: str) -> list[Shown]:
+        """Return the versions that have a column as they show it, in order.
 
-        Where it is not sensitive it stands for everybody to read: everybody is a group.
+        If the column is not sensitive its values are public: each person is a group.
         """
-        having = [at for at, one in enumerate(self._maps) if one.slots.rows.has(name)]
-        codes, like = _coded([self._maps[at].slots.rows[name].array() for at in having])
+        having = [
+            place for place, seen_map in enumerate(self._maps) if seen_map.slots.rows.has(name)
+        ]
+        codes, like = _code_together(
+            [self._maps[place].slots.rows[name].array() for place in having]
+        )
         return [
-            self._version(at, name, like._replace(codes=of))
-            for at, of in zip(having, codes, strict=True)
+            self._version(place, name, like._replace(codes=codes_here))
+            for place, codes_here in zip(having, codes, strict=True)
         ]
 
     def everybody(self, groups: Sequence[Groups]) -> list[Shown]:
-        """The versions as whoever ever was in their groups sees them, nobody less there for it.
+        """Return the versions as seen by someone who knows all who were ever in their groups.
 
         Args:
             groups: of each version, all that its map has, in the order of their numbers.
         """
         return [
-            Shown(person, dense(one.slots.group)[0], of, np.ones(len(person), dtype=bool))
-            for person, one, of in zip(self._person, self._maps, groups, strict=True)
+            Shown(
+                person,
+                dense(seen_map.slots.group)[0],
+                groups_here,
+                np.ones(len(person), dtype=bool),
+            )
+            for person, seen_map, groups_here in zip(self._person, self._maps, groups, strict=True)
         ]
 
-    def _version(self, at: int, name: str, values: Coded) -> Shown:
-        slots = self._maps[at].slots
+    def _version(self, place: int, name: str, values: Coded) -> Shown:
+        slots = self._maps[place].slots
         group, number = np.arange(len(slots)), len(slots)
         if slots.rows[name].role == "sensitive":
             group, number = dense(slots.group)
         groups = count(group, max(number, 1), {name: values})
-        return Shown(self._person[at], group, groups, (slots.kind == LIVE) & slots.held)
+        return Shown(self._person[place], group, groups, (slots.kind == LIVE) & slots.is_held)
 
 
 def _without_moved(slots: SlotMap) -> SlotMap:
@@ -116,18 +126,20 @@ def _without_moved(slots: SlotMap) -> SlotMap:
 
 
 def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
-    """The number of each slot's holder (int64), by map; nobody is somebody else in each line."""
-    keys = np.concatenate([one.slots.key for one in maps])
-    ends = np.cumsum([0, *(len(one.slots) for one in maps)])
-    held = keys != b""
+    """Return the number of each slot's holder (int64), by map; unheld slots differ by line."""
+    keys = np.concatenate([seen_map.slots.key for seen_map in maps])
+    ends = np.cumsum([0, *(len(seen_map.slots) for seen_map in maps)])
+    is_held = keys != b""
     person = np.full(len(keys), -1, dtype=np.int64)
-    names, person[held] = np.unique(keys[held], return_inverse=True)
-    nobody = np.flatnonzero(~held)
+    names, person[is_held] = np.unique(keys[is_held], return_inverse=True)
+    nobody = np.flatnonzero(~is_held)
     if len(nobody):
-        places = np.concatenate([_places(one, at) for at, one in enumerate(maps)], axis=1)
+        places = np.concatenate(
+            [_places(seen_map, version) for version, seen_map in enumerate(maps)], axis=1
+        )
         _, ghost = np.unique(places[:, nobody], axis=1, return_inverse=True)
         person[nobody] = len(names) + ghost.reshape(-1)
-    former = _former_places(maps, keys, np.where(held, person, -1), ends)
+    former = _former_places(maps, keys, np.where(is_held, person, -1), ends)
     if len(former):
         person[former[0]] = person.max() + 1 + dense(former[1])[0]
     return [person[begin:end] for begin, end in pairwise(ends.tolist())]
@@ -136,59 +148,61 @@ def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
 def _former_places(
     maps: Sequence[MapOfLine], keys: np.ndarray, person: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Slots whose holders have other ones since their values changed, of all maps of a line.
+    """Return slots whose holders have other ones since their values changed, of all maps of a line.
 
-    Whoever is in two of them is another person in each.
+    A person who is in two of them is another person in each.
 
     Returns:
         their places (int64), and a number for each place of somebody in a line's group (int64);
         nothing where there are none.
     """
-    left = np.concatenate([one.slots.kind == LEFT for one in maps]) & (keys != b"")
-    again = [_held_again(one.slots) for one in maps]
-    if not left.any() and not any((of != b"").any() for of in again):
+    is_left = np.concatenate([seen_map.slots.kind == LEFT for seen_map in maps]) & (keys != b"")
+    again = [_held_again(seen_map.slots) for seen_map in maps]
+    if not is_left.any() and not any((names != b"").any() for names in again):
         return ()
-    line = np.repeat([one.line for one in maps], np.diff(ends))
-    group = np.concatenate([one.slots.group for one in maps])
+    line = np.repeat([seen_map.line for seen_map in maps], np.diff(ends))
+    group = np.concatenate([seen_map.slots.group for seen_map in maps])
     width = int(group.max()) + 1
     place = (line * (int(person.max()) + 1) + person) * width + group
-    former = [place[left]]
+    former = [place[is_left]]
     named = distinct(keys[keys != b""])
-    for one, of in zip(maps, again, strict=True):
-        known = np.isin(one.slots.past.key, of[of != b""])
-        who = np.searchsorted(named, one.slots.past.key[known])
-        in_line = one.line * (int(person.max()) + 1) + who
-        former.append(in_line * width + one.slots.past.group[known])
+    for seen_map, names in zip(maps, again, strict=True):
+        is_again = np.isin(seen_map.slots.past.key, names[names != b""])
+        who = np.searchsorted(named, seen_map.slots.past.key[is_again])
+        in_line = seen_map.line * (int(person.max()) + 1) + who
+        former.append(in_line * width + seen_map.slots.past.group[is_again])
     which = np.flatnonzero((person >= 0) & np.isin(place, np.concatenate(former)))
     return which, place[which]
 
 
 def _held_again(slots: SlotMap) -> np.ndarray:
-    """Who held a slot before others, and holds one now (S16)."""
+    """Return the names of people who had a slot before others, and have one now (S16)."""
     former = slots.past.key
     return former[np.isin(former, slots.key)] if len(former) else former  # all keys are sorted
 
 
-def _places(one: MapOfLine, at: int) -> np.ndarray:
-    """Line, version, group, and place in it of those whom nobody knows (int64, 4 x slots).
+def _places(seen_map: MapOfLine, version: int) -> np.ndarray:
+    """Return line, version, group, and place in it of slots of unknown people (int64, 4 x slots).
 
-    Groups of composed versions are the line's, and so are the places in them.
+    Groups of composed versions belong to the line, and so do the places in them.
     """
-    slots = one.slots
-    nobody = np.flatnonzero(~slots.held)
+    slots = seen_map.slots
+    nobody = np.flatnonzero(~slots.is_held)
     order = nobody[stable_order(slots.group[nobody])]
-    found = np.zeros((4, len(slots)), dtype=np.int64)
-    found[0] = one.line if one.groups is None else one.groups
-    found[1], found[2] = -1 if slots.composed else at, slots.group
+    places = np.zeros((4, len(slots)), dtype=np.int64)
+    places[0] = seen_map.line if seen_map.groups is None else seen_map.groups
+    places[1], places[2] = -1 if slots.composed else version, slots.group
     runs = slots.group[order]
-    found[3, order] = np.arange(len(order)) - np.searchsorted(runs, runs)
-    return found
+    places[3, order] = np.arange(len(order)) - np.searchsorted(runs, runs)
+    return places
 
 
-def _coded(arrays: Sequence[pa.Array]) -> tuple[list[np.ndarray], Coded]:
-    """The values of several versions by one dictionary (int64, by version), and that dictionary."""
+def _code_together(arrays: Sequence[pa.Array]) -> tuple[list[np.ndarray], Coded]:
+    """Return the values of several versions by one dictionary (int64 each), and the dictionary."""
     type_ = _common_type([array.type for array in arrays])
-    coded = encode("value", "sensitive", pa.concat_arrays([a.cast(type_) for a in arrays])).coded()
+    coded = encode(
+        "value", "sensitive", pa.concat_arrays([a.cast(type_) for a in arrays])
+    ).counted_codes()
     ends = np.cumsum([0, *map(len, arrays)]).tolist()
     codes = coded.codes.astype(np.int64)
     parts = [codes[begin:end] for begin, end in pairwise(ends)]
@@ -196,9 +210,9 @@ def _coded(arrays: Sequence[pa.Array]) -> tuple[list[np.ndarray], Coded]:
 
 
 def _common_type(types: Sequence[pa.DataType]) -> pa.DataType:
-    """A type in which values of all these are compared: numbers as numbers, others as texts."""
+    """Return a type for comparing values of all these: numbers as numbers, others as texts."""
     if len(set(types)) == 1:
         return types[0]
-    if all(pa.types.is_integer(one) or pa.types.is_decimal(one) for one in types):
-        return pa.decimal128(_DIGITS, max(getattr(one, "scale", 0) for one in types))
+    if all(pa.types.is_integer(type_) or pa.types.is_decimal(type_) for type_ in types):
+        return pa.decimal128(_DIGITS, max(getattr(type_, "scale", 0) for type_ in types))
     return pa.string()

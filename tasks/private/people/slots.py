@@ -1,18 +1,18 @@
-"""The private map of a version: who stands in which group, beside which values.
+"""The private map of a version: the group of each person, and the values beside them.
 
-A `LIVE` row is about somebody. A `VACANT` one is where somebody was who is not shown now, and whose
-values stay in the group. A `WITNESS` only tells what a label must still cover. In a map a vacant
-row is `LEFT` where its holder has another slot now, as the values changed, and `MOVED` where that
-is one of the same value in a group of the same values, since its own group was dissolved. In the
-file of a map stands besides, as `FORMER`, who held a slot before somebody else was given it.
+A `LIVE` row is about a person. A `VACANT` row is a place of somebody who is not shown now, and
+whose values stay in the group. A `WITNESS` only states what a label must still cover. In a map a
+vacant row is `LEFT` if its holder has another slot now, because the values changed, and `MOVED` if
+that slot has the same value in a group of the same values, because its own group was dissolved. The
+file of a map also lists, as `FORMER`, the people who had a slot before somebody else was given it.
 
 A slot is a row of a published version, made once: its group, and the values that the group goes on
-to show for it. The person who was given it holds it for ever, shown or not, unless a newcomer with
-the same values was given it since, or the group was dissolved: then the line knows for ever who
-held a slot of that group before. One file per version (Parquet, 0600), never changed but by
-`forget`, with a row for each slot that the version's line has:
+to show for it. The person who was given it keeps it for ever, shown or not, unless a newcomer with
+the same values was given it since, or the group was dissolved: then the line always knows who had a
+slot of that group before. One file per version (Parquet, 0600), never changed but by `forget`, with
+a row for each slot that the version's line has:
 
-    key        the name of who holds the slot (16 bytes), null for nobody
+    key        the name of the slot's holder (16 bytes), null for nobody
     group      of the line, numbered from 0 for ever
     published  the group's id in this version, -1 where it is not shown
     since      the version that made the slot
@@ -21,10 +21,9 @@ held a slot of that group before. One file per version (Parquet, 0600), never ch
     =<column>  the value of each published column
     ^<column>  the level to which the group's values are generalized, where the partition says so
 
-And below them, in format 2, a row of key, group and kind alone for each of those who held a slot
-before others did.
+Below them, in format 2, is a row of only key, group and kind for each former holder of a slot.
 
-The map is as sensitive as the source: it tells everybody's values.
+The map is as sensitive as the source: it contains everyone's values.
 """
 
 import json
@@ -62,11 +61,11 @@ _VALUE, _LEVEL = "=", "^"
 
 @dataclass(frozen=True, eq=False)
 class FormerHolders:
-    """Whoever held slots that others hold now (parallel); they are never shown again.
+    """People who had slots that others have now (parallel); they are never shown again.
 
     Attributes:
-        key: who (S16; empty for who was forgotten since).
-        group: of the line, in which the slot is (int64).
+        key: their names (S16; empty for people who were forgotten since).
+        group: the line's group in which the slot is (int64).
     """
 
     key: np.ndarray = field(default_factory=lambda: np.array([], dtype=NAME))
@@ -76,7 +75,7 @@ class FormerHolders:
         return len(self.key)
 
     def with_others(self, key: np.ndarray, group: np.ndarray) -> "FormerHolders":
-        """These and others."""
+        """Return these and others."""
         return FormerHolders(np.append(self.key, key), np.append(self.group, group))
 
 
@@ -85,17 +84,18 @@ class SlotMap:
     """The slots of a line, as a version leaves them; arrays are parallel.
 
     Attributes:
-        key: who holds each (S16; empty for nobody).
-        group: of the line (int64).
+        key: the name of each slot's holder (S16; empty for nobody).
+        group: the line's number of its group (int64).
         published: the group's id in this version (int64), -1 where it is not shown.
         since: the number of the version that made it (int64).
         kind: LIVE, VACANT, WITNESS, LEFT or MOVED (int8).
         retired: whether its group is shown no more (bool).
-        rows: the values.
-        levels: the level of each slot's group by column (int64), where labels have some.
+        rows: the values of each slot.
+        levels: the level of each slot's group by column (int64),
+            where labels have some.
         composed: whether the version was made to be combined with earlier ones.
         targets: the distributions that groups were made to follow (see `frozen_targets`).
-        past: who held slots before those who hold them now.
+        past: the former holders of slots.
     """
 
     key: np.ndarray
@@ -120,23 +120,23 @@ class SlotMap:
 
     @property
     def names(self) -> np.ndarray:
-        """Everybody who holds a slot, or held one (S16, sorted, each once)."""
-        known = np.append(self.key, self.past.key)
-        return distinct(known[known != b""])
+        """The names of everyone who has a slot, or had one (S16, sorted, each once)."""
+        keys = np.append(self.key, self.past.key)
+        return distinct(keys[keys != b""])
 
     @property
-    def held(self) -> np.ndarray:
-        """Which slots somebody holds, or left for another one (bool)."""
+    def is_held(self) -> np.ndarray:
+        """The slots that a person has, or left for another one (bool)."""
         return np.asarray(self.key != b"")
 
     @property
     def own(self) -> np.ndarray:
-        """Which slots somebody holds who has no other (bool)."""
-        return np.asarray(self.held & (self.kind != LEFT) & (self.kind != MOVED))
+        """The slots that are the only ones of a person (bool)."""
+        return np.asarray(self.is_held & (self.kind != LEFT) & (self.kind != MOVED))
 
 
 def as_table(slots: SlotMap) -> pa.Table:
-    """The map as it is written."""
+    """Return the map as it is written."""
     columns = {
         "key": column_of_names(slots.key),
         "group": pa.array(slots.group, pa.int32()),
@@ -145,9 +145,9 @@ def as_table(slots: SlotMap) -> pa.Table:
         "kind": pa.array(slots.kind, pa.int8()),
         "retired": pa.array(slots.retired, pa.bool_()),
         **{_VALUE + column.name: column.array() for column in slots.rows.columns},
-        **{_LEVEL + name: pa.array(of, pa.int8()) for name, of in slots.levels.items()},
+        **{_LEVEL + name: pa.array(level, pa.int8()) for name, level in slots.levels.items()},
     }
-    told = {
+    document = {
         "format": _FORMAT if len(slots.past) or (slots.kind == LEFT).any() else _OF_ONE_HOLDER,
         "composed": slots.composed,
         "roles": {column.name: column.role for column in slots.rows.columns},
@@ -155,40 +155,44 @@ def as_table(slots: SlotMap) -> pa.Table:
     }
     table = pa.table(columns)
     if len(slots.past):
-        table = pa.concat_tables([table, _of_former(slots.past, table.schema)])
-    return table.replace_schema_metadata({META: json.dumps(told).encode()})
+        table = pa.concat_tables([table, _rows_of_former(slots.past, table.schema)])
+    return table.replace_schema_metadata({META: json.dumps(document).encode()})
 
 
 def column_of_names(key: np.ndarray) -> pa.Array:
-    """Names (S16) as a column of binaries, null where there is nobody."""
+    """Return names (S16) as a column of binaries, null if there is nobody."""
     content = pa.py_buffer(key.astype(NAME).tobytes())
     names = pa.Array.from_buffers(pa.binary(NAME_BYTES), len(key), [None, content])
     nobody = key == b""
     return names.take(pa.array(np.arange(len(names)), mask=nobody)) if nobody.any() else names
 
 
-def _of_former(past: FormerHolders, schema: pa.Schema) -> pa.Table:
-    """The rows of former holders, in which nothing else is told."""
-    told = {
+def _rows_of_former(past: FormerHolders, schema: pa.Schema) -> pa.Table:
+    """Return the rows of former holders, in which all other columns are null."""
+    columns = {
         "key": column_of_names(past.key),
         "group": pa.array(past.group, pa.int32()),
         "kind": pa.array(np.full(len(past), FORMER), pa.int8()),
     }
-    return pa.table([told.get(f.name, pa.nulls(len(past), f.type)) for f in schema], schema=schema)
+    return pa.table(
+        [columns.get(f.name, pa.nulls(len(past), f.type)) for f in schema], schema=schema
+    )
 
 
 def from_table(table: pa.Table, place: object) -> SlotMap:
-    """The map that `as_table` wrote; `place` is for messages.
+    """Return the map that `as_table` wrote; `place` is for messages.
 
     Raises:
         InputError: where newer software wrote it.
         PromiseError: where it is none.
     """
     try:
-        told = json.loads((table.schema.metadata or {})[META])
-        require_readable(place, told, FORMAT_IN_PARTS)  # type: ignore[arg-type]
+        document = json.loads((table.schema.metadata or {})[META])
+        require_readable(place, document, FORMAT_IN_PARTS)  # type: ignore[arg-type]
         table, past = _without_former(table)
-        columns = [encode(name, role, table[_VALUE + name]) for name, role in told["roles"].items()]
+        columns = [
+            encode(name, role, table[_VALUE + name]) for name, role in document["roles"].items()
+        ]
         levels = {n[1:]: _numbers(table, n) for n in table.column_names if n[0] == _LEVEL}
         numbers = {n: _numbers(table, n) for n in ("group", "published", "since")}
         return SlotMap(
@@ -198,8 +202,8 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
             retired=table["retired"].to_numpy(),
             rows=Microdata(tuple(columns), table.num_rows),
             levels=levels,
-            composed=told["composed"],
-            targets=told["targets"],
+            composed=document["composed"],
+            targets=document["targets"],
             past=past,
         )
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
@@ -207,7 +211,7 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
 
 
 def _without_former(table: pa.Table) -> tuple[pa.Table, FormerHolders]:
-    """The rows of slots, and those of former holders apart."""
+    """Return the rows of slots, and those of former holders separately."""
     former = table["kind"].to_numpy() == FORMER
     if not former.any():
         return table, FormerHolders()
@@ -221,12 +225,12 @@ def _numbers(table: pa.Table, name: str) -> np.ndarray:
 
 
 def names_of_column(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """The names in a column of binaries (S16), empty where there is none."""
+    """Return the names in a column of binaries (S16), empty for null."""
     filled = column.fill_null(b"\0" * NAME_BYTES)
     if isinstance(filled, pa.ChunkedArray):
         filled = filled.combine_chunks()
-    found = np.frombuffer(filled.buffers()[1], dtype=NAME, count=len(filled) + filled.offset)
-    return found[filled.offset :].copy()
+    names = np.frombuffer(filled.buffers()[1], dtype=NAME, count=len(filled) + filled.offset)
+    return names[filled.offset :].copy()
 
 
 def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
@@ -242,24 +246,24 @@ def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
 
 
 def are_equal_sets(
-    slots: SlotMap, columns: Sequence[str], one: np.ndarray, other: np.ndarray
+    slots: SlotMap, columns: Sequence[str], first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
     """Mark the pairs of groups (int64 each) that show the same values, each of them once (bool)."""
     ever = distinct(slots.group[slots.kind != WITNESS])
-    a, b = (np.minimum(np.searchsorted(ever, of), len(ever) - 1) for of in (one, other))
-    equal = np.asarray((ever[a] == one) & (ever[b] == other))
+    a, b = (np.minimum(np.searchsorted(ever, groups), len(ever) - 1) for groups in (first, second))
+    equal = np.asarray((ever[a] == first) & (ever[b] == second))
     for counts in groups_ever(slots, columns).sensitive.values():
         equal &= same_rows(counts, a, counts, b) & (counts.largest[a] == 1)
     return equal
 
 
 def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:
-    """Every group that a line ever published, in the order of its numbers, vacant values and all.
+    """Return every group that a line ever published, by its numbers, with vacant values.
 
     Args:
-        slots: of the line.
+        slots: the slots of the line.
         sensitive: the columns whose values are counted.
-        covered: the columns of which is told which values each group has.
+        covered: the columns whose values in each group are listed.
     """
     people = np.flatnonzero(slots.kind != WITNESS)
     group, number = dense(slots.group[people])
@@ -271,7 +275,7 @@ def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str]
 
 
 def with_tuples(slots: SlotMap, name: str, types: pa.Schema) -> SlotMap:
-    """The slots with a column of that name that has the values of several, of these types."""
+    """Return the slots with a new column that combines the values of several, of these types."""
     arrays = [slots.rows[field.name].array().cast(field.type) for field in types]
     rows = slots.rows.keep([*slots.rows.columns, as_tuples(name, arrays)])
     return replace(slots, rows=rows)

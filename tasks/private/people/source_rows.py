@@ -1,19 +1,19 @@
 """The rows of a source by keyed hashes, so that versions and lines can be compared by them.
 
 <line>/rows-normal/<version>   the represented rows of a version (Parquet, 0600), unless its line is
-                               to remember units alone: 8-byte hashes of the normal form of each
-                               published column's values, and of whose row it is
-<line>/rows/<version>          the same of what was written, of versions before state format 3 whose
-                               line knew nobody
+                               to remember only units: 8-byte hashes of the normal form of each
+                               published column's values, and of the row's person
+<line>/rows/<version>          hashes of values as they were written, of versions before state
+                               format 3 whose line knew nobody
 
-Rows are in an order that is the hashes' own, and are compared over the columns that two tables have
-in common, whichever these are. Whoever has the file and the key of the work directory can test
+Rows are in the order of their hashes, and are compared over the columns that two tables have in
+common, whichever these are. Someone who has the file and the key of the work directory can test
 whether a row was among them.
 
-A column whose values nobody has in both tables, such as the month of monthly files, tells nothing
-and is left out. Then the rows are compared over all columns; and over all but one, for each: one
-column may have changed for everybody, as ages do. Those comparisons take combinations of values by
-chance where there are many rows, the same in both tables, and share one level.
+A column without a common value, such as the month of monthly files, shows nothing and is left out.
+Then the rows are compared over all columns, and over all but one, for each: one column may have
+changed for everyone, as ages do. Those comparisons take combinations of values by chance where
+there are many rows, the same in both tables, and share one level.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,24 +55,24 @@ _ODD, _HALF, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(17
 
 
 def normal_rows(rows: Microdata, secret: bytes, names: np.ndarray | None = None) -> pa.Table:
-    """The keyed hash of each value's normal form (uint64), row by row in an order of the hashes'.
+    """Return the keyed hash of each value's normal form (uint64), in the order of the hashes.
 
     Args:
         rows: the columns that are published, as they were read.
         secret: of the work directory.
-        names: of each row's person (S16), None where rows are people.
+        names: of each row's person (S16), None if rows are people.
     """
-    found = {column.name: _normal(column, secret) for column in rows.columns}
+    hashed = {column.name: _hash_normal_forms(column, secret) for column in rows.columns}
     if names is None:
-        return _as_table(found, rows.rows)
+        return _as_table(hashed, rows.rows)
     whose, codes = np.unique(half_of(names), return_inverse=True)
-    return _as_table({**found, WHOSE: (whose, codes)}, rows.rows)
+    return _as_table({**hashed, WHOSE: (whose, codes)}, rows.rows)
 
 
 def _as_table(columns: Mapping[str, tuple[np.ndarray, np.ndarray]], rows: int) -> pa.Table:
-    """Hashed columns (hashes, and the place there of each row) in an order that tells nothing."""
+    """Return columns (hashes, and each row's place in them) in an order that reveals nothing."""
     hashes = [values[codes] for values, codes in columns.values()]
-    order = np.argsort(_combined(hashes, rows))  # equal hashes are equal rows
+    order = np.argsort(_hash_rows(hashes, rows))  # equal hashes are equal rows
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(
@@ -84,14 +84,16 @@ def _as_table(columns: Mapping[str, tuple[np.ndarray, np.ndarray]], rows: int) -
 
 
 def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
-    """The same of each value as it was written: versions before state format 3 have no other."""
-    return _as_table({column.name: _hashed(column, secret) for column in rows.columns}, rows.rows)
+    """Return the keyed hash of each value as it was written, for versions before state format 3."""
+    return _as_table(
+        {column.name: _hash_values(column, secret) for column in rows.columns}, rows.rows
+    )
 
 
 def row_hashes(rows: Microdata, secret: bytes) -> np.ndarray:
-    """One keyed hash of each row (uint64), in the order of the rows."""
-    hashed = (_hashed(column, secret) for column in rows.columns)
-    return _combined((values[codes] for values, codes in hashed), rows.rows)
+    """Return one keyed hash of each row (uint64), in the order of the rows."""
+    hashed = (_hash_values(column, secret) for column in rows.columns)
+    return _hash_rows((values[codes] for values, codes in hashed), rows.rows)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class RowsInFile:
 
     @cached_property
     def num_rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(pq.read_metadata(regular(self.path)).num_rows)
 
     @cached_property
@@ -111,7 +113,7 @@ class RowsInFile:
         return list(pq.read_schema(regular(self.path)).names)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """The hashes of a column, as they are encoded."""
+        """Return the hashes of a column, as they are encoded."""
         with pq.ParquetFile(regular(self.path)) as file:
             return file.read([name])[name]
 
@@ -126,11 +128,11 @@ def write_rows(line: Path, version: str, rows: Rows, folder: str = ROWS_NORMAL) 
     if isinstance(rows, RowsInFile):
         copy_atomically(rows.path, place)
         return
-    write_atomically(place, _written(rows))
+    write_atomically(place, _bytes_of(rows))
 
 
 def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile | None:
-    """The rows of a version, None where they were not kept.
+    """Return the rows of a version, or None if they were not kept.
 
     Raises:
         PromiseError: where they cannot be read.
@@ -145,36 +147,36 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
 
 
 def with_other_units(content: bytes, units: Mapping[int, int | None]) -> bytes:
-    """The bytes of a file of rows in which units have other names (halves), or None: no rows."""
+    """Return a file of rows with units (halves) renamed, or without rows of those that are None."""
     table = pq.read_table(pa.BufferReader(content))
     if WHOSE not in table.column_names or not units:
         return content
-    known = np.array(sorted(units), dtype=np.uint64)
-    gone = np.array([units[unit] is None for unit in known.tolist()])
-    renamed = np.array([units[unit] or 0 for unit in known.tolist()], dtype=np.uint64)
+    named = np.array(sorted(units), dtype=np.uint64)
+    gone = np.array([units[unit] is None for unit in named.tolist()])
+    renamed = np.array([units[unit] or 0 for unit in named.tolist()], dtype=np.uint64)
     whose = _values(table[WHOSE])
-    place = np.minimum(np.searchsorted(known, whose), len(known) - 1)
-    met = known[place] == whose
+    place = np.minimum(np.searchsorted(named, whose), len(named) - 1)
+    met = named[place] == whose
     stays = ~(met & gone[place])
     changed = pa.array(np.where(met, renamed[place], whose)[stays], pa.uint64())
-    at = table.column_names.index(WHOSE)
+    index = table.column_names.index(WHOSE)
     table = table.filter(pa.array(stays))
-    return _written(table.set_column(at, WHOSE, changed.dictionary_encode()))
+    return _bytes_of(table.set_column(index, WHOSE, changed.dictionary_encode()))
 
 
-def _written(rows: pa.Table) -> bytes:
+def _bytes_of(rows: pa.Table) -> bytes:
     content = pa.BufferOutputStream()
     pq.write_table(rows, content, compression="zstd")
     return bytes(content.getvalue().to_pybytes())
 
 
-def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
+def _hash_values(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes of a column's values (uint64), a null's last, and each row's place."""
     return _with_null(hashes_of(column.values, text_of, secret), column, secret)
 
 
-def _normal(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """The same of the normal forms of the column's values."""
+def _hash_normal_forms(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes of the normal forms of the column's values, and the place of each row."""
     texts = normal_form(values_as_texts(column.values))
     return _with_null(hashes_of(texts, str, secret), column, secret)
 
@@ -188,12 +190,12 @@ def _with_null(
     return hashes.astype(np.uint64), codes
 
 
-def _combined(columns: Iterable[np.ndarray], rows: int) -> np.ndarray:
-    """One hash of each row (uint64) from those of its columns, in their order."""
-    return reduce(_mixed, columns, np.zeros(rows, dtype=np.uint64))
+def _hash_rows(columns: Iterable[np.ndarray], rows: int) -> np.ndarray:
+    """Return one hash of each row (uint64) from those of its columns, in their order."""
+    return reduce(_mix_in, columns, np.zeros(rows, dtype=np.uint64))
 
 
-def _mixed(so_far: np.ndarray, more: np.ndarray) -> np.ndarray:
+def _mix_in(so_far: np.ndarray, more: np.ndarray) -> np.ndarray:
     product = (so_far ^ more) * _ODD
     return np.asarray(product ^ (product >> _HALF))
 
@@ -217,14 +219,14 @@ class RowsInCommon:
     are_related: bool
 
 
-def columns_of_both(one: Rows, other: Rows) -> list[str]:
-    """The columns whose values two tables have, in order."""
-    return sorted((set(one.column_names) & set(other.column_names)) - {WHOSE})
+def columns_of_both(first: Rows, second: Rows) -> list[str]:
+    """Return the columns whose values two tables have, in order."""
+    return sorted((set(first.column_names) & set(second.column_names)) - {WHOSE})
 
 
-def compare_rows(one: Rows, other: Rows) -> RowsInCommon | None:
-    """Compare two tables, without the rows of units that are in both; None where no column is."""
-    first, second, both = _HashedTable(one), _HashedTable(other), columns_of_both(one, other)
+def compare_rows(ours: Rows, theirs: Rows) -> RowsInCommon | None:
+    """Compare two tables without the rows of units in both; None if they share no column."""
+    first, second, both = _HashedTable(ours), _HashedTable(theirs), columns_of_both(ours, theirs)
     names = [name for name in both if _meet(first.column(name), second.column(name))]
     if not names:
         return None
@@ -247,52 +249,56 @@ class _HashedColumn:
 
     @property
     def values(self) -> np.ndarray:
-        """The hashes that occur (uint64)."""
-        return np.concatenate([_NONE, *(_used(values, at) for values, at in self.pieces)])
+        """The hashes that occur in the column (uint64)."""
+        return np.concatenate(
+            [_NONE, *(_used_values(values, places) for values, places in self.pieces)]
+        )
 
     def rows(self, change: Callable[[np.ndarray], np.ndarray] = np.asarray) -> np.ndarray:
-        """The hash of each row (uint64), changed value by value."""
-        return np.concatenate([_NONE, *(change(values)[at] for values, at in self.pieces)])
+        """Return the hash of each row (uint64), changed value by value."""
+        return np.concatenate([_NONE, *(change(values)[places] for values, places in self.pieces)])
 
 
 class _HashedTable:
-    """Hashed rows by column, which stay in memory where they are few."""
+    """Hashed rows by column, which stay in memory if they are few."""
 
-    def __init__(self, of: Rows) -> None:
-        self._of, self._known = of, dict[str, _HashedColumn]()
-        self.rows = of.num_rows
-        self._is_small = of.num_rows * len(of.column_names) <= _IN_MEMORY
+    def __init__(self, source: Rows) -> None:
+        self._source, self._known = source, dict[str, _HashedColumn]()
+        self.rows = source.num_rows
+        self._is_small = source.num_rows * len(source.column_names) <= _IN_MEMORY
 
     def column(self, name: str) -> _HashedColumn:
-        """A column of them."""
+        """Return one of the columns."""
         if name in self._known:
             return self._known[name]
-        found = self._of[name] if isinstance(self._of, pa.Table) else self._of.column(name)
-        pieces = (_encoded(chunk) for chunk in found.chunks)
+        encoded = (
+            self._source[name] if isinstance(self._source, pa.Table) else self._source.column(name)
+        )
+        pieces = (_values_and_places(chunk) for chunk in encoded.chunks)
         column = _HashedColumn(tuple(pieces))
         if self._is_small:
             self._known[name] = column
         return column
 
     def whose(self) -> np.ndarray | None:
-        """The person of each row (uint64), None where rows are people."""
-        return self.column(WHOSE).rows() if WHOSE in self._of.column_names else None
+        """Return the person of each row (uint64), or None if rows are people."""
+        return self.column(WHOSE).rows() if WHOSE in self._source.column_names else None
 
 
-def _used(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    used = np.zeros(len(values), dtype=bool)
-    used[at] = True
-    return np.asarray(values[used])
+def _used_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    is_used = np.zeros(len(values), dtype=bool)
+    is_used[places] = True
+    return np.asarray(values[is_used])
 
 
-def _encoded(chunk: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def _values_and_places(chunk: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
     return np.asarray(coded.dictionary.to_numpy()), np.asarray(coded.indices.to_numpy())
 
 
-def _meet(one: _HashedColumn, other: _HashedColumn) -> bool:
+def _meet(first: _HashedColumn, second: _HashedColumn) -> bool:
     """Decide whether some value of a column is in both tables."""
-    return bool(np.isin(one.values, other.values).any())
+    return bool(np.isin(first.values, second.values).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,10 +306,10 @@ class _Side:
     """The rows of one table that are compared.
 
     Attributes:
-        table: of all its rows.
-        kept: which of them are compared (bool).
+        table: all its rows.
+        kept: the rows that are compared (bool).
         total: one hash of each over all columns (uint64).
-        whose: each is (uint64), where people have several; else None.
+        whose: the person of each (uint64), None if people have one row each.
     """
 
     table: _HashedTable
@@ -312,7 +318,7 @@ class _Side:
     whose: np.ndarray | None
 
     def distinct(self, hashes: np.ndarray, whose: np.ndarray | None = None) -> np.ndarray:
-        """The hashes of rows, those of one person each once."""
+        """Return the hashes of rows without repetitions by one person."""
         whose = self.whose if whose is None else whose
         if whose is None:
             return hashes
@@ -320,37 +326,42 @@ class _Side:
         return np.asarray(hashes[first])
 
     def sample_without(self, place: int, name: str, every: int) -> np.ndarray:
-        """One hash of some rows without a column: of one of so many combinations of the others."""
-        hashes = self.total - _salted(self.table.column(name), place)[self.kept]
+        """Return hashes of rows without a column, of 1 in `every` combinations of the others."""
+        hashes = self.total - _salted_hashes(self.table.column(name), place)[self.kept]
         some = (hashes >> _HALF) & np.uint64(every - 1) == 0
         return self.distinct(hashes[some], None if self.whose is None else self.whose[some])
 
 
 def _many(sides: Sequence[_Side]) -> int:
-    """The number of combinations of which one is taken, a power of two."""
+    """Return how many combinations there are for each sampled one, a power of two."""
     return 1 << max(0, (sum(len(side.total) for side in sides) // _SAMPLED).bit_length() - 1)
 
 
-def _sides(one: _HashedTable, other: _HashedTable, names: Sequence[str]) -> tuple[_Side, _Side]:
-    mine, theirs = one.whose(), other.whose()
-    return _side(one, names, mine, theirs), _side(other, names, theirs, mine)
+def _sides(first: _HashedTable, second: _HashedTable, names: Sequence[str]) -> tuple[_Side, _Side]:
+    mine, theirs = first.whose(), second.whose()
+    return _side(first, names, mine, theirs), _side(second, names, theirs, mine)
 
 
 def _side(
     table: _HashedTable, names: Sequence[str], mine: np.ndarray | None, theirs: np.ndarray | None
 ) -> _Side:
-    kept = np.ones(table.rows, dtype=bool)
+    is_compared = np.ones(table.rows, dtype=bool)
     if mine is not None and theirs is not None:
-        kept = ~np.isin(mine, theirs)
+        is_compared = ~np.isin(mine, theirs)
     total = np.zeros(table.rows, dtype=np.uint64)
     for place, name in enumerate(names):
-        total += _salted(table.column(name), place)
+        total += _salted_hashes(table.column(name), place)
     several = mine is not None and pc.count_distinct(pa.array(mine)).as_py() < len(mine)
-    return _Side(table, kept, total[kept], mine[kept] if several and mine is not None else None)
+    return _Side(
+        table,
+        is_compared,
+        total[is_compared],
+        mine[is_compared] if several and mine is not None else None,
+    )
 
 
-def _salted(column: _HashedColumn, place: int) -> np.ndarray:
-    """The hash of each row, told from those of another column with the same values (uint64)."""
+def _salted_hashes(column: _HashedColumn, place: int) -> np.ndarray:
+    """Return the hash of each row (uint64), salted with the place of its column."""
     salt = np.uint64((place + 1) * int(_ODD) % 2**64)
     return column.rows(lambda values: _mix(values + salt))
 

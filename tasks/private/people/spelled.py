@@ -2,9 +2,9 @@
 
 <line>/units-normal/<version>   how many units a version has, in 8 bytes, and of each, sorted
                                 (0600): 16 bytes of the name of its normal form, 8 of its own name,
-                                and what that form changed
+                                and the steps of that form
 
-Names are those under the work directory's key (see `people.keys`): they tell nothing without it.
+Names are those under the work directory's key (see `people.keys`): they mean nothing without it.
 """
 
 from collections import Counter
@@ -34,8 +34,8 @@ class OtherSpelling:
     """Units of one table that are in another one, spelled in another way.
 
     Attributes:
-        units: how many.
-        kinds: how many of each kind of difference, the most frequent first.
+        units: their number.
+        kinds: the number of each kind of difference, the most frequent first.
     """
 
     units: int
@@ -48,7 +48,7 @@ class OtherSpelling:
 
 
 def spelled_units(unit: Column, names: np.ndarray, secret: bytes) -> np.ndarray:
-    """Every distinct unit of a table by its normal form (SPELLED, sorted).
+    """Return every distinct unit of a table by its normal form (SPELLED, sorted).
 
     Args:
         unit: of each row.
@@ -64,25 +64,27 @@ def spelled_units(unit: Column, names: np.ndarray, secret: bytes) -> np.ndarray:
 
 
 def spelled_unit(text: str, secret: bytes) -> np.ndarray:
-    """A unit, given as text, by its normal form (SPELLED, one)."""
+    """Return a unit, given as text, by its normal form (SPELLED, one)."""
     texts, steps = normal_steps(pa.array([text]))
-    names = np.array([name_of(one, secret) for one in (texts[0].as_py(), text)], dtype=NAME)
+    names = np.array(
+        [name_of(spelling, secret) for spelling in (texts[0].as_py(), text)], dtype=NAME
+    )
     return _records(names[:1], names[1:], steps)
 
 
 def _records(normal: np.ndarray, names: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    found = np.empty(len(names), dtype=SPELLED)
-    found["normal"], found["name"], found["steps"] = normal, half_of(names), steps
-    return found
+    units = np.empty(len(names), dtype=SPELLED)
+    units["normal"], units["name"], units["steps"] = normal, half_of(names), steps
+    return units
 
 
 def half_of(names: np.ndarray) -> np.ndarray:
-    """The first half of each name (uint64), by which the people of a work directory differ."""
+    """Return the first half of each name (uint64), which suffices within a work directory."""
     return np.ascontiguousarray(names, dtype=NAME).view("<u8")[::2].copy()
 
 
 def sorted_units(units: np.ndarray) -> np.ndarray:
-    """The same units (SPELLED) in ascending order of their normal forms."""
+    """Return the units (SPELLED) in ascending order of their normal forms."""
     return units[np.argsort(units["normal"], kind="stable")]
 
 
@@ -92,7 +94,7 @@ def write_spelled(line: Path, version: str, units: np.ndarray) -> None:
 
 
 def read_spelled(line: Path, version: str) -> np.ndarray:
-    """The units of a version by their normal forms (SPELLED, sorted).
+    """Return the units of a version by their normal forms (SPELLED, sorted).
 
     Raises:
         PromiseError: where they are gone, though the state knows of them.
@@ -105,7 +107,7 @@ def read_spelled(line: Path, version: str) -> np.ndarray:
 
 
 def units_in(content: bytes) -> np.ndarray:
-    """The units (SPELLED) in what `bytes_of` gave.
+    """Return the units (SPELLED) in content that `bytes_of` made.
 
     Raises:
         ValueError: where it is not whole.
@@ -117,7 +119,7 @@ def units_in(content: bytes) -> np.ndarray:
 
 
 def bytes_of(units: np.ndarray) -> bytes:
-    """The units (SPELLED, sorted) as a file has them: how many, and each."""
+    """Return the units (SPELLED, sorted) as they are in a file: their number, and each."""
     return len(units).to_bytes(_NUMBER, "little") + units.tobytes()
 
 
@@ -134,6 +136,8 @@ def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
     met = met[~np.isin(ours["name"][met], theirs["name"])]
     pairs = np.stack([ours["steps"][met], theirs["steps"][first[met]]], axis=1)
     kinds = Counter[str]()
-    for (one, other), count in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
-        kinds[kinds_of(int(one), int(other))] += int(count)
+    for (our_steps, their_steps), count in zip(
+        *np.unique(pairs, axis=0, return_counts=True), strict=True
+    ):
+        kinds[kinds_of(int(our_steps), int(their_steps))] += int(count)
     return OtherSpelling(len(met), tuple(kinds.most_common()))

@@ -1,10 +1,11 @@
-"""The maps of a line's versions on disk, and what was forgotten of them.
+"""The maps of a line's versions on disk, and the names of forgotten people.
 
-<line>/map/<version>   who stands in which slot (see `slots`), whose SHA-256 the state has
+<line>/map/<version>   the holder of each slot (see `slots`); its SHA-256 is in the state
 <line>/map/erased      the names of people whose slots were forgotten
 
-A version that was made to be combined has all slots of those before it: of such a line the maps of
-the last two versions are kept. Of other lines all are: each may tell more together with the others.
+A version that was made to be combined has all slots of those before it, so that such a line keeps
+only the maps of the last two versions. Other lines keep all maps: each may reveal more together
+with the others.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ MAP, ERASED = "map", "erased"
 
 
 def write_map(line: Path, version: str, table: pa.Table) -> str:
-    """Keep the map of a version; its SHA-256, by which the state will know it."""
+    """Keep the map of a version; return its SHA-256, by which the state will know it."""
     content = io.BytesIO()
     pq.write_table(table, content, compression="zstd")
     write_atomically(private_directory(line / MAP) / version, content.getvalue())
@@ -43,14 +44,14 @@ def write_map(line: Path, version: str, table: pa.Table) -> str:
 
 
 def keep_map(line: Path, version: str, file: Path) -> str:
-    """Keep the map of a version that is in a file, which may be large; its SHA-256."""
+    """Keep the map of a version that is in a file, which may be large; return its SHA-256."""
     place = private_directory(line / MAP) / version
     copy_atomically(file, place)
     return sha256_of(place)
 
 
 def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
-    """The map of a version in parts, to be read part by part; None where it is of one table.
+    """Return the map of a version in parts, to be read part by part, or None if it is of one table.
 
     Raises:
         PromiseError: where it is gone, or is not the one that the state knows.
@@ -58,16 +59,16 @@ def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
     """
     place = line / MAP / version
     try:
-        found = sha256_of(place)
+        sha256_there = sha256_of(place)
     except OSError:
         raise _not_known(version, "its map is gone") from None
-    if found != sha256:
+    if sha256_there != sha256:
         raise _not_known(version, "its map is another one")
-    return MapInParts.of(place)
+    return MapInParts.open(place)
 
 
 def last_in_parts(line: Path, state: LineState) -> MapInParts | None:
-    """The map of a line's last version, whose slots are those of all; None before its first.
+    """Return the map of a line's last version, which has all slots, or None before the first.
 
     Raises:
         PromiseError: where it is not known here, or is not one of a composed line in parts.
@@ -75,20 +76,20 @@ def last_in_parts(line: Path, state: LineState) -> MapInParts | None:
     if not state.versions:
         return None
     version = max(state.versions)
-    known = state.versions[version]
-    if known.map is None:
+    published = state.versions[version]
+    if published.map is None:
         raise _not_known(version, "it was published without a map (remember: map)")
-    found = map_in_parts(line, version, known.map)
-    if found is None or not known.composed:
+    slots = map_in_parts(line, version, published.map)
+    if slots is None or not published.composed:
         raise PromiseError(
             f"versions: composed: version {version} was made in one table, and its groups cannot "
             "go on in parts: leave parts out, or start a line of another name"
         )
-    return found
+    return slots
 
 
 def require_one_table(line: Path, state: LineState) -> None:
-    """Refuse to go on in one table where a line's last version was in parts.
+    """Refuse to go on in one table if a line's last version was in parts.
 
     Raises:
         PromiseError: with the rule.
@@ -102,7 +103,7 @@ def require_one_table(line: Path, state: LineState) -> None:
 
 
 def read_map(line: Path, version: str, sha256: str) -> SlotMap:
-    """The map of a version, all of it also where that is in parts.
+    """Return the map of a version, all of it even if it is in parts.
 
     Raises:
         PromiseError: where it is gone, or is not the one that the state knows.
@@ -123,21 +124,21 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
 
 
 def since_composed(state: LineState) -> list[tuple[str, PublishedVersion]]:
-    """The versions whose maps have all slots: those from the last composed one on, or all."""
+    """Return the versions whose maps have all slots: from the last composed one on, or all."""
     versions = sorted(state.versions.items())
-    composed = [place for place, (_, known) in enumerate(versions) if known.composed]
+    composed = [place for place, (_, published) in enumerate(versions) if published.composed]
     return versions[max(composed, default=0) :]
 
 
 def has_map(line: Path, version: str) -> bool:
-    """True where the map of a version is kept."""
+    """Decide whether the map of a version is kept."""
     return (line / MAP / version).is_file()
 
 
 def prune_maps(line: Path, state: LineState) -> None:
-    """Delete maps whose slots a later one has: all but the last two, where versions are combined.
+    """Delete maps whose slots a later one has: all but the last two, if versions are combined.
 
-    The state goes on to name them.
+    The state continues to name them.
     """
     versions = sorted(state.versions)
     if versions and state.versions[versions[-1]].composed:
@@ -146,24 +147,24 @@ def prune_maps(line: Path, state: LineState) -> None:
 
 
 def slots_so_far(line: Path, state: LineState) -> SlotMap | None:
-    """The slots that all versions of a line have made; None where it has no version.
+    """Return the slots that all versions of a line have made, or None if it has no version.
 
     Raises:
         PromiseError: where the map of a version is not known here, or a person was shown in two
             versions that were not made to be combined.
     """
-    found: list[SlotMap] = []
-    for version, known in since_composed(state):
-        if known.map is None:
+    maps: list[SlotMap] = []
+    for version, published in since_composed(state):
+        if published.map is None:
             raise _not_known(version, "it was published without a map (remember: map)")
-        found.append(read_map(line, version, known.map))
-    if len(found) < 2:
-        return found[0] if found else None
-    return _one_after_the_other(found)
+        maps.append(read_map(line, version, published.map))
+    if len(maps) < 2:
+        return maps[0] if maps else None
+    return _one_after_the_other(maps)
 
 
 def erased_names(line: Path) -> np.ndarray:
-    """The names of people whose slots were forgotten (S16, sorted)."""
+    """Return the names of people whose slots were forgotten (S16, sorted)."""
     place = line / MAP / ERASED
     return np.frombuffer(read_bytes(place) if place.exists() else b"", dtype=NAME)
 
@@ -176,42 +177,45 @@ def _not_known(version: str, why: str) -> PromiseError:
 
 
 def _one_after_the_other(versions: Sequence[SlotMap]) -> SlotMap:
-    """The slots of versions that have nobody in common, groups numbered on."""
-    key = np.concatenate([one.key for one in versions])
-    held = key[key != b""]
-    if len(distinct(held)) < len(held):
+    """Return the slots of versions that have nobody in common, with groups numbered on."""
+    key = np.concatenate([slots.key for slots in versions])
+    names = key[key != b""]
+    if len(distinct(names)) < len(names):
         raise PromiseError(
             "versions: composed is broken: the same people are in earlier versions that were not "
             "made to be combined"
         )
-    first = np.cumsum([0, *(int(one.group.max(initial=-1)) + 1 for one in versions)])
+    first = np.cumsum([0, *(int(slots.group.max(initial=-1)) + 1 for slots in versions)])
     last = len(versions) - 1
     return SlotMap(
         key=key,
         group=np.concatenate(
-            [one.group + at for one, at in zip(versions, first[:-1], strict=True)]
+            [slots.group + offset for slots, offset in zip(versions, first[:-1], strict=True)]
         ),
         published=np.concatenate(
             [
-                one.published if i == last and one.composed else np.full(len(one), -1)
-                for i, one in enumerate(versions)
+                slots.published if i == last and slots.composed else np.full(len(slots), -1)
+                for i, slots in enumerate(versions)
             ]
         ),
-        since=np.concatenate([np.full(len(one), i + 1) for i, one in enumerate(versions)]),
-        kind=np.concatenate([one.kind for one in versions]),
-        retired=np.concatenate([one.retired for one in versions]),
-        rows=_stacked([one.rows for one in versions]),
+        since=np.concatenate([np.full(len(slots), i + 1) for i, slots in enumerate(versions)]),
+        kind=np.concatenate([slots.kind for slots in versions]),
+        retired=np.concatenate([slots.retired for slots in versions]),
+        rows=_stack_rows([slots.rows for slots in versions]),
         composed=False,
         past=FormerHolders(
-            np.concatenate([one.past.key for one in versions]),
+            np.concatenate([slots.past.key for slots in versions]),
             np.concatenate(
-                [one.past.group + at for one, at in zip(versions, first[:-1], strict=True)]
+                [
+                    slots.past.group + offset
+                    for slots, offset in zip(versions, first[:-1], strict=True)
+                ]
             ),
         ),
     )
 
 
-def _stacked(tables: Sequence[Microdata]) -> Microdata:
+def _stack_rows(tables: Sequence[Microdata]) -> Microdata:
     columns: list[Column] = []
     for column in tables[-1].columns:
         if any(not table.has(column.name) for table in tables):
@@ -222,12 +226,13 @@ def _stacked(tables: Sequence[Microdata]) -> Microdata:
 
 
 def person_numbers(*names: np.ndarray) -> list[np.ndarray]:
-    """A number for each name of some arrays (S16): the same for the same name, from 0, dense.
+    """Return a number for each name of some arrays (S16): equal for equal names, from 0, dense.
 
-    Half a name tells people apart but in one work directory of millions; the other half is asked
-    where it does not. Numbers are in no order that means anything.
+    Names are sorted by their first halves; the second halves are used only if equal first halves
+    occur with different ones, as in a work directory of millions. The order of the numbers has no
+    meaning.
     """
-    whole = np.concatenate([np.ascontiguousarray(one, dtype=NAME) for one in names])
+    whole = np.concatenate([np.ascontiguousarray(array, dtype=NAME) for array in names])
     words = whole.view(_WORD).reshape(-1, 2)
     first, second = (np.ascontiguousarray(words[:, half]) for half in (0, 1))
     order = np.argsort(first)
@@ -238,14 +243,14 @@ def person_numbers(*names: np.ndarray) -> list[np.ndarray]:
         differs = _steps(first[order]) | _steps(second[order])
     number = np.empty(len(whole), dtype=np.int64)
     number[order] = np.cumsum(differs) - 1
-    return np.split(number, np.cumsum([len(one) for one in names])[:-1])
+    return np.split(number, np.cumsum([len(array) for array in names])[:-1])
 
 
 def count_of(numbers: list[np.ndarray]) -> int:
-    """How many numbers there are: one more than the largest."""
-    return 1 + max((int(one.max(initial=-1)) for one in numbers), default=-1)
+    """Return how many numbers there are: one more than the largest."""
+    return 1 + max((int(array.max(initial=-1)) for array in numbers), default=-1)
 
 
 def _steps(ordered: np.ndarray) -> np.ndarray:
-    """Which entries differ from the one before (bool); the first does."""
+    """Mark the entries that differ from the one before (bool); the first does."""
     return np.concatenate((np.ones(min(len(ordered), 1), dtype=bool), ordered[1:] != ordered[:-1]))

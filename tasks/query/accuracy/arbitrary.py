@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload
-from sfumato.tasks.query.accuracy.truth import Outcome, read_help, truth_of
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Engine, read_table
+from sfumato.tasks.query.engines.truth import Outcome, read_help, truth_of
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import relations
@@ -62,13 +62,13 @@ class ArbitraryQueries:
     ) -> None:
         """Read the vectors, and the help table of the aggregated column."""
         declared = release.declared
-        columns = declared.named("quasi-identifier")
+        columns = declared.names_with_roles("quasi-identifier")
         rows = release.table(relations(declared).rows)
         self._kind = aggregate.kind
         self._group = rows["group_id"].to_numpy()
         self._vector, self._original = vectors(rows, columns, original)
         self._size = np.bincount(self._vector)
-        sensitive = aggregate.sensitive or declared.named("sensitive")[0]
+        sensitive = aggregate.sensitive or declared.names_with_roles("sensitive")[0]
         helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
         self._helped = read_help(read_table(helping), self._kind)
         self._truth = truth_of(original[sensitive], aggregate)

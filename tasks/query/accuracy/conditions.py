@@ -10,9 +10,9 @@ from fractions import Fraction
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.query.accuracy.drawing import CountsDrawing, RangeDrawing, frequent_values
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
-from sfumato.tasks.query.accuracy.truth import OriginalColumn, Outcome, outcome_of, truth_of
 from sfumato.tasks.query.ask import ask
 from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.truth import OriginalColumn, Outcome, outcome_of, truth_of
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import WAYS
@@ -36,7 +36,9 @@ class RangeQueries:
         self._estimates = WAYS[self._declared.form.shows].scores_estimates
         self._drawing = RangeDrawing(workload, asking)
         self._known = {over: OriginalColumn(original[over])}
-        counted = [*self._declared.named("sensitive"), over][0]  # of COUNT(*), which has none
+        counted = [*self._declared.names_with_roles("sensitive"), over][
+            0
+        ]  # of COUNT(*), which has none
         self._truth = truth_of(original[aggregate.sensitive or counted], aggregate)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
@@ -65,7 +67,7 @@ class CountsQueries:
         declared = release.declared
         self._asking, self._declared = asking, declared
         self._count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
-        sensitive = workload.of or declared.named("sensitive")[0]
+        sensitive = workload.of or declared.names_with_roles("sensitive")[0]
         values = frequent_values(sensitive, [original[sensitive]])
         self._drawing = CountsDrawing(workload, asking, declared, values)
         self._known = {name: OriginalColumn(original[name]) for name in self._drawing.names}

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from sfumato.tasks.microdata.table import Column, Randomness
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
-from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.truth import OriginalColumn
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.terms.terms import Declared
@@ -233,7 +233,9 @@ class CountsDrawing:
         self, workload: CountsWorkload, asking: Engine, declared: Declared, values: FrequentValues
     ) -> None:
         """Read the published values of each quasi-identifier."""
-        starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
+        starts = {
+            name: asking.starts(name) for name in declared.names_with_roles("quasi-identifier")
+        }
         self._starts = {
             name: column_starts for name, column_starts in starts.items() if column_starts
         }

@@ -13,10 +13,10 @@ from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
-from sfumato.tasks.query.accuracy.truth import Original, OriginalInParts, Outcome, as_fraction
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.truth import Original, OriginalInParts, Outcome, as_fraction
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release
@@ -45,7 +45,7 @@ def evaluate(
     total = sum(workload.queries * len(workload.levels) for workload in workloads)
     done = 0
     measured: list[Measured] = []
-    files = files_of_tables(release, release.declared.named("sensitive"))
+    files = files_of_tables(release, release.declared.names_with_roles("sensitive"))
     with engine(files, release.declared) as asking:
         for workload in workloads:
             queries = _ask_workload(workload, asking, release, original, randomness)
@@ -100,7 +100,7 @@ def _sensitive(workload: Workload, declared: Declared) -> str | None:
     """Return the column that the workload aggregates; None for COUNT(*)."""
     if workload.of is None and workload.aggregate == "count":
         return None
-    return workload.of or declared.named("sensitive")[0]
+    return workload.of or declared.names_with_roles("sensitive")[0]
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:

@@ -23,7 +23,12 @@ from sfumato.tasks.query.accuracy.drawing import (
     frequent_values,
 )
 from sfumato.tasks.query.accuracy.parameters import ArbitraryWorkload, CountsWorkload, RangeWorkload
-from sfumato.tasks.query.accuracy.truth import (
+from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpColumn
+from sfumato.tasks.query.ask import files_of_tables
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.engine import Engine, Source
+from sfumato.tasks.query.engines.in_parts import ask_each
+from sfumato.tasks.query.engines.truth import (
     OriginalColumn,
     OriginalInParts,
     Outcome,
@@ -31,11 +36,6 @@ from sfumato.tasks.query.accuracy.truth import (
     read_help,
     truth_of,
 )
-from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpColumn
-from sfumato.tasks.query.ask import files_of_tables
-from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.engines.engine import Engine, Source
-from sfumato.tasks.query.engines.in_parts import ask_each
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
@@ -127,7 +127,9 @@ class ConditionsInParts:
         self._drawing, self._names, self._aggregate = drawing, names, aggregate
         self._asking, self._declared, self._original = asking, release.declared, original
         self._estimates = estimates
-        counted = [*release.declared.named("sensitive"), *names][0]  # of COUNT(*), which has none
+        counted = [*release.declared.names_with_roles("sensitive"), *names][
+            0
+        ]  # of COUNT(*), which has none
         self._aggregated = aggregate.sensitive or counted
 
     def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
@@ -187,7 +189,7 @@ def counts_in_parts(
     original: OriginalInParts,
 ) -> ConditionsInParts:
     """Return random counts of a release, with ranges drawn from the published values."""
-    sensitive = workload.of or release.declared.named("sensitive")[0]
+    sensitive = workload.of or release.declared.names_with_roles("sensitive")[0]
     values = frequent_values(sensitive, (rows[sensitive] for rows in original.each([sensitive])))
     drawing = CountsDrawing(workload, asking, release.declared, values)
     count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
@@ -290,8 +292,8 @@ class VectorsInParts:
         """Count the rows of each vector that is published."""
         declared = release.declared
         self._kind, self._aggregate, self._original = aggregate.kind, aggregate, original
-        self._names = declared.named("quasi-identifier")
-        self._aggregated = aggregate.sensitive or declared.named("sensitive")[0]
+        self._names = declared.names_with_roles("quasi-identifier")
+        self._aggregated = aggregate.sensitive or declared.names_with_roles("sensitive")[0]
         files = files_of_tables(release, [self._aggregated])
         self._rows = _in_parts(files[relations(declared).rows])
         self._help = _in_parts(files[help_name(self._aggregated)])

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.microdata.table import Microdata, Randomness
-from sfumato.tasks.query.accuracy.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.truth import OriginalInParts, Outcome, Queries
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release
 

@@ -199,7 +199,7 @@ class PartialAttendance:
 
 def attendance_in(tables: Files, rows: pa.Table, declared: Terms) -> Attendance:
     """Return the attendance of a release's rows."""
-    if not declared.composed:
+    if not declared.is_composed:
         return FullAttendance()
     lineage = read_table(tables[LINEAGE])
     return PartialAttendance(as_integers(rows[GROUP_ID]), rows_of(lineage))

@@ -218,7 +218,7 @@ class ReleaseTables:
         Raises:
             NotDirectError: where groups are not numbered 0, 1, ….
         """
-        if not self._declared.composed:
+        if not self._declared.is_composed:
             return np.bincount(self.rows.group)
         lineage = PublishedColumns(self._tables[LINEAGE])
         if not np.array_equal(lineage.group, np.arange(len(lineage.group))):
@@ -232,7 +232,7 @@ class ReleaseTables:
         return self._totals[name]
 
     def _read_totals(self, name: str) -> GroupTotals:
-        if not self._declared.composed:
+        if not self._declared.is_composed:
             helping = self.helping(name)
             return GroupTotals(helping.sizes, helping.totals)
         bundle = self.bundle(name)

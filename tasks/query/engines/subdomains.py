@@ -47,7 +47,7 @@ def open_subdomains(
     Raises:
         PromiseError: where the targets are no hierarchies over one domain.
     """
-    (name,) = declared.named("sensitive")
+    (name,) = declared.names_with_roles("sensitive")
     nodes = read_nodes(read_table(tables[TARGETS]), name, declared.columns[name])
     numbers = exact(nodes.values, name) if is_number(nodes.values.type) else None
     floats = _floats(numbers) if numbers else np.zeros(len(nodes.values))

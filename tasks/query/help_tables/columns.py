@@ -34,7 +34,7 @@ def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
     sizes = totals(tables[counts], number)
     if sizes is None:
         raise PromiseError(f"{counts}: has no counts of the groups")
-    names = declared.named("quasi-identifier")
+    names = declared.names_with_roles("quasi-identifier")
     return {help_name(name): _table(tables[table_of(name)], name, sizes) for name in names}
 
 
@@ -49,7 +49,7 @@ def _table(admitted: pa.Table, name: str, sizes: np.ndarray) -> pa.Table:
 
 
 def _names(declared: Terms, _sensitive: Sequence[str]) -> Sequence[str]:
-    return [help_name(name) for name in declared.named("quasi-identifier")]
+    return [help_name(name) for name in declared.names_with_roles("quasi-identifier")]
 
 
 COLUMNS = HelpTables(_names, tables_of_columns)

@@ -62,7 +62,7 @@ def kind_of_labels(declared: Terms, name: str) -> Kind:
 
 def names_of_label_tables(declared: Terms) -> list[str]:
     """Return the names of the label tables and value tables of all quasi-identifiers."""
-    names = declared.named("quasi-identifier")
+    names = declared.names_with_roles("quasi-identifier")
     return [name_of_table(name) for name in names for name_of_table in (label_name, value_name)]
 
 
@@ -73,7 +73,7 @@ def label_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, p
         PromiseError: naming the column that has a label without meaning.
     """
     built = {}
-    for name in declared.named("quasi-identifier"):
+    for name in declared.names_with_roles("quasi-identifier"):
         column = declared.columns[name]
         read = reader_for(form_of(declared))(name, column)
         texts = sorted(text for text in labels_of(tables[TABLE], name)[0] if text is not None)

@@ -30,5 +30,5 @@ def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
 
 def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
     """Return the names of the help tables for questions on some sensitive columns, or on all."""
-    columns = declared.named("sensitive") if sensitive is None else sensitive
+    columns = declared.names_with_roles("sensitive") if sensitive is None else sensitive
     return list(HELP_TABLES[declared.form.shows].names(declared, columns))

@@ -29,7 +29,7 @@ _DIGITS = 38  # the most that a SQL DECIMAL can have
 
 
 @dataclass(frozen=True, eq=False)
-class _SortedRows:
+class _RowsByGroup:
     """Rows in the order of group and value, with the start and end of each row's group."""
 
     group: np.ndarray
@@ -70,7 +70,9 @@ def expected_name(name: str) -> str:
 
 def helped_columns(declared: Terms) -> list[str]:
     """Return the sensitive columns that have a help table: those without missing values."""
-    return [name for name in declared.named("sensitive") if not declared.columns[name].nulls]
+    return [
+        name for name in declared.names_with_roles("sensitive") if not declared.columns[name].nulls
+    ]
 
 
 def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dict[str, pa.Table]:
@@ -98,7 +100,7 @@ def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str,
     Raises:
         InputError: see `help_table`.
     """
-    if not declared.composed:
+    if not declared.is_composed:
         return help_tables(tables, helped_columns(declared))
     whole = VACANCIES[declared.form.method].whole(tables)
     return {
@@ -165,16 +167,16 @@ def bounds_of_hits(
     return pa.table(columns | _extremes(values, low, high))
 
 
-def _sort_rows(group: np.ndarray, codes: np.ndarray, values: int) -> _SortedRows:
+def _sort_rows(group: np.ndarray, codes: np.ndarray, values: int) -> _RowsByGroup:
     """Sort rows by group and code; both are below the number of rows, so that their key fits."""
     ordered, by_value = np.divmod(np.sort(group * np.int64(max(values, 1)) + codes), max(values, 1))
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     ends = np.append(starts[1:], len(ordered))[: len(starts)]
     sizes = ends - starts
-    return _SortedRows(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
+    return _RowsByGroup(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
 
 
-def _extremes(values: pa.Array, low: _SortedRows, high: _SortedRows) -> dict[str, pa.Array]:
+def _extremes(values: pa.Array, low: _RowsByGroup, high: _RowsByGroup) -> dict[str, pa.Array]:
     """Return the least and the greatest minimum and maximum of `hits` values of each group."""
     codes = {
         "l_min": low.codes[low.start],
@@ -186,7 +188,7 @@ def _extremes(values: pa.Array, low: _SortedRows, high: _SortedRows) -> dict[str
 
 
 def _sums(
-    numbers: Exact, least: _SortedRows, greatest: _SortedRows, whole: bool, name: str
+    numbers: Exact, least: _RowsByGroup, greatest: _RowsByGroup, whole: bool, name: str
 ) -> dict[str, pa.Array]:
     """Return the sums of the `hits` smallest and of the `hits` largest values of each group."""
     low, high = _partial_sums(numbers.units, least, greatest)
@@ -199,7 +201,7 @@ def _sums(
 
 
 def _partial_sums(
-    units: np.ndarray, least: _SortedRows, greatest: _SortedRows
+    units: np.ndarray, least: _RowsByGroup, greatest: _RowsByGroup
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add up each group's values, in int64 if no group overflows: only differences count."""
     widest = int((least.end - least.start).max(initial=0))
@@ -212,7 +214,7 @@ def _partial_sums(
     return low, high
 
 
-def _running(units: np.ndarray, rows: _SortedRows) -> np.ndarray:
+def _running(units: np.ndarray, rows: _RowsByGroup) -> np.ndarray:
     """Return the sum of the values before each row, and of all values."""
     return np.append(0, np.cumsum(units[rows.codes]))
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.forms.redistributed import groups
-from sfumato.tasks.forms.targets import Told, read
+from sfumato.tasks.forms.targets import PublishedTargets, read
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with_possible_hits
 from sfumato.tasks.query.help_tables.way import HelpTables
@@ -32,7 +32,7 @@ class Nodes:
     of the domain, in which subdomains are runs.
     """
 
-    subdomains: Told
+    subdomains: PublishedTargets
     values: pa.Array
     order: np.ndarray
 
@@ -111,7 +111,7 @@ def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dic
         InputError: where a sum is too long.
         PromiseError: where the tables contradict each other.
     """
-    (name,) = declared.named("sensitive")
+    (name,) = declared.names_with_roles("sensitive")
     column = declared.columns[name]
     nodes = read_nodes(tables[TARGETS], name, column)
     seen = groups(tables, {name: column}, [], [name])

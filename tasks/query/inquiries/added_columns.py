@@ -62,7 +62,7 @@ def _require_exact_keys(tables: Files, declared: Declared, joins: Iterable[Joine
     """Refuse a join by a column whose labels stand for several values: no text matches these."""
     names = {name for joined in joins for name in joined.keys}
     columns = {name: column for name, column in declared.columns.items() if name in names}
-    if not declared.recoded:
+    if not declared.is_recoded:
         return
     microdata = read_table(tables[TABLE])
     labels = read_labels(microdata, columns, reader_for(form_of(declared)))

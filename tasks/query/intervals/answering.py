@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely, Value
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.engines.published_columns import NotDirectError
+from sfumato.tasks.query.engines.truth import as_fraction
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.shapes import (
     EXACT,

@@ -21,11 +21,11 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
-from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.published_columns import PublishedColumns
+from sfumato.tasks.query.engines.truth import OriginalColumn
 from sfumato.tasks.query.intervals.shapes import (
     ALIKE,
     LEAST_ROWS,
@@ -232,8 +232,8 @@ class QueriesOnOriginal:
     def __init__(self, likely: LikelyAnswers, declared: Declared, original: Microdata) -> None:
         """Find the columns and values by which queries may select."""
         self._likely, self._declared, self._original = likely, declared, original
-        sensitive = [name for name in declared.named("sensitive") if self._laws_of(name)]
-        names = [*declared.named("quasi-identifier"), *sensitive]
+        sensitive = [name for name in declared.names_with_roles("sensitive") if self._laws_of(name)]
+        names = [*declared.names_with_roles("quasi-identifier"), *sensitive]
         self._domains = Domains(
             declared.columns,
             {name: likely.domain(name) for name in names},

@@ -45,7 +45,7 @@ class ColumnsIntervals:
         Raises:
             NotDirectError: if versions are composed, since then some rows belong to no person.
         """
-        if engine.declared.composed:
+        if engine.declared.is_composed:
             raise NotDirectError
         self._connection, self._declared = engine.connection, engine.declared
         self._conditions = conditions or ValueConditions(engine.connection)
@@ -163,7 +163,7 @@ class ColumnsIntervals:
         """Return the code of each row's value in each world (integers, worlds x rows)."""
         if name not in self._sampled:
             table = self._table(name)
-            seed = self._declared.named("quasi-identifier").index(name)
+            seed = self._declared.names_with_roles("quasi-identifier").index(name)
             expected = np.asarray(table.read(expected_name(name)).to_numpy(), dtype=np.float64)
             admitted = _AdmittedValues(table.group, table.coded_column(name).codes, expected)
             self._sampled[name] = _sample(admitted, self._sizes, self._worlds, seed)

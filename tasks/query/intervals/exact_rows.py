@@ -68,7 +68,7 @@ class ExactRows:
     def covariates(self) -> Covariates:
         """The quasi-identifiers, in bins."""
         columns = []
-        for name in self.declared.named("quasi-identifier"):
+        for name in self.declared.names_with_roles("quasi-identifier"):
             coded, ordered = (
                 self.table.coded_column(name),
                 self.declared.columns[name].type in ORDERED,

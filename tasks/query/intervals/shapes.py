@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlglot import exp
 
-from sfumato.tasks.query.accuracy.truth import OriginalColumn
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely
+from sfumato.tasks.query.engines.truth import OriginalColumn
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.question import Aggregate, Question
 from sfumato.tasks.schema.columns import ORDERED

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.engines.truth import as_fraction
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 
 Z95 = NormalDist().inv_cdf(0.975)

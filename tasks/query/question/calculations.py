@@ -311,7 +311,7 @@ class Calculations:
         type_, scale = self._type(expression, sources)
         name = f"\x02{len(self._found)}"
         columns = [self._terms.columns[source] for source in sources]
-        labelled = self._terms.recoded and any(c.role == "quasi-identifier" for c in columns)
+        labelled = self._terms.is_recoded and any(c.role == "quasi-identifier" for c in columns)
         null = not labelled or any(c.nulls for c in columns) or may_be_null(expression)
         return Calculated(name, expression, sources, type_, scale, null, sensitive, labelled)
 

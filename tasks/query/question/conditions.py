@@ -121,7 +121,11 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
 def _of_no_column(declared: Terms) -> tuple[str, ...] | None:
     """Return the columns to which a condition on no column belongs, if rows are not published."""
     way = WAYS[declared.form.shows]
-    return way.bundles(declared)[declared.named("sensitive")[0]] if way.without_rows else None
+    return (
+        way.bundles(declared)[declared.names_with_roles("sensitive")[0]]
+        if way.without_rows
+        else None
+    )
 
 
 def bundles(declared: Terms) -> Bundles:

@@ -48,7 +48,7 @@ class Relations:
     @property
     def has_pooled_values(self) -> bool:
         """True if two tables have the values of a group: for people, and vacant ones."""
-        return self.declared.composed and not self.has_counts
+        return self.declared.is_composed and not self.has_counts
 
 
 def relations(declared: Terms) -> Relations:
@@ -67,7 +67,7 @@ def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
 
     Columns that are calculated from some of them are added to their set.
     """
-    sensitive = declared.named("sensitive")
+    sensitive = declared.names_with_roles("sensitive")
     derived = {name: bases for name in sensitive if (bases := _base(declared, name))}
     published = [name for name in sensitive if name not in derived]
     tables = names_of_tables(published, declared.form.together)
@@ -149,7 +149,7 @@ rows = Way(bundles=sensitive_bundles, aggregated=of_sensitive, shows_rows=True)
 def _bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
     """Return each quasi-identifier with the columns joined by it, then sensitive columns."""
     bundles: dict[str, tuple[str, ...]] = {}
-    for name in declared.named("quasi-identifier"):
+    for name in declared.names_with_roles("quasi-identifier"):
         joined = (other for other, column in declared.columns.items() if _is_beside(column, name))
         bundle = (name, *joined)
         bundles |= dict.fromkeys(bundle, bundle)

@@ -82,7 +82,7 @@ def totals_query(question: Question, sensitive: str, relations: Relations) -> ex
         .group_by(*keys)
         .with_(_SELECTED, as_=_count_selected(question, relations.rows))
     )
-    if relations.declared.composed:
+    if relations.declared.is_composed:
         columns = next(names for names in relations.tables if sensitive in names)
         parts = [*group_parts(relations), (whole, group_sums(sensitive, columns, relations))]
         return with_parts(parts, query)

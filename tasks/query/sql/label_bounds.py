@@ -207,7 +207,7 @@ class LabelBounds:
             columns += [alias(end, f"{side}{number}") for end, side in zip(pair, "lu", strict=True)]
         query = select([*columns, tree("counted.count_l AS least")], "counted")
         counted = rows_of_cells(
-            keys_of(self.question), len(self._asked_columns), composed=self.declared.composed
+            keys_of(self.question), len(self._asked_columns), composed=self.declared.is_composed
         )
         parts = [*self._choice_parts(), *counted, *self._of_columns()]
         for number in self._bounded_columns:
@@ -245,7 +245,7 @@ class LabelBounds:
             ),
             *(alias(of_row(name), f"v{number}") for number, name in enumerate(self._asked_columns)),
             alias(surely, "must"),
-            *([own(GROUP_ID, TABLE)] if self.declared.composed else []),
+            *([own(GROUP_ID, TABLE)] if self.declared.is_composed else []),
         ]
         query = select(columns, TABLE, where=[matches.may if matches else None])
         for name, on, kind in rows.joins:
@@ -271,7 +271,7 @@ class LabelBounds:
     def _of_columns(self) -> Iterator[Part]:
         """Yield the bounds of each column, from the number of its values that count per cell."""
         for number in self._bounded_columns:
-            yield from copies_of_values(number, composed=self.declared.composed)
+            yield from copies_of_values(number, composed=self.declared.is_composed)
             source = f"of_value_{number}"
             kinds = {
                 a.kind

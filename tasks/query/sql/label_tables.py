@@ -18,7 +18,7 @@ from sfumato.tasks.terms.terms import Terms
 def types_of_labels(declared: Terms) -> Types:
     """Return the types of the columns of label tables, by the names of both."""
     types: dict[str, ColumnType] = {}
-    for name in declared.named("quasi-identifier"):
+    for name in declared.names_with_roles("quasi-identifier"):
         type_, table = declared.columns[name].type, label_name(name)
         types |= {f"{table}.{column}": type_ for column in ("value", "low", "high")}
         types |= dict.fromkeys(

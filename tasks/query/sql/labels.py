@@ -46,7 +46,7 @@ def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator
 
 
 def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
-    label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
+    label = exp.column(declared.names_with_roles("quasi-identifier")[0], quoted=True)
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
     ordered = query.group_by(label.copy()).order_by(label.copy())
     queries = [("How many rows have each label:", ordered)]

@@ -76,7 +76,7 @@ class MarginalCounts:
     @property
     def surely_some(self) -> bool:
         """True if each cell surely has rows: admitted values occur, but perhaps not together."""
-        return len(self._terms()) < 2 and not self.declared.composed
+        return len(self._terms()) < 2 and not self.declared.is_composed
 
     def _parts(self, reuse: Reuse) -> list[Part]:
         terms = self._terms()
@@ -87,7 +87,7 @@ class MarginalCounts:
 
     def _sizes(self) -> exp.Select:
         """Return the query of the size of each group, and of those still here."""
-        if self.declared.composed:
+        if self.declared.is_composed:
             return sizes_with_vacant()
         size = tree('SUM("count") AS size')
         table = next(iter(tables_of_counts(self.declared).values()))
@@ -117,13 +117,15 @@ class MarginalCounts:
             spare = exp.Mul(this=exp.Literal.number(len(terms) - 1), expression=own("size"))
             low = exp.Sub(this=low, expression=spare)
         highs = [term.high for term in terms]
-        if self.declared.composed:
+        if self.declared.is_composed:
             low = exp.Sub(this=low, expression=own("vacancies"))
             highs.append(own("live"))
         high = highs[0] if highs else own("size")
         if len(highs) > 1:
             high = exp.Least(this=highs[0], expressions=highs[1:], ignore_nulls=True)
-        expected: exp.Expr = exp.cast(own("live" if self.declared.composed else "size"), "double")
+        expected: exp.Expr = exp.cast(
+            own("live" if self.declared.is_composed else "size"), "double"
+        )
         for term in terms:
             expected = term.expected_rows(expected, self.estimator)
         keys = [own(key, f"meant_{key}") for key in key_names(self.question)]

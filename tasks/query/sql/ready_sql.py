@@ -30,7 +30,7 @@ def duckdb_script(declared: Declared) -> str:
     views = [_view(name, f"data/{name}.parquet", declared) for name in schemas(declared)]
     views += [_view(name, f"sql/{name}.parquet", declared) for name in help_names(declared)]
     words = [declared.title, _RUN, way.words(declared)]
-    words += [f"{way.of_vacant(declared)}\n\n{_LINEAGE}"] if declared.composed else []
+    words += [f"{way.of_vacant(declared)}\n\n{_LINEAGE}"] if declared.is_composed else []
     parts = [_comment("\n\n".join(words)), "\n".join(views)]
     for title, plain in way.queries(declared):
         parts.append(f"{_comment(title)}\n{plain.sql('duckdb', pretty=True)};")
@@ -55,7 +55,7 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
         return []
     query = exp.select(exp.Count(this=exp.Star()), *way.examples(declared)).from_(TABLE)
     queries = [query]
-    for other in declared.named("quasi-identifier")[:1]:
+    for other in declared.names_with_roles("quasi-identifier")[:1]:
         key = exp.column(other, quoted=True)
         queries.append(exp.select(key, *query.expressions).from_(TABLE).group_by(key))
     return [query.sql("duckdb") for query in queries]
@@ -64,7 +64,7 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
 def _view(name: str, path: str, declared: Declared) -> str:
     parts = declared.made_of
     places = [f"{PARTS}/{part.name}/{path}" for part in parts] or [path]
-    added = [part.added_to(declared.numbered(name)) for part in parts] or [{}]
+    added = [part.added_to(declared.numbered_columns(name)) for part in parts] or [{}]
     sources = [
         exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(place)])
         for place in places

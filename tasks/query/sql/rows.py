@@ -55,7 +55,7 @@ def _words(declared: Declared) -> str:
 
 def examples_of(declared: Declared) -> Sequence[exp.Expr]:
     """Return the mean of the first sensitive column, or its extremes if it is no number."""
-    name = declared.named("sensitive")[0]
+    name = declared.names_with_roles("sensitive")[0]
     column = exp.column(name, quoted=True)
     if declared.columns[name].type in ("integer", "decimal", "float"):
         return [exp.Avg(this=column)]

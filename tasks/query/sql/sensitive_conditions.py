@@ -96,7 +96,7 @@ def group_parts(relations: Relations) -> list[Part]:
 
     If people have left, a group has more values than rows.
     """
-    if not relations.declared.composed:
+    if not relations.declared.is_composed:
         counted = [own(GROUP_ID), tree("COUNT(*) AS size")]
         return [("sizes", select(counted, relations.rows, group_by=[own(GROUP_ID)]))]
     pooled = [(GROUP_VALUES, _pool_values(relations))] if relations.has_pooled_values else []
@@ -125,7 +125,7 @@ def group_sums(name: str, columns: tuple[str, ...], relations: Relations) -> exp
 
 def _pool_values(relations: Relations) -> exp.Query:
     """Return the query of all values of groups, those of people and vacant ones."""
-    names = relations.declared.named("sensitive")
+    names = relations.declared.names_with_roles("sensitive")
     beside_people, beside_nobody = (
         select([own(GROUP_ID), *map(published_column, names)], table)
         for table in (relations.rows, VACANT)

@@ -137,7 +137,7 @@ def _formula_fault(inquiry: Inquiry, declared: Terms) -> str | None:
 
 def _is_of_labels(inquiry: Inquiry, declared: Terms) -> bool:
     """Decide whether an aggregate other than a count of rows is of a column with labels."""
-    if not declared.recoded:
+    if not declared.is_recoded:
         return False
     names = (
         aggregate.sensitive

@@ -119,7 +119,7 @@ class RangeConditions:
         return sorted(kinds, key=lambda kind: kind.name)
 
     def _require_order(self) -> None:
-        (name,) = self.relations.declared.named("sensitive")
+        (name,) = self.relations.declared.names_with_roles("sensitive")
         column = self.relations.declared.columns[name]
         if column.hierarchy is not None and column.type in ("string", "boolean"):
             raise QueryError(

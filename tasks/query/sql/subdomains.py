@@ -39,7 +39,7 @@ def _words(_: Declared) -> str:
 
 def _types(declared: Terms) -> Types:
     """Return the types of the ends of subdomains."""
-    (name,) = declared.named("sensitive")
+    (name,) = declared.names_with_roles("sensitive")
     return dict.fromkeys(("lower", "upper"), declared.columns[name].type)
 
 
@@ -47,7 +47,7 @@ subdomains = SqlWay(
     rewritten=_rewrite,
     words=_words,
     examples=examples_of,
-    views=lambda declared: declared.named("sensitive"),
+    views=lambda declared: declared.names_with_roles("sensitive"),
     exact_groups=False,
     types=_types,
     of_vacant=lambda _: _LIKE_FAKES,

@@ -97,7 +97,7 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Made:
     helping, called = help_name(name), f"groups_{safe_name(name)}"
     whole = exp.select("group_id", exp.alias_(exp.Max(this=exp.column("hits")), "hits"))
     labels = [("group_id", "group_id"), ("hits", "size")]
-    exact = SQL_WAYS[declared.form.shows].exact_groups and not declared.composed
+    exact = SQL_WAYS[declared.form.shows].exact_groups and not declared.is_composed
     labels += _of_groups(declared.columns[name], exact=exact)
     columns = [
         exp.alias_(exp.column(source, table=helping), label, quoted=True)

@@ -1,1 +1,1 @@
-"""Private pages, for who may see counts of the source: candidates, drafts, comparisons."""
+"""Private pages, for people who may see counts of the source: candidates, drafts, comparisons."""

@@ -16,7 +16,7 @@ from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, table_of
 from sfumato.tasks.report.utility import share_in_words
 
-_RIGHT = WIDTH - 40  # what is written beside the last point stands right of it
+_RIGHT = WIDTH - 40  # the label of the last point is right of it
 _NAMED = 3  # marks beside a place, at most
 _POINT = 4  # radius of a point
 _PERCENT = 100
@@ -30,14 +30,14 @@ _HIGH, _BESIDE = 15, 7  # height of a text, and how far it is from its point
 
 @dataclass(frozen=True)
 class ParetoPoint:
-    """A place in the plot: the marks of the alternatives there, and as much as there is room for.
+    """A place in the plot, with the marks of the alternatives there, as far as there is room.
 
     Attributes:
         x: coordinate.
         y: coordinate.
-        marks: of all that are there.
-        label: what is written beside it, '' where another's is in the way.
-        chosen: whether the one that is recommended is there.
+        marks: the marks of all alternatives there.
+        label: the text beside it, '' if another label is in the way.
+        chosen: whether the recommended alternative is there.
     """
 
     x: str
@@ -49,15 +49,15 @@ class ParetoPoint:
 
 @dataclass(frozen=True)
 class ParetoPlot:
-    """All that the template needs to draw the plot, and to say what it shows.
+    """Geometry and words that the template needs to draw and describe the plot.
 
     Attributes:
-        left: edge of what is inside the axes.
-        x_ticks: of the widths.
-        y_ticks: of the risks.
+        left: the left edge of what is inside the axes.
+        x_ticks: the ticks of the widths.
+        y_ticks: the ticks of the risks.
         points: the alternatives.
-        front: a line through those to which no other is better in both.
-        best: the marks of these.
+        front: a line through the alternatives that no other beats in both.
+        best: the marks of the alternatives on that line.
     """
 
     left: int
@@ -71,26 +71,26 @@ class ParetoPlot:
 
 
 def plot_pareto(points: Sequence[tuple[str, float, float]], chosen: str | None) -> ParetoPlot:
-    """Alternatives as points.
+    """Return alternatives as points of a plot.
 
     Args:
-        points: the mark of each, its width and its risk, both shares, the best first.
-        chosen: the mark of the one that is recommended.
+        points: the mark, width and risk of each alternative (shares), the best first.
+        chosen: the mark of the recommended alternative.
     """
     widths = _axis([width for _, width, _ in points])
     risks = _axis([risk for _, _, risk in points])
-    left = 14 + CHARACTER * max(len(label) for _, label in risks.ticks)
-    frame = _Frame(widths, risks, left)
+    left_edge = 14 + CHARACTER * max(len(label) for _, label in risks.ticks)
+    frame = _Frame(widths, risks, left_edge)
     marks: dict[_Place, list[str]] = {}
     for mark, width, risk in points:
         marks.setdefault(frame.place(width, risk), []).append(mark)
     front = _front(points)
-    line = "L".join(_at(frame.place(width, risk)) for _, width, risk in front)
+    line = "L".join(_point_text(frame.place(width, risk)) for _, width, risk in front)
     return ParetoPlot(
-        left=left,
+        left=left_edge,
         x_ticks=tuple(Tick(coordinate(frame.x(value)), label) for value, label in widths.ticks),
         y_ticks=tuple(Tick(coordinate(frame.y(value)), label) for value, label in risks.ticks),
-        points=tuple(_labelled(marks, chosen)),
+        points=tuple(_label_points(marks, chosen)),
         front=f"M{line}",
         best=tuple(mark for mark, _, _ in front),
     )
@@ -98,20 +98,20 @@ def plot_pareto(points: Sequence[tuple[str, float, float]], chosen: str | None) 
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where widths and risks are."""
+    """Coordinates of widths and risks."""
 
     widths: Axis
     risks: Axis
     left: int
 
     def x(self, percent: Fraction) -> Fraction:
-        return self.left + self.widths.at(percent) * (_RIGHT - self.left)
+        return self.left + self.widths.place(percent) * (_RIGHT - self.left)
 
     def y(self, percent: Fraction) -> Fraction:
-        return BOTTOM - self.risks.at(percent) * (BOTTOM - TOP)
+        return BOTTOM - self.risks.place(percent) * (BOTTOM - TOP)
 
     def place(self, width: float, risk: float) -> _Place:
-        """A place to half a unit: points that are nearer are one."""
+        """Return a place to half a unit: points that are nearer are one."""
         x, y = self.x(Fraction(width) * _PERCENT), self.y(Fraction(risk) * _PERCENT)
         return Fraction(round(2 * x), 2), Fraction(round(2 * y), 2)
 
@@ -120,12 +120,12 @@ def _axis(shares: Sequence[float]) -> Axis:
     return number_axis(Fraction(0), max(map(Fraction, shares)) * _PERCENT, whole=False)
 
 
-def _at(place: _Place) -> str:
+def _point_text(place: _Place) -> str:
     return " ".join(map(coordinate, place))
 
 
-def _labelled(marks: dict[_Place, list[str]], chosen: str | None) -> list[ParetoPoint]:
-    """The points, the one that is recommended on top of the others and labelled before them."""
+def _label_points(marks: dict[_Place, list[str]], chosen: str | None) -> list[ParetoPoint]:
+    """Return the points, with the recommended one on top of the others and labelled first."""
     order = sorted(marks, key=lambda place: chosen not in marks[place])
     taken: list[_Box] = []
     points = []
@@ -143,23 +143,23 @@ def _labelled(marks: dict[_Place, list[str]], chosen: str | None) -> list[Pareto
 
 
 def _box(place: _Place, width: int) -> _Box:
-    """Left, right, top and bottom of what is written beside a point."""
-    left, bottom = place[0] + _BESIDE, place[1] - 2
-    return left, left + width, bottom - _HIGH, bottom
+    """Return left, right, top and bottom of the text beside a point."""
+    left_edge, bottom = place[0] + _BESIDE, place[1] - 2
+    return left_edge, left_edge + width, bottom - _HIGH, bottom
 
 
 def _is_free(box: _Box, taken: Sequence[_Box], points: Sequence[_Place]) -> bool:
-    """Whether a box meets no other box and no point."""
-    left, right, top, bottom = box
+    """Return whether a box overlaps no other box and no point."""
+    left_edge, right, top, bottom = box
     boxes = [*taken, *((x - _POINT, x + _POINT, y - _POINT, y + _POINT) for x, y in points)]
     return not any(
-        left < end and start < right and top < lower and upper < bottom
+        left_edge < end and start < right and top < lower and upper < bottom
         for start, end, upper, lower in boxes
     )
 
 
 def _front(points: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """Those points of which no other has both a smaller width and a smaller risk, by width."""
+    """Return the points that no other point beats in both width and risk, by width."""
     front: list[tuple[str, float, float]] = []
     for point in sorted(points, key=lambda point: point[1:]):
         if not front or point[2] < front[-1][2]:
@@ -178,7 +178,7 @@ class AskedQuery(Protocol):
 
 
 class TriedAlternative(Protocol):
-    """What became of an alternative."""
+    """Outcome of an alternative."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -217,17 +217,17 @@ class RankedAlternative(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ComparisonContent:
-    """What is told of a comparison.
+    """Content of a comparison's page.
 
     Attributes:
         ranked: the alternatives that keep their promises, the best first.
-        chosen: the one that is recommended, None where none keeps them.
-        broken: why others do not, by name.
-        refused: why the spec does not admit others, by name.
-        queries: that all were asked.
-        spec: the recommended one, None for none.
-        sweep: the parameter of promises that alone differs, where its cost was asked for.
-        others: the names of those that promise something else, which are never recommended.
+        chosen: the recommended alternative, None if no alternative keeps its promises.
+        broken: why other alternatives break theirs, by name.
+        refused: why the spec does not admit other alternatives, by name.
+        queries: the queries that all alternatives answered.
+        spec: the path of the recommended spec, or None.
+        sweep: the only parameter of promises that differs, if its cost was asked for.
+        others: the names of alternatives with other promises, which are never recommended.
     """
 
     ranked: Sequence[RankedAlternative]
@@ -243,16 +243,22 @@ class ComparisonContent:
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
     """Write the page, and its numbers as CSV, into a private directory."""
     rows = _rows(content)
-    marks = {one.outcome.name: str(number) for number, one in enumerate(content.ranked, start=1)}
+    marks = {
+        alternative.outcome.name: str(number)
+        for number, alternative in enumerate(content.ranked, start=1)
+    }
     chosen = None if content.chosen is None else content.chosen.outcome.name
-    points = [(marks[one.outcome.name], one.width, one.guessed) for one in content.ranked]
+    points = [
+        (marks[alternative.outcome.name], alternative.width, alternative.guessed)
+        for alternative in content.ranked
+    ]
     plot = plot_pareto(points, marks.get(chosen or "")) if points else None
     page = render_private(
         "comparison.html.j2",
         title=title,
         chosen=chosen,
         sweep=content.sweep,
-        base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
+        base=share_in_words(max((alternative.base for alternative in content.ranked), default=0.0)),
         spec=None if content.spec is None else str(content.spec),
         alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
         plot=plot,
@@ -269,12 +275,12 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
     return place / COMPARISON_PAGE
 
 
-def _promise_of(one: RankedAlternative, content: ComparisonContent) -> str:
-    return "another" if one.outcome.name in content.others else "the spec's"
+def _promise_of(alternative: RankedAlternative, content: ComparisonContent) -> str:
+    return "another" if alternative.outcome.name in content.others else "the spec's"
 
 
 def name_of(outcome: TriedAlternative) -> str:
-    """The name of an alternative, and what it chose where that was left open."""
+    """Return the name of an alternative, and what it chose if that was left open."""
     return f"{outcome.name}, which chose {outcome.chose}" if outcome.chose else outcome.name
 
 
@@ -282,26 +288,29 @@ def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
     return [
         {
             "number": number,
-            "alternative": name_of(one.outcome),
-            "mean width": share_in_words(one.width),
-            "guessed in groups": share_in_words(one.in_groups),
-            "guessed by an attacker": share_in_words(one.guessed),
-            "groups": one.outcome.groups,
-            "suppressed": one.outcome.suppressed,
-            **({"promise": _promise_of(one, content)} if content.others else {}),
-            "CPU seconds": round(one.outcome.seconds, 1),
+            "alternative": name_of(alternative.outcome),
+            "mean width": share_in_words(alternative.width),
+            "guessed in groups": share_in_words(alternative.in_groups),
+            "guessed by an attacker": share_in_words(alternative.guessed),
+            "groups": alternative.outcome.groups,
+            "suppressed": alternative.outcome.suppressed,
+            **({"promise": _promise_of(alternative, content)} if content.others else {}),
+            "CPU seconds": round(alternative.outcome.seconds, 1),
         }
-        for number, one in enumerate(content.ranked, start=1)
+        for number, alternative in enumerate(content.ranked, start=1)
     ]
 
 
 def _by_workload(content: ComparisonContent, scores: str, caption: str) -> Table:
-    """The median of a score, a row for each workload and a column for each alternative."""
+    """Return the median of a score as a table: a row per workload, a column per alternative."""
     names = dict.fromkeys(query.workload for query in content.queries)
-    scored = [getattr(one.outcome, scores) for one in content.ranked]
+    scored = [getattr(alternative.outcome, scores) for alternative in content.ranked]
     rows = [
         {"workload": name}
-        | {str(n): _median(content.queries, of, name) for n, of in enumerate(scored, start=1)}
+        | {
+            str(n): _median(content.queries, values, name)
+            for n, values in enumerate(scored, start=1)
+        }
         for name in names
     ]
     return table_of(caption, rows)
@@ -309,33 +318,37 @@ def _by_workload(content: ComparisonContent, scores: str, caption: str) -> Table
 
 def _median(queries: Sequence[AskedQuery], scores: Sequence[float | None], name: str) -> str:
     pairs = zip(queries, scores, strict=True)
-    known = [score for query, score in pairs if query.workload == name and score is not None]
-    return share_in_words(median(known)) if known else "-"
+    defined = [score for query, score in pairs if query.workload == name and score is not None]
+    return share_in_words(median(defined)) if defined else "-"
 
 
 def _attacks(content: ComparisonContent) -> list[Table]:
-    """What attackers guess: a table for each sensitive column, whose columns are alternatives."""
+    """Return the guesses of attackers: a table for each sensitive column, by alternative."""
     return [
         table_of(f"Guesses of {column}: share of the people", _guesses(content, column))
-        for column in _attacked(content)
+        for column in _attacked_columns(content)
     ]
 
 
-def _attacked(content: ComparisonContent) -> list[str]:
-    """The sensitive columns of which something is guessed in any alternative."""
-    return list(dict.fromkeys(name for one in content.ranked for name in one.outcome.attacks))
+def _attacked_columns(content: ComparisonContent) -> list[str]:
+    """Return the sensitive columns of which something is guessed in any alternative."""
+    return list(
+        dict.fromkeys(
+            name for alternative in content.ranked for name in alternative.outcome.attacks
+        )
+    )
 
 
 def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
-    found = [_shares(one.outcome, column) for one in content.ranked]
+    shares = [_shares(alternative.outcome, column) for alternative in content.ranked]
     return [
         {"measure": measure}
-        | {str(n): _told(scores, measure) for n, scores in enumerate(found, start=1)}
+        | {str(n): _share_text(scores, measure) for n, scores in enumerate(shares, start=1)}
         for measure in _measures(content, column)
     ]
 
 
-def _told(scores: Mapping[str, float | None], measure: str) -> str:
+def _share_text(scores: Mapping[str, float | None], measure: str) -> str:
     share = scores.get(measure)
     if share is not None:
         return share_in_words(share)
@@ -343,35 +356,39 @@ def _told(scores: Mapping[str, float | None], measure: str) -> str:
 
 
 def _shares(outcome: TriedAlternative, column: str) -> dict[str, float | None]:
-    """What attackers guess of a column, by what is measured; None where that was skipped."""
+    """Return the shares that attackers guess of a column by measure; None if it was skipped."""
     return {score["measure"]: score.get("share") for score in outcome.attacks.get(column, ())}
 
 
 def _measures(content: ComparisonContent, column: str) -> list[str]:
-    """All that is measured of a column in any alternative."""
-    found = (_shares(one.outcome, column) for one in content.ranked)
-    return list(dict.fromkeys(measure for scores in found for measure in scores))
+    """Return all measures of a column in any alternative."""
+    shares = (_shares(alternative.outcome, column) for alternative in content.ranked)
+    return list(dict.fromkeys(measure for scores in shares for measure in scores))
 
 
 def names_by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names by the reason that they have in common."""
-    found: dict[str, list[str]] = {}
+    """Return names by the reason that they share."""
+    names: dict[str, list[str]] = {}
     for name, why in refused.items():
-        found.setdefault(why, []).append(name)
-    return found
+        names.setdefault(why, []).append(name)
+    return names
 
 
 def _csv(content: ComparisonContent) -> str:
-    """A line for each query and alternative, beside what attackers guess of the latter."""
-    risks = [(name, m) for name in _attacked(content) for m in _measures(content, name)]
+    """Return a line for each query and alternative, with what attackers guess of the latter."""
+    risks = [(name, m) for name in _attacked_columns(content) for m in _measures(content, name)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    told = [f"{name}: {measure}" for name, measure in risks]
-    writer.writerow(["alternative", "workload", "query", "relative_width", "error", *told])
-    for one in content.ranked:
-        shares = {name: _shares(one.outcome, name) for name in _attacked(content)}
+    risk_columns = [f"{name}: {measure}" for name, measure in risks]
+    writer.writerow(["alternative", "workload", "query", "relative_width", "error", *risk_columns])
+    for alternative in content.ranked:
+        shares = {name: _shares(alternative.outcome, name) for name in _attacked_columns(content)}
         guessed = [shares[name].get(measure) for name, measure in risks]
-        scores = zip(content.queries, one.outcome.relative, one.outcome.errors, strict=True)
+        scores = zip(
+            content.queries, alternative.outcome.relative, alternative.outcome.errors, strict=True
+        )
         for number, (query, width, error) in enumerate(scores, start=1):
-            writer.writerow([one.outcome.name, query.workload, number, width, error, *guessed])
+            writer.writerow(
+                [alternative.outcome.name, query.workload, number, width, error, *guessed]
+            )
     return text.getvalue()

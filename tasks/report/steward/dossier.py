@@ -1,6 +1,6 @@
-"""The dossier of a version: private, for who answers for it, as a document and as a page to print.
+"""The private dossier of a version, for the people who answer for it, as a document and a page.
 
-Nothing is measured here: it gathers what was declared, measured, attacked, decided and stated.
+It measures nothing, and gathers what was declared, measured, attacked, decided and stated.
 """
 
 import json
@@ -31,16 +31,16 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class KnownOfVersion:
-    """What is known of a version beside its files.
+class VersionFacts:
+    """Facts about a version beside its files.
 
     Attributes:
-        record: what the public record says of it, for JSON.
-        number: of it.
+        record: its entry in the public record, for JSON.
+        number: its number.
         withheld: the columns of the source that are in no published table.
-        risk: tables of the source's risk, by their names; none where they were not kept.
-        attacks: what attackers guessed and which bars are kept, None where nobody tried.
-        past: what became of candidates of the line that were not published.
+        risk: tables of the source's risk, by their names; empty if they were not kept.
+        attacks: the guesses of attackers and the outcomes of bars, None without attacks.
+        past: the outcomes of the line's candidates that were not published.
     """
 
     record: Mapping[str, Any]
@@ -52,38 +52,38 @@ class KnownOfVersion:
 
 
 def dossier(
-    release: Release, known: KnownOfVersion, stated: DossierStatements | None
+    release: Release, facts: VersionFacts, stated: DossierStatements | None
 ) -> dict[str, Any]:
-    """All of a dossier, for JSON."""
-    declared, record = release.declared, known.record
+    """Return the whole dossier, for JSON."""
+    declared, record = release.declared, facts.record
     return {
         "format": _FORMAT,
         "line": declared.name,
         "title": declared.title,
-        "version": known.number,
+        "version": facts.number,
         "digest": record["digest"],
         "published": record["time"],
         "as_of": record.get("as_of"),
         "state": record["status"],
         "author": release.author,
-        **_stated(stated),
+        **_statements(stated),
         "data": {
             "rows": dict(row_counts(declared.rows)),
             "counted": "people" if declared.rows_are_people else "rows",
             "columns": _columns(declared),
-            "withheld": list(known.withheld),
+            "withheld": list(facts.withheld),
         },
         "identifiability": {
             "promises": release.manifest["sfumato"]["observed"],
             "partition": declared.partition.method,
             "form": declared.form.method,
-            "risk_before": {name: list(rows) for name, rows in known.risk.items()},
+            "risk_before": {name: list(rows) for name, rows in facts.risk.items()},
         },
-        "attacks": None if known.attacks is None else _attacked(known.attacks),
+        "attacks": None if facts.attacks is None else _attack_results(facts.attacks),
         "accuracy": accuracy_lines(record.get("accuracy") or ()),
         "decisions": _decisions(declared),
         "approvals": list(record.get("approvals") or ()),
-        "turned_down": list(known.past),
+        "turned_down": list(facts.past),
         "warnings": list(record.get("warnings") or ()),
         "withdrawn": None,
     }
@@ -92,49 +92,52 @@ def dossier(
 def dossier_of_withdrawn(
     place: Path, tombstone: Tombstone, stated: DossierStatements | None = None
 ) -> dict[str, Any] | None:
-    """The dossier of a version that was withdrawn: what was kept of it, and the withdrawal.
+    """Return the dossier of a withdrawn version: what was kept of it, and the withdrawal.
 
     Args:
-        place: the private directory of its reports.
-        tombstone: what stands in the version's place.
-        stated: what its steward states now; what was stated, where nothing is given.
+        place: the private directory of the version's reports.
+        tombstone: what replaces the version.
+        stated: the steward's new statements; None leaves the earlier ones.
 
     Returns:
-        All of it, for JSON; None where no dossier was written before the withdrawal.
+        The whole dossier, for JSON; None if none was written before the withdrawal.
     """
     if not (place / DOSSIER).exists():
         return None
-    kept: dict[str, Any] = read_json(place / DOSSIER, None)
+    document: dict[str, Any] = read_json(place / DOSSIER, None)
     withdrawn = {"time": tombstone.time, "reason": tombstone.reason}
-    now = {} if stated is None else _stated(stated)
-    return {**kept, **now, "state": "withdrawn", "withdrawn": withdrawn}
+    now = {} if stated is None else _statements(stated)
+    return {**document, **now, "state": "withdrawn", "withdrawn": withdrawn}
 
 
 def write_dossier(place: Path, document: Mapping[str, Any]) -> Path:
-    """Write a dossier into a private directory, as a page and as a document; the page's place."""
+    """Write a dossier into a private directory, as page and document; return the page's path."""
     write_atomically(place / DOSSIER, json.dumps(document, indent=1, ensure_ascii=False).encode())
     page = render_private("dossier.html.j2", **document, **_tables(document))
     write_atomically(place / PAGE, page.encode())
     return place / PAGE
 
 
-def _stated(stated: DossierStatements | None) -> dict[str, Any]:
-    said = {} if stated is None else stated.model_dump(mode="json", by_alias=True)
-    wanted = (field.alias or name for name, field in DossierStatements.model_fields.items())
-    return {"stated": said, "not_stated": [name for name in wanted if said.get(name) is None]}
+def _statements(stated: DossierStatements | None) -> dict[str, Any]:
+    statements = {} if stated is None else stated.model_dump(mode="json", by_alias=True)
+    names = (field.alias or name for name, field in DossierStatements.model_fields.items())
+    return {
+        "stated": statements,
+        "not_stated": [name for name in names if statements.get(name) is None],
+    }
 
 
-def _attacked(attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """What attackers guessed, each bar with what is allowed, what was observed, and its outcome."""
+def _attack_results(attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what attackers guessed, and each bar with its limit, observation and outcome."""
     bars = [{**bar, "outcome": outcome(bar)} for bar in attacks.get("bars", [])]
     return {**attacks, "bars": bars}
 
 
 def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
-    found, attacks = document["identifiability"], document["attacks"] or {}
+    identifiability, attacks = document["identifiability"], document["attacks"] or {}
     return {
-        "promised": [promise_row(one) for one in found["promises"]],
-        "risks": risk_tables(found["risk_before"]),
+        "promised": [promise_row(promise) for promise in identifiability["promises"]],
+        "risks": risk_tables(identifiability["risk_before"]),
         "counted_rows": list(document["data"]["rows"].items()),
         "scores": [
             table_of(f"Shares of people, by what attackers guess of {name}", rows)
@@ -158,24 +161,24 @@ def _columns(declared: Declared) -> list[dict[str, Any]]:
 
 
 def _decisions(declared: Declared) -> list[dict[str, str]]:
-    """What the spec accepts, with the reasons that it gives."""
-    found = [
+    """Return what the spec accepts, with the reasons that it gives."""
+    decisions = [
         {"about": name, "decided": "stands without a promise", "reason": column.unprotected}
         for name, column in declared.columns.items()
         if column.unprotected is not None
     ]
-    found += [
+    decisions += [
         {"about": name, "decided": "holds free text", "reason": column.free_text}
         for name, column in declared.columns.items()
         if column.free_text is not None
     ]
     if declared.versions == "accepted-risk":
-        found.append({"about": "versions", "decided": "may be combined", "reason": ""})
+        decisions.append({"about": "versions", "decided": "may be combined", "reason": ""})
     if declared.exposure is not None:
-        found.append(
+        decisions.append(
             {"about": "lines about the same people", "decided": "may be combined", "reason": ""}
         )
     if declared.unit == "row":
         why = declared.rows_apart or ""
-        found.append({"about": "unit", "decided": "rows count as people", "reason": why})
-    return found
+        decisions.append({"about": "unit", "decided": "rows count as people", "reason": why})
+    return decisions

@@ -1,7 +1,7 @@
-"""The private page of a draft: what would be published, what it risks, loses and answers.
+"""The private page of a draft: what would be published, and its risks, losses and answers.
 
-Values of quasi-identifiers stand on it, with how many of their rows would be missing: it is for
-who may see the source.
+It shows values of quasi-identifiers with the numbers of their missing rows: it is for people who
+may see the source.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ _MOST_VALUES = 40
 
 @dataclass(frozen=True, eq=False)
 class DraftContent:
-    """What is told of a draft.
+    """Content of a draft's page.
 
     Attributes:
-        rows: what would become of the rows, by its name in a manifest.
-        promises: what the release would observe of each.
+        rows: the counts of rows, by their names in a manifest.
+        promises: the observations of each promise in the release.
         risk: shares of rows before and after, by measure.
         attacks: scores of attacks, by sensitive column.
-        lost: measures of what the tables lose, by name.
+        lost: measures of lost information in the tables, by name.
         accuracy: widths by workload and level.
-        why: how many rows would not be published, by reason.
-        who: by value of a quasi-identifier how many of its rows would be missing.
-        left_out: a line per row that would not be published, as CSV; empty where it is not told.
-        warnings: why the release may be of no use.
+        why: the numbers of rows that would not be published, by reason.
+        who: the number of missing rows by value of a quasi-identifier.
+        left_out: a line per row that would not be published, as CSV; empty if not available.
+        warnings: reasons why the release may be of no use.
     """
 
     rows: Mapping[str, int]
@@ -48,12 +48,12 @@ class DraftContent:
     warnings: Sequence[str] = field(default_factory=tuple)
 
     def document(self) -> dict[str, Any]:
-        """The content for JSON, in counts and shares: without values, and without rows."""
+        """Return the content for JSON, in counts and shares: without values, and without rows."""
         return {
             "rows": dict(self.rows),
             "promises": list(self.promises),
             "risk": list(self.risk),
-            "attacks": {name: list(found) for name, found in self.attacks.items()},
+            "attacks": {name: list(scores) for name, scores in self.attacks.items()},
             "lost": dict(self.lost),
             "accuracy": list(self.accuracy),
             "left_out": dict(self.why),
@@ -66,8 +66,8 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
 
     Args:
         place: the directory, beside that of the release.
-        release: what would be published.
-        content: what is told of it.
+        release: the release that would be published.
+        content: the content of the page.
     """
     declared = release.declared
     page = render_private(
@@ -76,7 +76,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         line=declared.name,
         warnings=content.warnings,
         rows=row_counts(declared.rows),
-        promises=[promise_row(one) for one in content.promises],
+        promises=[promise_row(promise) for promise in content.promises],
         risk=table_of("Share of the rows", _as_shares(content.risk)),
         attacks=_attacks(content.attacks),
         lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
@@ -104,7 +104,7 @@ def _attacks(attacks: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
 
 
 def _guesses(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What is guessed, beside what each score is compared with, which differs by attack."""
+    """Return each score with what it is compared with, which differs by attack."""
     return [
         {
             "measure": score["measure"],

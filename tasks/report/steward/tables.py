@@ -1,6 +1,6 @@
-"""What private pages have in common, and the page by which reviewers decide.
+"""Common parts of private pages, and the page by which reviewers decide.
 
-Counts and widths of the source stand on it, as in the tables of a run: it is for those who may see
+The page shows counts and widths of the source, as the tables of a run: it is for people who may see
 these, and is never published.
 """
 
@@ -40,19 +40,19 @@ REVIEW_PAGE = "review.html"
 
 
 def table_of(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows as a table of texts: a caption, a header, and cells."""
+    """Return rows as a table of texts: a caption, a header, and cells."""
     header = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[cell(row.get(name, "")) for name in header] for row in rows]
     return {"caption": caption, "header": header, "rows": cells}
 
 
 def risk_tables(risk: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
-    """The tables of the source's risk, by their names."""
+    """Return the tables of the source's risk, by their names."""
     return [table_of(_RISKS[name], rows) for name, rows in risk.items() if rows]
 
 
 def bar_table(bars: Sequence[Mapping[str, Any]]) -> Table | None:
-    """The bars on attacks beside what was observed, None without any; both are shares or lifts."""
+    """Return the bars on attacks beside the observations (shares or lifts), None without bars."""
     if not bars:
         return None
     rows = [
@@ -70,26 +70,26 @@ def bar_table(bars: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def outcome(bar: Mapping[str, Any]) -> str:
-    """What became of a bar; what was not judged is not kept."""
+    """Return the outcome of a bar: kept, broken, or not judged (which is not kept)."""
     if bar["kept"]:
         return "kept"
     return "not judged" if bar["observed"] is None else "broken"
 
 
 def _limit(bar: Mapping[str, Any]) -> str:
-    """A limit as the spec says it: `max-share-above (belief 0.8)`."""
+    """Return a limit as the spec writes it: `max-share-above (belief 0.8)`."""
     with_ = [f"{name} {cell(bar[name])}" for name in _OF_LIMITS if bar.get(name) is not None]
     return f"{bar['limit']} ({', '.join(with_)})" if with_ else str(bar["limit"])
 
 
 def row_counts(rows: RowCounts) -> list[tuple[str, int]]:
-    """What became of the rows, in words, without what is nought."""
+    """Return the numbers of rows by what became of them, in words, without zeros."""
     counts = rows.model_dump()
     return [(words, counts[name]) for name, words in _ROWS.items() if counts.get(name)]
 
 
 def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
-    """A promise in words, what it requires, what was observed, and in how many groups."""
+    """Return a promise in words, what it requires, what was observed, and in how many groups."""
     promise, observed = observation["promise"], observation["observed"]
     required = {name: promise[name] for name in observed if name in promise}
     sensitive = promise.get("sensitive") if _protects_values(promise["model"]) else None
@@ -102,12 +102,12 @@ def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
 
 
 def _protects_values(model: str) -> bool:
-    """Whether a promise is about a sensitive column; not k-anonymity, which is about people."""
+    """Return whether a promise is about a sensitive column; k-anonymity is about people."""
     return bool(getattr(PROMISES.get(model), "protects", True))
 
 
 def cell(value: Any) -> str:
-    """A value as a page shows it."""
+    """Return a value as a page shows it."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -133,11 +133,11 @@ def write_review_page(
 
     Args:
         place: the directory.
-        release: what would be published.
-        risk: tables of the source's risk, by their names; none where it was not measured.
-        accuracy: widths of bounds by workload, None where these were not measured.
-        bars: on attacks, as they were judged against the truth.
-        changes: from the version that is current (`difference`), None where there is none.
+        release: the release that would be published.
+        risk: tables of the source's risk, by their names; empty if it was not measured.
+        accuracy: widths of bounds by workload, None if these were not measured.
+        bars: the bars on attacks, judged against the truth.
+        changes: from the current version (`difference`), None without one.
     """
     declared = release.declared
     page = render_private(
@@ -146,7 +146,9 @@ def write_review_page(
         line=declared.name,
         digest=release.manifest["sfumato"]["digest"],
         rows=row_counts(declared.rows),
-        promises=[promise_row(one) for one in release.manifest["sfumato"]["observed"]],
+        promises=[
+            promise_row(observation) for observation in release.manifest["sfumato"]["observed"]
+        ],
         risks=risk_tables(risk),
         accuracy=None if accuracy is None else table_of("Relative widths of the bounds", accuracy),
         words=accuracy_lines(accuracy or ()),
@@ -159,20 +161,20 @@ def write_review_page(
     return path
 
 
-def _changes(found: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(differences: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
         {"": f"rows {name}".replace("_", " "), "before": pair["before"], "now": pair["now"]}
-        for name, pair in found["rows"].items()
+        for name, pair in differences["rows"].items()
     ]
     rows += [
         {"": f"groups {name}".replace("_", " "), "before": "", "now": number}
-        for name, number in (found["groups"] or {}).items()
+        for name, number in (differences["groups"] or {}).items()
     ]
     rows += [
-        {"": f"{one['promise']['model']}: {name}", "before": pair["before"], "now": pair["now"]}
-        for one in found["promises"]
-        for name, pair in one["observed"].items()
+        {"": f"{promise['promise']['model']}: {name}", "before": pair["before"], "now": pair["now"]}
+        for promise in differences["promises"]
+        for name, pair in promise["observed"].items()
     ]
-    before = found["before"]["version"]
-    told = "continues" if found["follows"] else "is held against"
-    return table_of(f"This candidate {told} version {before}", rows)
+    before = differences["before"]["version"]
+    relation = "continues" if differences["follows"] else "is held against"
+    return table_of(f"This candidate {relation} version {before}", rows)

@@ -1,8 +1,8 @@
-"""What several dialects have in common: rows as Python values, misfits, and patterns of LIKE.
+"""Common parts of several dialects: rows as Python values, misfits, and patterns of LIKE.
 
-DuckDB's LIKE tells letters' case apart and has no escape character. Its ILIKE takes for equal what
-has the same lower case, one character at a time, in every script; other databases know ASCII alone,
-or ask the collation. Here a pattern is written out: for each letter all those it is equal to.
+DuckDB's LIKE distinguishes the case of letters and has no escape character. Its ILIKE compares
+lower cases, one character at a time, in every script; other databases know only ASCII, or use the
+collation. Here a pattern is written out: for each letter, all letters that are equal to it.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _END = 0x20000  # beyond, no script has cases
 
 
 def kind_of(type_: pa.DataType) -> str:
-    """Our name of an Arrow type."""
+    """Return our name of an Arrow type."""
     if pa.types.is_decimal(type_):
         return "decimal"
     if pa.types.is_boolean(type_):
@@ -44,14 +44,14 @@ def insert_rows(connection: Any, dialect: str, name: str, table: pa.Table, mark:
     Args:
         connection: the driver's own.
         dialect: its name in sqlglot.
-        name: of the table.
+        name: the name of the table.
         table: the rows.
         mark: `?` or `%s`, beside which a percent sign in a name is written twice.
     """
     columns = table.column_names
-    shown = columns if mark == "?" else [column.replace("%", "%%") for column in columns]
+    escaped = columns if mark == "?" else [column.replace("%", "%%") for column in columns]
     values = exp.Tuple(expressions=[exp.Var(this=mark) for _ in columns])
-    into = exp.Insert(this=quoted_table(name, shown), expression=exp.Values(expressions=[values]))
+    into = exp.Insert(this=quoted_table(name, escaped), expression=exp.Values(expressions=[values]))
     statement = into.sql(dialect)
     cursor = connection.cursor()
     try:
@@ -68,19 +68,19 @@ def _rows(table: pa.Table) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def misfitting_zeros(column: pa.ChunkedArray, kind: str) -> str | None:
-    """A text with a zero character."""
-    found = kind == "string" and pc.any(pc.match_substring(column, "\0")).as_py()
-    return "a text with a zero character" if found else None
+    """Return the rule against texts with a zero character if there are any, otherwise None."""
+    has_misfit = kind == "string" and pc.any(pc.match_substring(column, "\0")).as_py()
+    return "a text with a zero character" if has_misfit else None
 
 
 def misfitting_floats(column: pa.ChunkedArray, kind: str) -> str | None:
-    """A float that is none of the finite ones."""
-    found = kind == "float" and not pc.all(pc.is_finite(column)).as_py()
-    return "a float that is infinite or no number" if found else None
+    """Return the rule against infinite floats if there are any, otherwise None."""
+    has_misfit = kind == "float" and not pc.all(pc.is_finite(column)).as_py()
+    return "a float that is infinite or no number" if has_misfit else None
 
 
 def misfitting_moments(column: pa.ChunkedArray, kind: str) -> str | None:
-    """A date or timestamp beyond four digits of a year."""
+    """Return the rule against years beyond four digits if there are any, otherwise None."""
     if kind not in ("date", "timestamp"):
         return None
     scale = 1 if kind == "date" else _MICROSECONDS
@@ -91,7 +91,7 @@ def misfitting_moments(column: pa.ChunkedArray, kind: str) -> str | None:
 
 
 def glob_of(pattern: str, *, any_case: bool) -> str:
-    """A pattern as SQLite's GLOB reads it.
+    """Return a pattern as SQLite's GLOB reads it.
 
     >>> glob_of("a%_[*", any_case=False)
     'a*?[[][*]'
@@ -107,7 +107,7 @@ def _glob(character: str, any_case: bool) -> str:
 
 
 def regular(pattern: str, *, end: str) -> str:
-    r"""An ILIKE pattern as a regular expression over the whole text, which `end` ends.
+    r"""Return an ILIKE pattern as a regular expression over the whole text, which `end` ends.
 
     >>> regular("ä_.%", end="$")
     '^[Ää].\\..*$'
@@ -125,7 +125,7 @@ def _regular(character: str) -> str:
 
 
 def _alike(character: str) -> str:
-    """All characters that ILIKE takes for this one, itself included.
+    """Return all characters that ILIKE takes for this one, itself included.
 
     >>> _alike("Σ"), _alike("1")
     ('Σσ', '1')
@@ -136,7 +136,7 @@ def _alike(character: str) -> str:
 
 @cache
 def _cases() -> tuple[dict[str, str], dict[str, str]]:
-    """Each letter's lower case, and for each lower case its letters, as DuckDB has them."""
+    """Return each letter's lower case, and for each lower case its letters, as in DuckDB."""
     import duckdb  # a check rewrites queries without it
 
     query = """

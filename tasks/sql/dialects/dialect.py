@@ -12,7 +12,7 @@ from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.outward import Arithmetic
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
+    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 Types = Mapping[str, ColumnType]
 """The types of published columns by their names."""
@@ -21,34 +21,34 @@ Kind = ColumnType | Literal["null", "unknown"]
 """The type that DuckDB gives a value."""
 
 Pattern = Callable[[exp.Expr, str, bool], exp.Expr]
-"""Spells that a text matches a pattern, letters of any case alike if that is told."""
+"""Spells the test that a text matches a pattern, in any case of letters if the flag is set."""
 
 
 def as_it_is(node: exp.Expr) -> exp.Expr:
-    """The same."""
+    """Return the node unchanged."""
     return node
 
 
 def double(node: exp.Expr) -> exp.Expr:
-    """A number as a float."""
+    """Return a number as a float."""
     return exp.Cast(this=node, to=exp.DataType.build("double"))
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """The spelling of conditions that mean what they mean in DuckDB.
+    """Spelling of conditions that mean in a database what they mean in DuckDB.
 
     Attributes:
-        matches: LIKE and ILIKE.
+        matches: makes LIKE and ILIKE.
         moment: a DATE or TIMESTAMP of a text.
-        collation: in which texts are compared by code points, where it must be told.
-        number: a float as it is written.
-        text: a text as it is written, so that it means the same in every mode of server and client.
-        node: any other part of a query.
-        modulo: %, whose kind is told.
+        collation: compares texts by code points, if it must be named.
+        number: makes a float from its literal.
+        text: makes a text that means the same in every mode of server and client.
+        node: changes any other part of a query.
+        modulo: makes %, given its kind.
         modulo_refused: why % of numbers of a kind is not written, the divisor being 0 or not.
-        casts_integers: whether an integer is made a float where it is compared with one.
-        moments_are_texts: whether DATE and TIMESTAMP are.
+        casts_integers: whether integers are cast to be compared with floats.
+        moments_are_texts: whether DATE and TIMESTAMP are texts.
         decimals: whether numbers with decimals are exact.
         nulls_first: whether nulls come first in ascending order.
         boolean_extremes: whether there is a least boolean.
@@ -75,18 +75,18 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Storage:
-    """The storage of columns, and the values they cannot hold.
+    """Storage of columns, and the values that they cannot hold.
 
     Attributes:
         types: the types of columns by ours; decimals have a scale.
         fill: inserts the rows of a table into one of the same columns, by the connection.
-        text_type: the type of a column of texts, where that depends on them.
-        longest_name: of how many characters, or bytes, a name may be.
-        name_size: how long a name is.
-        collation: of columns of texts, where it must be told.
-        options: of the tables that are made.
-        misfit: what the database cannot hold of a column, by its kind, if anything; whether
-            decimals must be held exactly is told.
+        text_type: the type of a column of texts, if it depends on them.
+        longest_name: the longest name, in the unit of `name_size`.
+        name_size: the length of a name, in characters or bytes.
+        collation: the collation of columns of texts, if it must be named.
+        options: the options of new tables.
+        misfit: what the database cannot store of a column of a kind, or None; the flag says whether
+            decimals must be exact.
     """
 
     types: Mapping[str, str | exp.DataType]
@@ -101,21 +101,21 @@ class Storage:
 
 @dataclass(frozen=True)
 class Access:
-    """The way to reach the database, and to write it in one go.
+    """Way to connect to the database, and to write it in one transaction.
 
     Attributes:
-        scheme: of its addresses.
+        scheme: the scheme of its addresses.
         in_file: whether it is a file.
-        connect: makes a driver's own connection, and what closes it.
-        existing: the query for the names of tables and views.
+        connect: makes a driver's own connection, and the function that closes it.
+        existing: the query for the names of existing tables and views.
         begins: whether a transaction must be begun.
         analyzes: whether tables are analyzed when they are filled.
         in_transaction: whether the connection has something to undo.
         require: a check before anything is made, of what a query returns.
         exchanges: the query for tables that are exchanged by name, where a transaction has none.
         execute: runs a statement, and returns the rows that it gives.
-        errors: those of its driver, which is imported no earlier.
-        code: by which its manual knows an error, if there is one.
+        errors: the errors of its driver, which is imported only then.
+        code: an error's code in its manual, or None.
     """
 
     scheme: str
@@ -145,7 +145,7 @@ class Made:
 
 
 Function = Callable[[str, tuple[str, str], Sequence[tuple[str, ColumnType]]], Made]
-"""Makes a function that runs a query: its name, the query around a condition, what it returns."""
+"""Makes a function that runs a query: its name, the text around the condition, and its columns."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,15 @@ class Dialect:
     """A database.
 
     Attributes:
-        name: by which a query is asked for.
-        title: in messages.
+        name: its name on the command line.
+        title: its name in messages.
         sqlglot: its name in sqlglot.
-        spelling: how conditions are written; None where it is the meaning itself.
-        storage: how columns are stored.
-        access: how it is reached.
-        arithmetic: of the exact numbers that bounds are computed of.
+        spelling: the spelling of conditions; None for DuckDB's own.
+        storage: the storage of columns.
+        access: the way to connect to it.
+        arithmetic: the arithmetic of exact numbers, for bounds.
         function: makes a function, where the database has such.
-        function_types: the types of what it returns, where they must be told.
+        function_types: the types of the function's columns, if they must be named.
         arrays: whether columns can be arrays.
     """
 
@@ -176,12 +176,12 @@ class Dialect:
     function_types: Mapping[ColumnType, str] = field(default_factory=dict)
     arrays: bool = False
 
-    def quoted(self, name: str) -> str:
-        """A name as the database's SQL has it."""
+    def quote(self, name: str) -> str:
+        """Return a name as the database's SQL quotes it."""
         return exp.to_identifier(name, quoted=True).sql(self.sqlglot)
 
     def refusal(self, what: str) -> QueryError:
-        """The error of what the database cannot say."""
+        """Return the error for what the database cannot express."""
         return QueryError(f"cannot be written for {self.title}: {what}")
 
 
@@ -198,7 +198,7 @@ def execute_by_cursor(connection: Any, statement: str) -> list[tuple[Any, ...]]:
 def connect_by_sqlalchemy(
     address: "URL", driver: str, query: Mapping[str, str]
 ) -> tuple[Any, Callable[[], None]]:
-    """A driver's own connection that SQLAlchemy makes, and what closes it."""
+    """Return a driver's own connection that SQLAlchemy makes, and the function that closes it."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 

@@ -1,4 +1,4 @@
-"""DuckDB, whose SQL is the meaning of every query."""
+"""DuckDB, whose SQL defines the meaning of every query."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from sfumato.tasks.sql.dialects.statements import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
+    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
@@ -74,13 +74,13 @@ def _huge(number: exp.Expr) -> exp.Expr:
 
 
 def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
-    """Of a BIGINT, since the cast of a HUGEINT may round twice: means of BIGINT are BIGINT."""
+    """Return the whole part of a quotient as a BIGINT: the cast of a HUGEINT may round twice."""
     whole = exp.IntDiv(this=_huge(over), expression=under.copy())
     return as_double(exp.Cast(this=whole, to=exp.DataType.build("BIGINT")))
 
 
 def _rest(over: exp.Expr, under: exp.Expr, kind: Numeric) -> exp.Expr:
-    """Of decimals that are whole: the others may have too many digits to be divided with rest."""
+    """Return the rest of a division of whole decimals; others may have too many digits for it."""
     if kind == "integer":
         return exp.Mod(this=_huge(over), expression=under.copy())
     whole = exp.Anonymous(this="TRUNC", expressions=[over.copy()])

@@ -28,7 +28,7 @@ from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import drop
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
+    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 _SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
 _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
@@ -46,30 +46,30 @@ def _code(error: BaseException) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def _collated(text: str) -> exp.Expr:
+def _with_collation(text: str) -> exp.Expr:
     return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
 
 
 def _text(text: exp.Literal) -> exp.Expr:
-    """As utf8mb4, whatever the client's character set is, and in hex where a mode could change it.
+    """Return a text as utf8mb4 for any client's character set, in hex if modes could change it.
 
     A backslash is none with NO_BACKSLASH_ESCAPES, and '' is NULL with EMPTY_STRING_IS_NULL.
     """
-    known: str = text.this
-    plain = known.isascii() and known.isprintable() and known and "\\" not in known
-    written = text.copy() if plain else exp.HexString(this=known.encode().hex())
+    content: str = text.this
+    plain = content.isascii() and content.isprintable() and content and "\\" not in content
+    written = text.copy() if plain else exp.HexString(this=content.encode().hex())
     return exp.Introducer(this=exp.Var(this="_utf8mb4"), expression=written)
 
 
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
     if any_case:
-        whole = _collated(f"(?s){regular(pattern, end=chr(92) + 'z')}")
+        whole = _with_collation(f"(?s){regular(pattern, end=chr(92) + 'z')}")
         place = exp.Anonymous(this="REGEXP_INSTR", expressions=[text, whole])
         return exp.GT(this=place, expression=exp.Literal.number(0))
     if "\\" not in pattern:
-        return exp.Like(this=text, expression=_collated(pattern))
+        return exp.Like(this=text, expression=_with_collation(pattern))
     # Whether a backslash escapes in LIKE depends on the mode: another character does.
-    like = exp.Like(this=text, expression=_collated(pattern.replace("!", "!!")))
+    like = exp.Like(this=text, expression=_with_collation(pattern.replace("!", "!!")))
     return exp.Escape(this=like, expression=exp.Var(this="'!'"))
 
 
@@ -80,14 +80,14 @@ def _moment(text: exp.Expr, to: exp.DataType) -> exp.Expr:
 
 
 def _quotient(node: exp.Expr) -> exp.Expr:
-    """A quotient of whole numbers has four decimals there, and is one of floats in DuckDB."""
+    """Return a quotient of whole numbers as floats, as in DuckDB: MariaDB's has four decimals."""
     if isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
         return exp.Div(this=double(node.this), expression=node.expression, typed=False, safe=False)
     return node
 
 
 def _modulo(rest: exp.Expr, kind: Kind) -> exp.Expr:
-    """MariaDB has a decimal -0.0 that is not 0, until something is added."""
+    """Return a rest without the decimal -0.0: in MariaDB it is not 0 until something is added."""
     if kind == "integer":
         return rest
     return exp.paren(exp.Add(this=rest, expression=exp.Literal.number(0)))
@@ -117,13 +117,13 @@ def _fill(connection: Any, name: str, table: pa.Table) -> None:
 
 
 def _lines(query: str) -> Iterator[str]:
-    """The lines of a part of a query, as texts."""
+    """Yield the lines of a part of a query, as texts."""
     for line in filter(None, query.split("\n")):
         yield _text(exp.Literal.string(line)).sql("mysql")
 
 
 def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
-    """A procedure: texts, since sqlglot writes neither its parameter nor EXECUTE IMMEDIATE."""
+    """Return a procedure as texts: sqlglot writes neither its parameter nor EXECUTE IMMEDIATE."""
     before, after = (", ".join(_lines(part)) for part in query)
     made = (
         f"PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "

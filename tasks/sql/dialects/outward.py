@@ -1,4 +1,4 @@
-"""Bounds that databases compute, rounded outwards by as much as their arithmetic can lose.
+"""Bounds that databases compute, rounded outwards by the most that their arithmetic can lose.
 
 Floats have 53 bits: u = 2**-53 is the largest relative error of one operation. Where q is a float,
 `q - u (1 + 2 u) |q|`, rounded to the nearest float, is the float below it: one unit in the last
@@ -14,16 +14,16 @@ from typing import Literal
 from sqlglot import exp
 
 Numeric = Literal["integer", "decimal", "float"]
-"""The type of a number that a bound is computed of; floats are those that are summed with loss."""
+"""The type of a number that a bound is computed from; sums of floats lose precision."""
 Whole = Callable[[exp.Expr, exp.Expr], exp.Expr]
-"""Makes a number of a dividend and a divisor, both exact, neither of which it changes."""
+"""Makes the whole part of a quotient from an exact dividend and divisor, without changing them."""
 Rest = Callable[[exp.Expr, exp.Expr, Numeric], exp.Expr]
-"""The same, told the type of the dividend."""
+"""Makes the rest of a division, given the type of the dividend."""
 
 _STEP = "1.1102230246251568e-16"  # u, a trifle more
 _ROUNDING = "1.12e-16"  # u, and a hundredth for sums of sizes, which are rounded themselves
-_SPARE = 4  # roundings beside those of additions: of values, products, and what is made of the sum
-_BITS = 20  # after the point: quotients of so many are floats as they are
+_SPARE = 4  # roundings besides additions: of values, products, and uses of the sum
+_BITS = 20  # after the point: quotients with so many bits are exact floats
 _WHOLE = 2**32
 _FIT = 2 ** (53 - _BITS)
 
@@ -34,7 +34,7 @@ class Arithmetic:
 
     Attributes:
         whole: the whole part of a quotient of integers, as a float.
-        rest: the rest of the division of an exact number, null where it cannot be told.
+        rest: the rest of the division of an exact number, null if it is not known.
         factor: a value of integers, so that its product with a count cannot be too long.
         total: a sum of integers, in a database whose sums can be too long, rounded outwards.
         decimals: whether sums of decimals are exact.
@@ -50,71 +50,73 @@ class Arithmetic:
 
 
 def as_double(node: exp.Expr) -> exp.Expr:
-    """A number as a float."""
+    """Return a number as a float."""
     return exp.Cast(this=node.copy(), to=exp.DataType.build("double"))
 
 
 def number(text: str | int) -> exp.Expr:
-    """A number as it is written."""
+    """Return a number as it is written."""
     return exp.Literal.number(text)
 
 
 def divide(over: exp.Expr, under: exp.Expr) -> exp.Expr:
-    """The quotient of floats, rounded to the nearest."""
+    """Return the quotient of floats, rounded to the nearest."""
     return exp.Div(this=as_double(over), expression=as_double(under), typed=False, safe=False)
 
 
 def multiply(*factors: exp.Expr) -> exp.Expr:
-    """A product."""
-    return reduce(lambda left, right: exp.Mul(this=left, expression=right), factors)
+    """Return a product."""
+    return reduce(lambda product, factor: exp.Mul(this=product, expression=factor), factors)
 
 
 def add(*terms: exp.Expr) -> exp.Expr:
-    """A sum of terms."""
-    return reduce(lambda left, right: exp.Add(this=left, expression=right), terms)
+    """Return a sum of terms."""
+    return reduce(lambda total, term: exp.Add(this=total, expression=term), terms)
 
 
 def move_out(bound: exp.Expr, upper: bool, spare: exp.Expr) -> exp.Expr:
-    """A bound, further out by a number that is not negative."""
+    """Return a bound, moved outwards by a number that is not negative."""
     direction = exp.Add if upper else exp.Sub
     return direction(this=exp.paren(bound.copy()), expression=spare)
 
 
 def step_out(bound: exp.Expr, upper: bool, step: exp.Expr | None = None) -> exp.Expr:
-    """A float, further out by one unit in its last place, or by another part of itself."""
-    by = number(_STEP) if step is None else step
-    return move_out(bound, upper, multiply(exp.Abs(this=bound.copy()), by))
+    """Return a float, moved outwards by one unit in its last place, or another part of itself."""
+    size = number(_STEP) if step is None else step
+    return move_out(bound, upper, multiply(exp.Abs(this=bound.copy()), size))
 
 
 def quotient(
-    over: exp.Expr, under: exp.Expr, kind: Numeric, upper: bool, known: Arithmetic
+    over: exp.Expr, under: exp.Expr, kind: Numeric, upper: bool, arithmetic: Arithmetic
 ) -> exp.Expr:
-    """A quotient, rounded outwards where it is not surely a float as it is.
+    """Return a quotient, rounded outwards unless it certainly is a float itself.
 
     Args:
         over: the dividend, itself rounded outwards if it is of floats.
         under: the divisor, a positive integer or null.
-        kind: of the dividend.
+        kind: the type of the dividend.
         upper: whether it is an upper bound.
-        known: the arithmetic of the database.
+        arithmetic: the arithmetic of the database.
     """
     if kind == "float":
         return step_out(divide(over, under), upper)
-    rest = exp.paren(known.rest(over, under, kind))
+    rest = exp.paren(arithmetic.rest(over, under, kind))
     shifted = multiply(rest.copy(), number(2**_BITS))
     ends = exp.EQ(this=exp.Mod(this=shifted, expression=under.copy()), expression=number(0))
     if kind == "decimal":  # off by two units: one for the dividend as a float, one for the quotient
         value = divide(over, under)
         exact = exp.If(this=_and_small(ends, over, number(_FIT)), true=value.copy())
         return exp.Case(ifs=[exact], default=step_out(step_out(value, upper), upper))
-    value = add(known.whole(over, under), divide(rest, under))
+    value = add(arithmetic.whole(over, under), divide(rest, under))
     small = _and_small(ends, over, multiply(number(_WHOLE), under.copy()))
     step = exp.Case(ifs=[exp.If(this=small, true=number(0))], default=number(_STEP))
-    found = step_out(value, upper, step)
-    if known.may_be_floats is not None:
+    bound = step_out(value, upper, step)
+    if arithmetic.may_be_floats is not None:
         floats = step_out(divide(over, under), upper)
-        return exp.Case(ifs=[exp.If(this=known.may_be_floats(over), true=floats)], default=found)
-    return found
+        return exp.Case(
+            ifs=[exp.If(this=arithmetic.may_be_floats(over), true=floats)], default=bound
+        )
+    return bound
 
 
 def _and_small(ends: exp.Expr, over: exp.Expr, most: exp.Expr) -> exp.Expr:
@@ -123,7 +125,7 @@ def _and_small(ends: exp.Expr, over: exp.Expr, most: exp.Expr) -> exp.Expr:
 
 
 def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
-    """A total of sums of floats, rounded outwards.
+    """Return a total of sums of floats, rounded outwards.
 
     A sum of n floats is off by at most n - 1 roundings of the sum of their sizes.
 
@@ -132,20 +134,21 @@ def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
         upper: whether it is an upper bound.
     """
     sizes = [
-        over_same_rows(of, exp.Sum(this=exp.Abs(this=sum_within(of).this.copy()))) for of in sums
+        over_same_rows(term, exp.Sum(this=exp.Abs(this=sum_within(term).this.copy())))
+        for term in sums
     ]
     rows = over_same_rows(sums[-1], exp.Count(this=exp.Star()))
     spare = multiply(exp.paren(add(*sizes)), exp.paren(add(rows, number(_SPARE))))
-    return move_out(add(*(of.copy() for of in sums)), upper, multiply(spare, number(_ROUNDING)))
+    return move_out(add(*(term.copy() for term in sums)), upper, multiply(spare, number(_ROUNDING)))
 
 
 def sum_within(node: exp.Expr) -> exp.Expr:
-    """The SUM itself of one that may be over a window."""
+    """Return the SUM itself, without its window."""
     return node.this if isinstance(node, exp.Window) else node
 
 
 def over_same_rows(node: exp.Expr, aggregate: exp.Expr) -> exp.Expr:
-    """Another aggregate over the rows that a SUM is over."""
+    """Return another aggregate over the rows of a SUM."""
     if not isinstance(node, exp.Window):
         return aggregate
     window = node.copy()

@@ -31,7 +31,7 @@ from sfumato.tasks.sql.dialects.statements import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
+    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 _CHUNK = 20_000
 _PATIENCE = "10"  # seconds until connected
@@ -53,18 +53,18 @@ def _errors() -> tuple[type[Exception], ...]:
     return (psycopg.Error,)
 
 
-def _collated(text: str) -> exp.Expr:
+def _with_collation(text: str) -> exp.Expr:
     return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
 
 
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
     if any_case:
-        return exp.RegexpLike(this=text, expression=_collated(regular(pattern, end="$")))
-    return exp.Like(this=text, expression=_collated(pattern.replace("\\", "\\\\")))
+        return exp.RegexpLike(this=text, expression=_with_collation(regular(pattern, end="$")))
+    return exp.Like(this=text, expression=_with_collation(pattern.replace("\\", "\\\\")))
 
 
 def _text(text: exp.Literal) -> exp.Expr:
-    """As E'…' with a backslash: plain quotes need standard_conforming_strings to mean it."""
+    """Return a text with a backslash as E'…': plain quotes need standard_conforming_strings."""
     return exp.ByteString(this=text.this) if "\\" in text.this else text
 
 
@@ -118,7 +118,7 @@ def _function(
 
 
 def _body(before: str, after: str) -> str:
-    """The function's text in PL/pgSQL, which sqlglot does not write."""
+    """Return the function's text in PL/pgSQL, which sqlglot does not write."""
     start, end = (_text(exp.Literal.string(part)) for part in (before, after))
     condition = exp.Parameter(this=exp.Literal.number(1))
     whole = exp.DPipe(this=exp.DPipe(this=start, expression=condition), expression=end)
@@ -126,7 +126,7 @@ def _body(before: str, after: str) -> str:
 
 
 def _numeric(number: exp.Expr) -> exp.Expr:
-    """A number that can be as long as it wants: products and sums of BIGINT cannot."""
+    """Return a number of unlimited length: products and sums of BIGINT are limited."""
     return exp.Cast(this=number.copy(), to=exp.DataType.build("DECIMAL"))
 
 

@@ -1,4 +1,4 @@
-"""Every dialect by its name."""
+"""All dialects by name."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""SQLite, which has neither moments nor decimals: texts and floats stand for them."""
+"""SQLite, which has neither moments nor decimals: texts and floats represent them."""
 
 import math
 import sqlite3
@@ -39,16 +39,16 @@ from sfumato.tasks.sql.dialects.outward import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
+    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 REAL_DIGITS = 15
-"""Of a number that is held exactly."""
+"""The most digits of a number that is stored exactly."""
 LARGEST_WHOLE = 2**53
-"""Up to here every whole number is a float."""
+"""The largest number up to which every whole number is a float."""
 _PLACE, _FAR = 2**32, 2**30  # the low bits of an integer; high bits that leave no room for them
 _ENDS = {"l_sum": -math.inf, "u_sum": math.inf}  # of help tables, whose bounds are rounded outwards
 _BOOLEAN = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="BOOLEAN")
-"""A type by its name alone: sqlglot would write INTEGER."""
+"""A type only by its name: sqlglot would write INTEGER."""
 
 
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
@@ -68,12 +68,12 @@ def _misfit(column: pa.ChunkedArray, kind: str, exact: bool) -> str | None:
 
 
 def _is_real(column: pa.ChunkedArray) -> bool:
-    """Decide whether decimals have few enough digits for a float to tell them apart."""
+    """Return whether decimals have few enough digits for a float to tell them apart."""
     largest: Decimal = pc.max(pc.abs(column)).as_py()
     return largest.scaleb(column.type.scale) < Decimal(10**REAL_DIGITS)
 
 
-def _shown(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _as_stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = kind_of(column.type)
     if kind in ("date", "timestamp"):
         return column.cast(pa.string())
@@ -81,17 +81,17 @@ def _shown(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return column
     floats = column.cast(pa.string()).cast(pa.float64())
     end = _ENDS.get(name)
-    return floats if end is None else _rounded(column, floats, end)
+    return floats if end is None else _round_outwards(column, floats, end)
 
 
-def _rounded(exact: pa.ChunkedArray, floats: pa.ChunkedArray, end: float) -> pa.ChunkedArray:
-    """Floats that stand for bounds, beyond 2**53 the next towards an end where one has rounded."""
-    found = []
+def _round_outwards(exact: pa.ChunkedArray, floats: pa.ChunkedArray, end: float) -> pa.ChunkedArray:
+    """Return floats as bounds: those beyond 2**53 that were rounded inwards move towards an end."""
+    rounded = []
     for value, near in zip(exact.to_pylist(), floats.to_pylist(), strict=True):
         beyond = near is not None and abs(near) > LARGEST_WHOLE
         within = beyond and (Decimal(near) > value if end < 0 else Decimal(near) < value)
-        found.append(math.nextafter(near, end) if within else near)
-    return pa.chunked_array([pa.array(found, pa.float64())])
+        rounded.append(math.nextafter(near, end) if within else near)
+    return pa.chunked_array([pa.array(rounded, pa.float64())])
 
 
 def _whole(over: exp.Expr, under: exp.Expr) -> exp.Expr:
@@ -103,8 +103,8 @@ def _rest(over: exp.Expr, under: exp.Expr, _: Numeric) -> exp.Expr:
 
 
 def _total(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
-    """A sum of integers by the sums of their high and their low bits, which cannot be too long."""
-    high, low = (add(*(_of_bits(of, bits) for of in sums)) for bits in (_high, _low))
+    """Return a sum of integers by the sums of their high and low bits, which cannot be too long."""
+    high, low = (add(*(_of_bits(term, bits) for term in sums)) for bits in (_high, _low))
     whole = add(multiply(exp.paren(high), number(_PLACE)), low)
     as_float = add(multiply(exp.paren(high.copy()), number(f"{_PLACE}.0")), low.copy())
     far = exp.GTE(this=exp.Abs(this=high.copy()), expression=number(_FAR))
@@ -118,7 +118,7 @@ def _total(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
 
 
 def _of_bits(node: exp.Expr, bits: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """A SUM of values, or of their products with counts, with some of the values' bits alone."""
+    """Return a SUM of values, or their products with counts, with only some of the values' bits."""
     whole = node.copy()
     summed = sum_within(whole)
     products = (product.this for product in summed.find_all(exp.Mul))
@@ -151,8 +151,8 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
-    shown = pa.table({column: _shown(table[column], column) for column in table.column_names})
-    insert_rows(connection, "sqlite", name, shown, "?")
+    stored = pa.table({column: _as_stored(table[column], column) for column in table.column_names})
+    insert_rows(connection, "sqlite", name, stored, "?")
 
 
 sqlite = Dialect(

@@ -1,4 +1,5 @@
-"""Releases that lie elsewhere: on the web or in a store, copied here before anything is read.
+"""Releases from elsewhere: on the web or in a store, copied here before anything is read.
 
-Ends with a directory like any other, which the way in verifies. Keep out what a release means.
+The result is a directory like any other, which `way_in` verifies. Do not add code here that
+interprets a release.
 """

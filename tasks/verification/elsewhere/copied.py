@@ -3,10 +3,10 @@
     $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/<version>/
     $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/releases.json, keys.json
 
-What is listed by a manifest is fetched once for each manifest; the manifest itself, its signature,
-and what stands beside a line are asked for each time, so that withdrawals and revocations are
-known. Every file has the size and the SHA-256 that the manifest states before it gets its name;
-the way in verifies the directory again, as it does any other.
+Files listed by a manifest are fetched once for each manifest. The manifest itself, its signature,
+and the files beside a line are requested each time, so that withdrawals and revocations are known.
+Every file has the size and the SHA-256 that the manifest states before it gets its name; the way in
+verifies the directory again, as it does any other.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from sfumato.tasks.verification.offered_keys import KEYS_FILE
 from sfumato.tasks.verification.record import cache_directory
 
 GIGABYTES = 4.0
-"""How large a release from elsewhere may be, unless the reader takes larger ones."""
+"""The largest size of a release from elsewhere, unless the reader accepts larger ones."""
 
 _RECORD = "releases.json"
 _DOCUMENT = 1 << 26  # bytes of a manifest, record or signature
@@ -39,7 +39,7 @@ _VERSION = re.compile(r"\w[\w.-]*")
 
 
 def is_elsewhere(address: str) -> bool:
-    """True for the address of a release that has to be copied before it is read.
+    """Decide whether an address is that of a release that has to be copied before it is read.
 
     >>> is_elsewhere("https://example.org/wages/0001"), is_elsewhere("releases/wages/0001")
     (True, False)
@@ -48,12 +48,12 @@ def is_elsewhere(address: str) -> bool:
 
 
 def directory_of(place: str, environ: Mapping[str, str], gigabytes: float = GIGABYTES) -> Path:
-    """The directory of a release: where it lies, or of one from elsewhere its copy here.
+    """Return the directory of a release, or of its copy here if it is elsewhere.
 
     Args:
         place: a path, file://, or what `copy_release` takes.
         environ: the reader's.
-        gigabytes: how large a release from elsewhere may be.
+        gigabytes: the largest size of a release from elsewhere.
 
     Raises:
         SpecError, InputError, PromiseError, TransientFault: as `copy_release`.
@@ -64,15 +64,15 @@ def directory_of(place: str, environ: Mapping[str, str], gigabytes: float = GIGA
 
 
 def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GIGABYTES) -> Path:
-    """Copy a release into the reader's private cache, as far as it is not there yet.
+    """Copy a release into the reader's private cache, except what is there already.
 
     Args:
         address: of its version's directory, https://… or s3://….
         environ: the reader's, which says where the cache is, and has a store's keys.
-        gigabytes: how large it may be.
+        gigabytes: its largest size.
 
     Returns:
-        Its directory; what stands beside a line is beside it.
+        Its directory; copies of the files beside the line are beside it.
 
     Raises:
         SpecError: where the address is none of a version.
@@ -95,7 +95,7 @@ def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GI
 
 
 def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigabytes: float) -> None:
-    """Let a directory be what is elsewhere now: a version, or the tombstone of one."""
+    """Make a directory equal to what is elsewhere now: a version, or the tombstone of one."""
     manifest = _document(line, f"{version}/{MANIFEST}")
     signature = _document(line, f"{version}/{SIGNATURE}")
     if manifest is not None and _content(place / MANIFEST) == manifest:
@@ -122,7 +122,7 @@ def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigaby
 def _fetch_listed(
     line: PlaceElsewhere, version: str, staged: Path, address: str, gigabytes: float
 ) -> None:
-    """Fetch what the manifest lists, if that is not too large."""
+    """Fetch the files that the manifest lists, if they are not too large."""
     release = open_release(staged)
     hashes, sizes = listed_files(release), _sizes(release.manifest)
     total = sum(sizes.values())
@@ -137,10 +137,10 @@ def _fetch_listed(
 
 
 def _new_file(staged: Path, name: str) -> Path:
-    """An empty file for one that is listed.
+    """Return a new empty file at the path of one that is listed.
 
     Raises:
-        PromiseError: where another stands there, or no file can.
+        PromiseError: where another file is there, or no file can be.
     """
     file = staged / name
     try:
@@ -152,9 +152,9 @@ def _new_file(staged: Path, name: str) -> Path:
 
 
 def _sizes(manifest: Mapping[str, Any]) -> dict[str, int]:
-    """The bytes of every file that a manifest lists, by its path."""
+    """Return the bytes of every file that a manifest lists, by its path."""
     try:
-        sizes = {str(one["path"]): one["bytes"] for one in manifest["resources"]}
+        sizes = {str(resource["path"]): resource["bytes"] for resource in manifest["resources"]}
     except (KeyError, TypeError):
         raise PromiseError(f"{MANIFEST}: does not list files with their sizes") from None
     if not all(type(size) is int and size >= 0 for size in sizes.values()):
@@ -163,28 +163,28 @@ def _sizes(manifest: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _fetch_file(line: PlaceElsewhere, name: str, file: Path, stated: tuple[int, str]) -> None:
-    """Write a file that has the size and the hash that are stated of it.
+    """Write a file, and require the size and the hash that the manifest states for it.
 
     Raises:
-        PromiseError: where it has not.
+        PromiseError: where the file differs.
     """
     size, hashed = stated
-    found, left = hashlib.sha256(), size
+    digest, remaining = hashlib.sha256(), size
     with line.pieces(name) as pieces, file.open("wb") as written:
         if pieces is None:
             raise PromiseError(f"{name}: is missing")
         for piece in pieces:
-            left -= len(piece)
-            if left < 0:
+            remaining -= len(piece)
+            if remaining < 0:
                 break
-            found.update(piece)
+            digest.update(piece)
             written.write(piece)
-    if left or f"sha256:{found.hexdigest()}" != hashed:
+    if remaining or f"sha256:{digest.hexdigest()}" != hashed:
         raise PromiseError(f"{name}: its SHA-256 is not the one that {MANIFEST} states")
 
 
 def _document(place: PlaceElsewhere, name: str) -> bytes | None:
-    """A small file, None where there is none.
+    """Return a small file, or None if there is none.
 
     Raises:
         InputError: where it is larger than any of its kind.
@@ -207,7 +207,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _keep(path: Path, content: bytes | None) -> None:
-    """Let a file have a content, or be missing; one that has it already stays as it is."""
+    """Give a file this content, or delete it if that is None; an equal file stays as it is."""
     if content is None:
         path.unlink(missing_ok=True)
     elif _content(path) != content:

@@ -1,4 +1,4 @@
-"""A place elsewhere: a directory whose files can be asked for by their names, one by one."""
+"""A place elsewhere: a directory whose files can be requested by their names, one by one."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -8,10 +8,10 @@ PIECE = 1 << 20  # bytes that are read at once
 
 
 class PlaceElsewhere(Protocol):
-    """A directory of files that lie elsewhere; names are relative to it, with `/` between."""
+    """A directory of files that are elsewhere; names are relative to it, with `/` between."""
 
     def pieces(self, name: str) -> AbstractContextManager[Iterator[bytes] | None]:
-        """The bytes of a file, piece by piece; None where there is no such file.
+        """Yield the bytes of a file, piece by piece, or None if there is no such file.
 
         Raises:
             InputError: where the place refuses.

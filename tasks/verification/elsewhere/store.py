@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import resolve
-from sfumato.tasks.microdata.places.store import connect_store, is_not_shown, store_error
+from sfumato.tasks.microdata.object_store import connect_store, is_not_shown, store_error
 from sfumato.tasks.verification.elsewhere.place import PIECE
 
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
@@ -15,7 +15,7 @@ _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 class StoreDirectory:
     """The objects below a key.
 
-    Without keys in the environment it is asked as anybody may ask: many releases are public.
+    Without keys in the environment, requests are anonymous: many releases are public.
     """
 
     def __init__(self, address: str, environ: Mapping[str, str]) -> None:
@@ -36,25 +36,25 @@ class StoreDirectory:
 
     @contextmanager
     def pieces(self, name: str) -> Iterator[Iterator[bytes] | None]:
-        """The bytes of an object, piece by piece; None where there is no such object.
+        """Yield the bytes of an object, piece by piece, or None if there is no such object.
 
         Raises:
             InputError: where the store refuses.
             TransientFault: where it cannot be reached, or breaks off.
         """
         try:
-            found = self._store.open_input_stream(f"{self._place}/{name}", compression=None)
+            stream = self._store.open_input_stream(f"{self._place}/{name}", compression=None)
         except OSError as error:
             if not is_not_shown(error):
                 raise store_error(error, f"{self._address}/{name}") from None
             yield None
             return
-        with found:
-            yield self._read(found, name)
+        with stream:
+            yield self._read(stream, name)
 
-    def _read(self, found: object, name: str) -> Iterator[bytes]:
+    def _read(self, stream: object, name: str) -> Iterator[bytes]:
         try:
-            while piece := found.read(PIECE):  # type: ignore[attr-defined] # PyArrow is untyped
+            while piece := stream.read(PIECE):  # type: ignore[attr-defined] # PyArrow is untyped
                 yield piece
         except OSError as error:
             raise store_error(error, f"{self._address}/{name}") from None

@@ -12,9 +12,9 @@ from sfumato.expectations.shared.errors import InputError, SpecError, TransientF
 from sfumato.tasks.verification.elsewhere.place import PIECE
 
 _PATIENCE = 30.0  # seconds without an answer
-_MISSING = (403, 404, 410)  # stores that list nothing call what is missing forbidden
+_MISSING = (403, 404, 410)  # stores that list nothing report a missing file as forbidden
 _HERE = ("localhost", "127.0.0.1", "::1")
-_REFUSED = range(300, 500)  # what leads on without end, too
+_REFUSED = range(300, 500)  # including redirects without end
 
 
 class WebDirectory:
@@ -29,13 +29,15 @@ class WebDirectory:
         _require_safe(address, address)
         parts = urlsplit(address)
         if parts.query or parts.fragment or parts.username is not None:
-            raise SpecError(f"{_shown(address)}: has to be the plain address of a directory")
+            raise SpecError(
+                f"{_without_secrets(address)}: has to be the plain address of a directory"
+            )
         self._address = address.rstrip("/")
         self._opener = _opener()
 
     @contextmanager
     def pieces(self, name: str) -> Iterator[Iterator[bytes] | None]:
-        """The bytes of a file, piece by piece; None where there is no such file.
+        """Yield the bytes of a file, piece by piece, or None if there is no such file.
 
         Raises:
             InputError: where the server refuses.
@@ -43,8 +45,8 @@ class WebDirectory:
         """
         address = f"{self._address}/{quote(name)}"
         try:
-            with self._opener.open(address, timeout=_PATIENCE) as found:
-                yield iter(lambda: found.read(PIECE), b"")
+            with self._opener.open(address, timeout=_PATIENCE) as response:
+                yield iter(lambda: response.read(PIECE), b"")
         except urllib.error.HTTPError as error:
             error.close()
             if error.code not in _MISSING:
@@ -55,7 +57,7 @@ class WebDirectory:
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server to another address only where nobody could change what is sent."""
+    """A handler that follows redirects only where nobody could change what is sent."""
 
     def redirect_request(
         self,
@@ -69,7 +71,9 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
         try:
             _require_safe(newurl, req.full_url)
             if _is_here(newurl) and not _is_here(req.full_url):
-                raise SpecError(f"{_shown(req.full_url)}: leads on to this machine itself")
+                raise SpecError(
+                    f"{_without_secrets(req.full_url)}: leads on to this machine itself"
+                )
         except SpecError:
             fp.close()
             raise
@@ -77,7 +81,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """What opens web addresses, and no files or other kinds of address."""
+    """Return an opener of web addresses only: of no files or other kinds of address."""
     opener = urllib.request.OpenerDirector()
     handlers: list[Any] = [
         urllib.request.ProxyHandler(),
@@ -97,14 +101,17 @@ def _is_here(address: str) -> bool:
     return urlsplit(address).hostname in _HERE
 
 
-def _require_safe(address: str, told: str) -> None:
+def _require_safe(address: str, original: str) -> None:
     parts = urlsplit(address)
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(address)):
-        raise SpecError(f"{_shown(told)}: use https: anybody on the way can change what http sends")
+        raise SpecError(
+            f"{_without_secrets(original)}: use https: anybody on the way can change what "
+            "http sends"
+        )
 
 
-def _shown(address: str) -> str:
-    """The address without what may be secret in it."""
+def _without_secrets(address: str) -> str:
+    """Return the address without parts that may be secret."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
 

@@ -20,7 +20,7 @@ question = Way(bundles=sensitive_bundles, aggregated=of_sensitive)
 help_tables = HelpTables(lambda _declared, _sensitive: [], lambda _tables, _declared: {})
 snippet = Snippet(
     lines=lambda _: ["# unaided: a toy"],
-    by=lambda declared: declared.named("quasi-identifier")[:1],
+    group_columns=lambda declared: declared.names_with_roles("quasi-identifier")[:1],
     aggregates=lambda _: ["COUNT(*)"],
     place_of=lambda name: f"unaided, as {name}",
 )

@@ -34,12 +34,12 @@ def publish(rng: random.Random, declared: Declared, part: Part) -> dict[str, pa.
     continued = Continued(np.array(part.left, dtype=np.int8), np.full(part.groups, -1))
     partition = Partition(
         group,
-        continued=continued if declared.composed else None,
+        continued=continued if declared.is_composed else None,
         target_distributions=_targets(microdata["s"], part.groups),
     )
     keys = seeded_keys(rng.randrange(10**6))
-    form = form_named(method, composed=declared.composed, vacant=sum(part.left))
-    if declared.composed:
+    form = form_named(method, composed=declared.is_composed, vacant=sum(part.left))
+    if declared.is_composed:
         tables, _ = form.compose(microdata, partition, declared.form, keys)  # type: ignore[attr-defined]
     else:
         tables = form.publish(microdata, partition, declared.form, keys)
@@ -69,7 +69,7 @@ def in_files(folder: Path, declared: Declared, parts: Sequence[Part]) -> dict[st
             path = folder / f"{name}-{number}.parquet"
             pq.write_table(part.tables[name], path)
             paths.append(path)
-            added.append({of: first[of] for of in declared.numbered(name)})
+            added.append({of: first[of] for of in declared.numbered_columns(name)})
             first["group_id"] += part.groups
             targets = part.tables.get("targets")
             first["target"] += 0 if targets is None else len(set(targets["target"].to_pylist()))

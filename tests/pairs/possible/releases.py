@@ -37,7 +37,7 @@ class PairedRelease:
 
     def named(self, *roles: str) -> list[str]:
         """Return the columns with one of these roles."""
-        return self.declared.named(*roles)
+        return self.declared.names_with_roles(*roles)
 
 
 def random_release(rng: random.Random, of: Shape, folder: Path, rows: int) -> PairedRelease:

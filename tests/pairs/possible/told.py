@@ -32,7 +32,7 @@ def groups_of(of: Shape, declared: Declared, part: Part) -> list[Group]:
 
 def _exact(of: Shape, declared: Declared, part: Part) -> list[Group]:
     exact = [name for name, c in declared.columns.items() if c.role != "sensitive"]
-    sensitive = declared.named("sensitive")
+    sensitive = declared.names_with_roles("sensitive")
     shown = part.tables["microdata" if of.method == "permuted" else "qit"].to_pylist()
     bundles = [sensitive] if of.together or len(sensitive) == 1 else [[n] for n in sensitive]
     found: list[Group] = []
@@ -122,8 +122,8 @@ def _covered(declared: Declared, part: Part) -> list[Group]:
                 for row in part.tables[f"at_{name}"].to_pylist()
                 if row["group_id"] == number
             ]
-            for name in declared.named("quasi-identifier")
+            for name in declared.names_with_roles("quasi-identifier")
         ]
-        counted = _counted(part, number, declared.named("sensitive"))
+        counted = _counted(part, number, declared.names_with_roles("sensitive"))
         found.append(Covered(admitted, counted, live.get(number, len(counted))))
     return found

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.margins import Margin
+from sfumato.tasks.attacks.shared.margins import Margin
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.vectors import vectors
@@ -78,14 +78,14 @@ class AttackedRelease:
     @cached_property
     def _vectors(self) -> tuple[np.ndarray, np.ndarray]:
         table = self.tables[relations(self.declared).rows]
-        return vectors(table, self.declared.named("quasi-identifier"), self.people)
+        return vectors(table, self.declared.names_with_roles("quasi-identifier"), self.people)
 
     @cached_property
     def _groups(self) -> Counts | None:
         if self.counted is not None:
             return self.counted
         seen = self.seen or SeenGroups(self.declared, self.tables)
-        told_by = self.declared.named("quasi-identifier")
+        told_by = self.declared.names_with_roles("quasi-identifier")
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
 
 

@@ -1,4 +1,4 @@
-"""Errors that give the file, row and column of a fault in a source, and never the value.
+"""Errors with the file, row and column of a fault in a source, and never the value.
 
 Rows are data records, numbered from 1: a header line and blank lines are not counted.
 """
@@ -15,7 +15,7 @@ from sfumato.expectations.shared.errors import InputError
 def input_error(
     file: str, rule: str, *, row: int | None = None, column: str | None = None
 ) -> InputError:
-    """The one clear line for a fault at a place; `row` counts from 0.
+    """Return the one-line error for a fault at a place; `row` counts from 0.
 
     >>> print(input_error("people.csv", "not an integer", row=0, column="age"))
     people.csv: row 1: column 'age': not an integer
@@ -29,8 +29,8 @@ class OtherDialect(InputError):
     """A file whose rows are not as its declared dialect has them.
 
     Attributes:
-        names: of its columns, as far as they can be told.
-        delimiter: the one by which all rows have the same number of fields, None where none does.
+        names: the names of its columns, as far as they can be read.
+        delimiter: the one by which all rows have the same number of fields, or None.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class OtherDialect(InputError):
         self.delimiter = delimiter
 
 
-_MOST = 20  # faults that are told at once
+_MOST = 20  # faults in one message
 
 
 class InputFaults(InputError):
     """Several faults of one file.
 
     Attributes:
-        faults: of each its line.
+        faults: the line of each fault.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -57,16 +57,16 @@ class InputFaults(InputError):
 
 
 class FaultsMet:
-    """The faults of one file, which are told together.
+    """Faults of one file, which are raised together.
 
     >>> met = FaultsMet("people.csv")
-    >>> with met.noted():
+    >>> with met.noting():
     ...     raise input_error("people.csv", "not an integer", row=0, column="age")
-    >>> with met.noted():
+    >>> with met.noting():
     ...     raise input_error("people.csv", "is missing", column="town")
     >>> met.refuse()
     Traceback (most recent call last):
-    sfumato.tasks.microdata.places.input_error.InputFaults: people.csv: 2 faults: row 1: \
+    sfumato.tasks.microdata.readers.input_error.InputFaults: people.csv: 2 faults: row 1: \
 column 'age': not an integer; column 'town': is missing
     """
 
@@ -75,7 +75,7 @@ column 'age': not an integer; column 'town': is missing
         self._met: list[str] = []
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def noting(self) -> Iterator[None]:
         """Note a fault, and go on behind the block."""
         try:
             yield
@@ -83,27 +83,27 @@ column 'age': not an integer; column 'town': is missing
             self.note(error)
 
     def note(self, error: InputError) -> None:
-        """Note a fault, or the several that an error has."""
+        """Note a fault, or all faults of an error."""
         several = error.faults if isinstance(error, InputFaults) else ()
         self._met += several or [str(error)]
 
     def refuse(self) -> None:
-        """Raise InputError with all that was met, in one line."""
+        """Raise InputError with all faults that were noted, in one line."""
         if self._met:
             raise self.as_error()
 
     def as_error(self) -> InputError:
-        """The error that tells all that was met, in one line."""
+        """Return the error with all faults that were noted, in one line."""
         if len(self._met) == 1:
             return InputError(self._met[0])
-        told = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
+        lines = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
         more = f"; and {len(self._met) - _MOST} more" if len(self._met) > _MOST else ""
-        words = f"{self._file}: {len(self._met)} faults: {'; '.join(told)}{more}"
+        words = f"{self._file}: {len(self._met)} faults: {'; '.join(lines)}{more}"
         return InputFaults(words, self._met)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint at the name that was meant, empty where none is near; all names may be shown.
+    """Return a hint at the nearest name, empty if none is near; all names may be shown.
 
     >>> nearest("incme", ["age", "income"])
     ": 'income'?"
@@ -113,10 +113,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def near_place(name: str, names: Iterable[str]) -> int | None:
-    """The position of the name that is most like another, None where none is near."""
+    """Return the position of the name that is most like another, None if none is near."""
     folded = [other.strip().casefold() for other in names]
-    found = get_close_matches(name.strip().casefold(), folded, 1, 0.75)
-    return folded.index(found[0]) if found else None
+    matches = get_close_matches(name.strip().casefold(), folded, 1, 0.75)
+    return folded.index(matches[0]) if matches else None
 
 
 def require_distinct_names(names: Sequence[str], file: str) -> None:
@@ -132,10 +132,10 @@ def require_distinct_names(names: Sequence[str], file: str) -> None:
 
 
 def import_extra(module: str, extra: str, file: str) -> Any:
-    """A module that one of the package's extras installs.
+    """Import a module that one of the package's extras installs.
 
     Raises:
-        InputError: where it is not installed, with what installs it.
+        InputError: if it is not installed, with what installs it.
     """
     try:
         return import_module(module)

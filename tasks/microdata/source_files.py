@@ -1,4 +1,4 @@
-"""The files of a source: one, a folder's or a pattern's, and the columns that folders name."""
+"""Files of a source: one, those of a folder or pattern, and the columns that folders name."""
 
 import glob
 import hashlib
@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
-from sfumato.tasks.microdata.places.input_error import input_error
-from sfumato.tasks.microdata.places.store import fetch
+from sfumato.tasks.microdata.object_store import fetch
 from sfumato.tasks.microdata.readers.declared import QUERY, Source
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
+from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnSpec
@@ -24,29 +24,29 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_values(path: Path) -> dict[str, str | None]:
-    """The columns that the folders of a file name, below its source, and the text of each."""
+    """Return the columns that the folders of a file name, below its source, and their texts."""
     pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
     return {unquote(name): None if text == _NULL else unquote(text) for name, _, text in pairs}
 
 
 def with_folders(rows: pa.Table, folders: Mapping[str, str | None]) -> pa.Table:
-    """Rows with a column of text for each name of their folders."""
+    """Return rows with a column of text for each name of their folders."""
     for name, text in folders.items():
-        found = pa.DictionaryArray.from_arrays(
+        column = pa.DictionaryArray.from_arrays(
             pa.repeat(pa.scalar(None if text is None else 0, pa.int32()), rows.num_rows),
             pa.array([] if text is None else [text], pa.string()),
         )
-        rows = rows.append_column(name, found)
+        rows = rows.append_column(name, column)
     return rows
 
 
 def parse_folder(
     text: pa.ChunkedArray, name: str, columns: Mapping[str, ColumnSpec], called: str
 ) -> pa.ChunkedArray:
-    """A column of folders' names as values of the type that is declared.
+    """Return a column of folders' names as values of the declared type.
 
     Raises:
-        InputError: where a folder's name is no such value.
+        InputError: if a folder's name is no such value.
     """
     if name not in columns or columns[name].type == "string":
         return text
@@ -62,10 +62,10 @@ def folder_column(
     columns: Mapping[str, ColumnSpec],
     called: str,
 ) -> Distinct | pa.ChunkedArray:
-    """A folder's name as a column of so many rows, as a reader of text or of typed files has it.
+    """Return a folder's name as a column of so many rows, as the kind of reader represents it.
 
     Raises:
-        InputError: where it is no value of the declared type.
+        InputError: if it is no value of the declared type.
     """
     column = with_folders(pa.table({"": pa.nulls(rows)}), {name: text})[name]
     return distinct(column) if is_text else parse_folder(column, name, columns, called)
@@ -73,7 +73,7 @@ def folder_column(
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """The files of a source in the order of their names, and the directory that they are below.
+    """Files of a source in the order of their names, and the directory that they are below.
 
     `below` is None where the address names one file.
     """
@@ -82,22 +82,22 @@ class SourceFiles:
     below: Path | None = None
 
     def folders(self, path: Path) -> dict[str, str | None]:
-        """The columns that the names of a file's folders give, and the text of each."""
+        """Return the columns that the names of a file's folders give, and their texts."""
         return {} if self.below is None else folder_values(path.relative_to(self.below))
 
-    def called(self, number: int, uri: str) -> str:
-        """What to call a file in errors, by its number from 0: its name may tell of somebody."""
+    def name_in_errors(self, number: int, uri: str) -> str:
+        """Return a file's name in errors, by its number from 0: its own name may be personal."""
         several = len(self.paths) > 1
         return f"{uri} (file {number + 1} of {len(self.paths)})" if several else uri
 
     def sha256(self) -> str:
-        """The digest by which a spec pins them.
+        """Return the digest by which a spec pins the files.
 
-        Of one file that is named it is its own; of a folder or a pattern, that of the lines that
-        `sha256sum` prints of the files, by their paths below the folder or the fixed part.
+        For one named file it is the file's digest. For a folder or pattern it is the digest of the
+        lines that `sha256sum` prints for the files, by their paths below the folder or fixed part.
 
         Raises:
-            OSError: where a file cannot be read.
+            OSError: if a file cannot be read.
         """
         if self.below is None:
             return sha256_of(self.paths[0])
@@ -108,31 +108,31 @@ class SourceFiles:
 def source_files(
     source: Source, base: Path, environ: Mapping[str, str], scratch: Path | None
 ) -> SourceFiles:
-    """The files of a source, those of a store fetched, where they are the ones that are pinned.
+    """Return the files of a source, fetched from a store if need be; check the pinned digest.
 
     Args:
-        source: as declared.
+        source: the declared source.
         base: the directory that paths are relative to.
-        environ: what `${NAME}` in the address stands for, and a store's keys.
-        scratch: a private directory, where what is fetched stays as long as it is read.
+        environ: the values of `${NAME}` in the address, and a store's keys.
+        scratch: a private directory for fetched files, as long as they are read.
 
     Raises:
-        SpecError: where the address is none.
-        InputError: where there is no file of the format, or they are not the pinned ones.
-        TransientFault: where a store cannot be reached.
+        SpecError: if the address is none.
+        InputError: if there is no file of the format, or they are not the pinned ones.
+        TransientFault: if a store cannot be reached.
     """
     if source.format == QUERY:
         raise SpecError("source.format: a query's rows are in no files")
     scheme = scheme_of(resolve(source.uri, environ))
     if scheme == "s3":
-        found = _found(fetch(source, environ, scratch), source)
+        files = _files_at(fetch(source, environ, scratch), source)
     else:
-        found = _found(local_path(source.uri, base, environ), source)
-    _require_digest(found, source)
-    return found
+        files = _files_at(local_path(source.uri, base, environ), source)
+    _require_digest(files, source)
+    return files
 
 
-def _found(place: Path, source: Source) -> SourceFiles:
+def _files_at(place: Path, source: Source) -> SourceFiles:
     if place.is_dir():
         if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
             raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
@@ -146,7 +146,7 @@ def _found(place: Path, source: Source) -> SourceFiles:
 
 
 def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = False) -> SourceFiles:
-    """The data files that match, sorted by their paths; of a folder, those of the format."""
+    """Return the data files that match, sorted by their paths; in a folder, those of the format."""
     endings = READERS[source.format].ENDINGS
     matching = {path for path in below.glob(pattern) if _is_data(path, below)}
     files = sorted(p for p in matching if of_pattern or p.name.lower().endswith(endings))
@@ -157,7 +157,7 @@ def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = Fa
 
 
 def _fixed_part(place: Path) -> Path:
-    """The folder above the first part of a path that is a pattern, and not there as it is."""
+    """Return the folder above the first part of a path that is a pattern and does not exist."""
     fixed = Path()
     for part in place.parts:
         if glob.has_magic(part) and not (fixed / part).exists():
@@ -167,7 +167,7 @@ def _fixed_part(place: Path) -> Path:
 
 
 def _is_data(path: Path, below: Path) -> bool:
-    """False for what has a name, or is in a folder, that writers give to what is unfinished."""
+    """Return False for files and folders whose names writers give to unfinished data."""
     names = path.relative_to(below).parts
     aside = any(name[0] == "." or (name[0] == "_" and "=" not in name) for name in names)
     return path.is_file() and not aside
@@ -176,22 +176,22 @@ def _is_data(path: Path, below: Path) -> bool:
 def _require_digest(files: SourceFiles, source: Source) -> None:
     for number, path in enumerate(files.paths):
         if reason := unreadable(path):
-            raise input_error(files.called(number, source.uri), reason)
+            raise input_error(files.name_in_errors(number, source.uri), reason)
     try:
         _touch(files)
-        found = files.sha256() if source.sha256 is not None else None
+        digest = files.sha256() if source.sha256 is not None else None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path"
         raise input_error(source.uri, f"cannot be read ({reason})") from None
-    if source.sha256 not in (None, found):
+    if source.sha256 not in (None, digest):
         raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
 
 
 def _touch(files: SourceFiles) -> None:
-    """Open each file: whether it may be read is known then.
+    """Open each file, to learn early whether it may be read.
 
     Raises:
-        OSError: where one may not.
+        OSError: if one may not.
     """
     for path in files.paths:
         open_file(path).close()

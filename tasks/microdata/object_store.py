@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from sfumato.expectations.shared.errors import SfumatoError, SpecError, TransientFault
 from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.notation.address import resolve
-from sfumato.tasks.microdata.places.input_error import input_error
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.input_error import input_error
 
 _PIECE = 1 << 22  # bytes
 _PATIENCE = 10.0  # seconds without an answer
@@ -34,17 +34,17 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     """Fetch the object of an address, all below it or of a pattern, into a private directory.
 
     Args:
-        source: its address is s3://bucket/key.
-        environ: what `${NAME}` in the address stands for; AWS_… are the store's endpoint and keys.
-        scratch: the directory; what an earlier attempt left there goes.
+        source: a source with an address s3://bucket/key.
+        environ: the values of `${NAME}` in the address; AWS_… are the store's endpoint and keys.
+        scratch: the directory; files of an earlier attempt are deleted.
 
     Returns:
         The file, the folder of files, or the pattern that they have there.
 
     Raises:
-        SpecError: where the address names no bucket and key.
-        InputError: where there is no such object, it is too large, or the store refuses.
-        TransientFault: where it cannot be reached, or breaks off.
+        SpecError: if the address names no bucket and key.
+        InputError: if there is no such object, it is too large, or the store refuses.
+        TransientFault: if it cannot be reached, or breaks off.
     """
     from pyarrow import fs
 
@@ -62,16 +62,16 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     try:
         (about,) = store.get_file_info([str(root)])
         if about.type == fs.FileType.File and not key.endswith("/"):
-            return _fetched(store, [about], root.parent, scratch, source)[0]
+            return _download(store, [about], root.parent, scratch, source)[0]
         if about.type != fs.FileType.NotFound:
-            _fetched(store, _below(store, root), root, scratch, source)
+            _download(store, _objects_below(store, root), root, scratch, source)
             return scratch
         if not glob.has_magic(key):
             raise input_error(source.uri, "there is no such object, or the keys do not show it")
         fixed, pattern = _pattern_of(root)
-        listed = _below(store, fixed)
-        wanted = [one for one in listed if _is_of(_parts(one, fixed), pattern)]
-        _fetched(store, wanted, fixed, scratch, source)
+        listed = _objects_below(store, fixed)
+        matching = [entry for entry in listed if _is_of(_parts(entry, fixed), pattern)]
+        _download(store, matching, fixed, scratch, source)
         return scratch.joinpath(*pattern)
     except OSError as error:
         raise store_error(error, source.uri) from None
@@ -79,26 +79,26 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
         raise input_error(source.uri, "a key has nothing between two slashes") from None
 
 
-def _below(store: Any, folder: PurePosixPath) -> list[Any]:
-    """All objects below a folder; none where there is no such folder."""
+def _objects_below(store: Any, folder: PurePosixPath) -> list[Any]:
+    """Return all objects below a folder; empty if there is no such folder."""
     from pyarrow import fs
 
     listed = store.get_file_info(fs.FileSelector(str(folder), allow_not_found=True, recursive=True))
-    return [one for one in listed if one.type == fs.FileType.File]
+    return [entry for entry in listed if entry.type == fs.FileType.File]
 
 
 def _pattern_of(root: PurePosixPath) -> tuple[PurePosixPath, tuple[str, ...]]:
-    """The folder above the first part of a key that is a pattern, and the parts from there."""
+    """Return the folder above the first part of a key that is a pattern, and the other parts."""
     first = next(n for n, part in enumerate(root.parts) if n and glob.has_magic(part))
     return PurePosixPath(*root.parts[:first]), root.parts[first:]
 
 
-def _parts(one: Any, folder: PurePosixPath) -> tuple[str, ...]:
-    return PurePosixPath(one.path).relative_to(folder).parts
+def _parts(entry: Any, folder: PurePosixPath) -> tuple[str, ...]:
+    return PurePosixPath(entry.path).relative_to(folder).parts
 
 
 def _is_of(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Tell whether an object is to be fetched for a pattern; which files it means is told later.
+    """Return whether an object is to be fetched for a pattern, which is matched in full later.
 
     >>> _is_of(["2026", "a.csv"], ["*", "*.csv"]), _is_of(["a.csv"], ["**", "*.csv"])
     (True, True)
@@ -113,16 +113,16 @@ def _is_of(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 def connect_store(
     uri: str, environ: Mapping[str, str], endpoint: str | None = None, *, anonymous: bool = False
 ) -> Any:
-    """The file system of a store.
+    """Return the file system of a store.
 
     Args:
-        uri: what is told where it cannot be had.
-        environ: has its keys (AWS_…), and its endpoint where none is given.
-        endpoint: of the store.
-        anonymous: ask without keys.
+        uri: the address for errors.
+        environ: has its keys (AWS_…), and its endpoint if `endpoint` is None.
+        endpoint: the endpoint of the store.
+        anonymous: whether to connect without keys.
 
     Raises:
-        InputError: where there are no keys, or the endpoint is none.
+        InputError: if there are no keys, or the endpoint is none.
     """
     from pyarrow import fs
 
@@ -134,7 +134,7 @@ def connect_store(
             "a Prefect Secret block",
         )
     endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
-    scheme, found, host = (endpoint or "").partition("://")
+    scheme, separator, host = (endpoint or "").partition("://")
     keys = {
         "access_key": key,
         "secret_key": secret,
@@ -143,8 +143,8 @@ def connect_store(
     try:
         return fs.S3FileSystem(
             **({"anonymous": True} if anonymous else keys),
-            endpoint_override=(host if found else endpoint) or None,
-            scheme=scheme if found else "https",
+            endpoint_override=(host if separator else endpoint) or None,
+            scheme=scheme if separator else "https",
             region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1",
             connect_timeout=_PATIENCE,
             request_timeout=_PATIENCE,
@@ -154,47 +154,50 @@ def connect_store(
         raise input_error(uri, "the store's endpoint is none (https://host:port)") from None
 
 
-def _fetched(
+def _download(
     store: Any, objects: list[Any], root: PurePosixPath, scratch: Path, source: Source
 ) -> list[Path]:
-    """The objects below a root as files below the scratch directory."""
-    size = sum(one.size for one in objects)
+    """Write the objects below a root to files below the scratch directory, and return these."""
+    size = sum(entry.size for entry in objects)
     if size > source.max_gigabytes * 10**9:
         raise input_error(source.uri, "is larger than source.max-gigabytes")
     if size > shutil.disk_usage(scratch).free:
         raise input_error(source.uri, "is larger than what is free on disk (SFUMATO_WORK)")
     files = []
-    for one in objects:
-        below = PurePosixPath(one.path).relative_to(root)
+    for entry in objects:
+        below = PurePosixPath(entry.path).relative_to(root)
         if ".." in below.parts or below.is_absolute():
             raise input_error(source.uri, "an object's key leads out of its folder")
         files.append(scratch / below)
         files[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _copy(store, one, files[-1], source)
+        _copy(store, entry, files[-1], source)
     return files
 
 
-def _copy(store: Any, one: Any, file: Path, source: Source) -> None:
-    """Write an object to a file: as many bytes as the store said, or none counts."""
-    left = one.size
-    with store.open_input_stream(one.path, compression=None) as stream, file.open("wb") as written:
+def _copy(store: Any, entry: Any, file: Path, source: Source) -> None:
+    """Write an object to a file, and require as many bytes as the store promised."""
+    bytes_left = entry.size
+    with (
+        store.open_input_stream(entry.path, compression=None) as stream,
+        file.open("wb") as written,
+    ):
         while piece := stream.read(_PIECE):
-            left -= len(piece)
-            if left < 0:
+            bytes_left -= len(piece)
+            if bytes_left < 0:
                 break
             written.write(piece)
-    if left:
+    if bytes_left:
         raise TransientFault(f"{source.uri}: changed while it was fetched, or broke off")
 
 
 def is_not_shown(error: OSError) -> bool:
-    """True where there is no such object; a store that lists nothing calls it forbidden."""
-    told = ("ACCESS_DENIED", "HTTP response code: 403", "HTTP status 403")
-    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in told)
+    """Return whether an object does not exist; a store that lists nothing calls it forbidden."""
+    refusals = ("ACCESS_DENIED", "HTTP response code: 403", "HTTP status 403")
+    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in refusals)
 
 
 def store_error(error: OSError, uri: str) -> SfumatoError:
-    """The error as ours: PyArrow gives it no code, and its text is searched and never shown."""
+    """Return the error as ours: PyArrow gives no code, and its text is searched but never shown."""
     if error.filename is not None or error.errno in (28, 13, 30):  # of the disk that is written
         raise error
     rule = next((rule for word, rule in _REFUSALS.items() if word in str(error)), None)

@@ -1,0 +1,1 @@
+"""Contract of attacks, beliefs that they end with, and margins of error."""
