@@ -144,7 +144,7 @@ def compare(
     request = AskedComparison(dict(grid or {}), tuple(queries), processes)
     with spec_file(table, spec) as path:
         changes = read_overrides(settings or {})
-        comparison = compare_alternatives(path, changes, request, lambda _outcome, _done, _all: None)
+        comparison = compare_alternatives(path, changes, request, lambda *_progress: None)
         document = comparison.document()
         if comparison.spec is not None and not _is_given(path, spec):
             document["spec"] = _take_spec(comparison.spec)
