@@ -1,4 +1,8 @@
-"""A comparison of alternatives to a spec, in private: one page, one decision, one spec."""
+"""Comparison of alternatives to a spec, in private: a page, a recommendation, and its spec.
+
+An alternative is the spec with another partition, form, strata or parameters of promises. Each one
+is made from the source, answers the same queries and is attacked; none is published.
+"""
 
 import hashlib
 import json
@@ -44,23 +48,33 @@ from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.verify import require_population
 
 _ENDING = ".recommended"
-KEPT_HOURS = 24 * 7
-_COMPARED = b"a comparison"
+KEPT_HOURS = 24 * 7  # hours for which the results of a comparison can be used again
+_COMPARED = b"a comparison"  # key of the digests made here, in place of a line's secret key
 
 
 def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrides) -> Path:
-    """Write a spec with other keys in place of some, comments and all; a key that is None goes.
+    """Write a copy of a spec with other values of some keys, as `NAME.recommended.yaml` beside it.
 
-    Nothing is written over: another file of its name leaves it a number.
+    Text around the changed keys stays as it is, comments included, if the spec is in block style.
+    An existing file is never overwritten: one with the same text is used, and beside any other file
+    the copy gets a number (`NAME.recommended-2.yaml`).
+
+    Args:
+        path: the spec.
+        instead: the new values by top-level key; None removes the key.
+        overrides: the keys that the run changes; the copy is read with them, as a check.
 
     Returns:
-        Where it was written: beside the spec, whose paths it has.
+        The path of the copy. Relative paths in it mean the same as in the spec.
+
+    Raises:
+        SpecError: if the copy is not a valid spec.
     """
     text = read_text(path)
     for key, value in instead.items():
         text = _replace_key(text, key, value)
     document = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
-    if not _says(text, document):  # it was written in a way that is not known here
+    if not _says(text, document):  # an unusual style, as of flow mappings: comments are lost
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     stem = path.name.removesuffix(path.suffix) + _ENDING
     names = chain([f"{stem}.yaml"], (f"{stem}-{number}.yaml" for number in count(2)))
@@ -78,6 +92,7 @@ def _is_free(place: Path, text: str) -> bool:
 
 
 def _says(text: str, document: Mapping[str, Any]) -> bool:
+    """Return True if a text is YAML for a document."""
     try:
         return bool(parse_yaml(text) == document)
     except yaml.YAMLError:
@@ -85,9 +100,10 @@ def _says(text: str, document: Mapping[str, Any]) -> bool:
 
 
 def _replace_key(text: str, key: str, value: Any) -> str:
-    """Return the text with another value of a key at its top level."""
+    """Return the text with another value of a top-level key; None removes the key."""
     dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
     line = "" if value is None else f"{key}: {dumped.strip()}\n"
+    # the key's line, then the lines of its value: indented, items of a list, or blank
     block = re.compile(
         rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE
     )
@@ -100,12 +116,14 @@ class Compared:
     """Outcome of a comparison.
 
     Attributes:
-        page: the private page about it.
-        ranked: the alternatives that keep their promises, the best first.
-        chosen: the one that is recommended, None where none keeps them.
-        spec: the recommended spec, None where none is.
+        page: the path of the private page about it.
+        ranked: the alternatives that keep their promises: the best first, or in the order in which
+            they were tried if a parameter was swept.
+        chosen: the alternative that is recommended; None if a parameter was swept, or if no
+            alternative keeps the spec's own promises.
+        spec: the path of the recommended spec; None if nothing is recommended.
         others: the names of alternatives with other promises, which are never recommended.
-        refused: why the spec does not admit others, by their names.
+        refused: the reasons why alternatives are not admitted by the spec, by their names.
     """
 
     page: Path
@@ -116,7 +134,7 @@ class Compared:
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Return the comparison for JSON: shares and counts of each alternative, and the best."""
+        """Return the comparison for JSON: figures of each alternative, and the recommended one."""
         ranked = [
             {
                 "name": alternative.outcome.name,
@@ -143,12 +161,12 @@ class AskedComparison:
     """Request for a comparison.
 
     Attributes:
-        grid: of alternatives (see `alternatives_of`).
-        sql: queries of the steward's own.
-        processes: how many alternatives are tried at once.
-        hours: for which the comparison is kept.
-        sweep: the only parameter of promises that differs, if its cost is asked for; then nothing
-            is recommended.
+        grid: the choices to be combined (see `read_grid`); empty for the usual alternatives.
+        sql: the steward's own queries, in addition to those of the spec's workloads.
+        processes: the number of alternatives that are tried at once.
+        hours: the number of hours for which results are kept on disk.
+        sweep: the name of a parameter of promises, if the grid only varies that one to show its
+            cost: then nothing is recommended. Otherwise empty.
     """
 
     grid: dict[str, object]
@@ -165,13 +183,23 @@ def compare_alternatives(
     request: AskedComparison,
     progress: Callable[[TriedOutcome, int, int], None],
 ) -> Compared:
-    """Compare alternatives to a spec on its source.
+    """Try alternatives to a spec on its source, and write a private page and the recommended spec.
+
+    Alternatives that were tried on the same rows and queries before are not tried again, for the
+    hours of the request.
+
+    Args:
+        path: the spec.
+        overrides: the keys that the run changes.
+        request: the alternatives and queries.
+        progress: called with each new outcome, the number of alternatives done, and their total.
 
     Raises:
-        SpecError: where the spec is wrong, asks for no workload, or admits none of them.
-        InputError: where the source is not as declared, a reference cannot be read, or another
+        SpecError: if the spec is wrong, there are no workloads or queries, or the spec admits no
+            alternative.
+        InputError: if the source is not as declared, a reference cannot be read, or another
             process compares the same.
-        PromiseError: where a reference lacks people of the table.
+        PromiseError: if a reference lacks people of the table.
     """
     resolved = require_in_memory(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
@@ -197,6 +225,7 @@ def compare_alternatives(
             others = frozenset(
                 alternative.name for alternative in tried if alternative.other_promise
             )
+            # only alternatives with the spec's own promises can be recommended
             same = [outcome for outcome in ranked if outcome.outcome.name not in others]
             chosen = None if request.sweep else recommend(same)
             name = None if chosen is None else chosen.outcome.name
@@ -214,9 +243,10 @@ def compare_alternatives(
 
 
 def _as_in_a_release(alternative: Alternative, resolved: ResolvedRun) -> Alternative:
-    """Return an alternative with the line's frozen choices and the references of promises.
+    """Return an alternative as a release would make it: with frozen choices, and with references.
 
-    These are called by digests of their own: a comparison needs no key of the line.
+    The line froze what its `auto` chose. Promises about a population get the files of their
+    references, named by digests with a fixed key: a comparison needs no key of the line.
     """
     terms = frozen_terms(alternative.terms, resolved.line.private)
     promises, references = refer(terms.promises, resolved.base, lambda: _COMPARED)
@@ -227,7 +257,7 @@ def _as_in_a_release(alternative: Alternative, resolved: ResolvedRun) -> Alterna
 
 
 def _require_populations(table: Path, tried: Sequence[Alternative]) -> None:
-    """Refuse references that lack people of the table, once for all alternatives."""
+    """Make sure that references have all people of the table; each promise is checked once."""
     by_promise = {
         promise: alternative for alternative in tried for promise in alternative.terms.promises
     }
@@ -243,10 +273,10 @@ def _in_order_of_trial(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -
 
 
 def _table(resolved: ResolvedRun, scratch: Path) -> Path:
-    """Write and return the stage of the rows that are to be published."""
+    """Write the de-identified rows into the scratch directory, and return their directory."""
     spec = resolved.spec
     run = private_directory(scratch / "run")
-    with line_apart(resolved.line, scratch) as line:
+    with line_apart(resolved.line, scratch) as line:  # a copy: the line itself stays unchanged
         here = replace(resolved, line=line)
         whole = write_source(spec.source, spec.columns, here.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, here.base, run)
@@ -256,7 +286,7 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
 
 
 def _key(resolved: ResolvedRun, table: Path, request: AskedComparison) -> str:
-    """Return sixteen hexadecimal digits that identify the source and the queries."""
+    """Return sixteen hexadecimal digits that identify the line, its rows and the queries."""
     workloads = [workload.model_dump(mode="json") for workload in resolved.spec.evaluate.workloads]
     rows = fingerprint(load(table), _COMPARED)
     identity = json.dumps([resolved.line.name, rows, workloads, request.sql])

@@ -95,7 +95,9 @@ def _arguments(function: Any, place: Path) -> dict[str, Any]:
         "declared": [SimpleNamespace(uri=NOWHERE)],
         **dict.fromkeys(("candidate", "divided", "run"), place),
     }
-    anything = SimpleNamespace(name="wages", private=place, versions=None, said=None, bars=())
+    anything = SimpleNamespace(
+        name="wages", private=place, versions=None, published_words=None, bars=()
+    )
     return {name: known.get(name, anything) for name in signature(function).parameters}
 
 

@@ -26,11 +26,12 @@ def input_error(
 
 
 class OtherDialect(InputError):
-    """A file whose rows are not as its declared dialect has them.
+    """Error for a file whose rows do not fit its declared dialect.
 
     Attributes:
         names: the names of its columns, as far as they can be read.
-        delimiter: the one by which all rows have the same number of fields, or None.
+        delimiter: another delimiter, which splits all rows into the same number of fields; None if
+            there is none.
     """
 
     def __init__(
@@ -41,14 +42,14 @@ class OtherDialect(InputError):
         self.delimiter = delimiter
 
 
-_MOST = 20  # faults in one message
+_MOST = 20  # faults shown in one message
 
 
 class InputFaults(InputError):
-    """Several faults of one file.
+    """Error for several faults of one file.
 
     Attributes:
-        faults: the line of each fault.
+        faults: the message of each fault.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -57,7 +58,7 @@ class InputFaults(InputError):
 
 
 class FaultsMet:
-    """Faults of one file, which are raised together.
+    """Collector of the faults of one file, which are then raised together.
 
     >>> met = FaultsMet("people.csv")
     >>> with met.noting():
@@ -76,24 +77,28 @@ column 'age': not an integer; column 'town': is missing
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note a fault, and go on behind the block."""
+        """Note an InputError that is raised in the block, and go on after the block."""
         try:
             yield
         except InputError as error:
             self.note(error)
 
     def note(self, error: InputError) -> None:
-        """Note a fault, or all faults of an error."""
+        """Note the fault of an error, or all its faults if it has several."""
         several = error.faults if isinstance(error, InputFaults) else ()
         self._met += several or [str(error)]
 
     def refuse(self) -> None:
-        """Raise InputError with all faults that were noted, in one line."""
+        """Raise InputError with all faults that were noted, in one line; return if there are none."""
         if self._met:
             raise self.as_error()
 
     def as_error(self) -> InputError:
-        """Return the error with all faults that were noted, in one line."""
+        """Return the error with the faults that were noted, in one line.
+
+        There must be a fault. A single fault keeps its message; of more than 20, the first 20 are
+        shown, and the number of the others.
+        """
         if len(self._met) == 1:
             return InputError(self._met[0])
         lines = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
@@ -103,7 +108,9 @@ column 'age': not an integer; column 'town': is missing
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint at the nearest name, empty if none is near; all names may be shown.
+    """Return a hint at the most similar of some names, to end a message; empty if none is near.
+
+    The hint shows one of `names`, so none of them may be secret.
 
     >>> nearest("incme", ["age", "income"])
     ": 'income'?"
@@ -113,17 +120,21 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def near_place(name: str, names: Iterable[str]) -> int | None:
-    """Return the position of the name that is most like another, None if none is near."""
+    """Return the position in `names` of the one most like `name`; None if none is near.
+
+    The case of letters, and blanks around a name, make no difference.
+    """
     folded = [other.strip().casefold() for other in names]
     matches = get_close_matches(name.strip().casefold(), folded, 1, 0.75)
     return folded.index(matches[0]) if matches else None
 
 
 def require_distinct_names(names: Sequence[str], file: str) -> None:
-    """Make sure that no two columns of a file have one name.
+    """Make sure that no two columns of a file have the same name.
 
     Raises:
-        InputError: with the column's number; its name may be a value, where a header is missing.
+        InputError: with the numbers of the columns. It does not show the name, which is a value if
+            the file has no header.
     """
     for number, name in enumerate(names, start=1):
         earlier = names.index(name) + 1
@@ -135,7 +146,7 @@ def import_extra(module: str, extra: str, file: str) -> Any:
     """Import a module that one of the package's extras installs.
 
     Raises:
-        InputError: if it is not installed, with what installs it.
+        InputError: if it is not installed; it shows the command that installs it.
     """
     try:
         return import_module(module)

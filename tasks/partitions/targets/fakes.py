@@ -1,16 +1,23 @@
-"""The least sum of ranges of a P-private multiset if fake values may be added.
+"""The P-private multiset with the least sum of ranges for a group, if fakes may be added.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
-problem 5.1, their recurrence corrected. By Hall's condition on nested sets, A subdomains at a node
-and below it generalize its values and x fakes exactly if A is at most |g| + x, there and at every
-node below. The sum of ranges is least if A·(range(parent) - range(node)), summed over the nodes, is
-largest, and the largest such sum for a node, A and x follows from those of its children.
+problem 5.1, their recurrence corrected.
 
-A node passes on q times the sum of its children's weights. Fakes only raise the number that is
-passed on without them, so the q of the generalization without fakes is the least that an optimum
-has. The most is what the parent can give, and what at most t values missing below the children
-allow. Above min ⌊|g_C| / w_C⌋ each step of q needs a fake, and below it q follows the parent's: no
-node has more than about t + 1 numbers to try, and fewer if it is less likely.
+A group shows subdomains in place of its values: nodes of a hierarchy (leaves are single values),
+each one possibly in several copies. All subdomains start at the root. A node with A subdomains
+passes some on and keeps the rest as its copies: by P, its children get q times their weights, with
+one whole number q for all of them. So every choice of the q gives a P-private multiset.
+
+- Which choices fit the values: those with A <= |g| + x at every node, for the |g| values of the
+  group and the x fakes at the node and below it (Hall's condition on nested sets).
+- Which choice is best: a subdomain that a node gets from its parent saves range(parent) -
+  range(node), so the sum of ranges is least if the savings of all nodes add up to the most. The
+  most that is saved below a node, by A and x, follows from the tables of its children.
+- Which q to try, if t fakes are allowed: at least the q of the best choice without fakes, because
+  fakes only raise it; at most what the node's own A allows, and what leaves the children C short of
+  at most t values in all. Up to min ⌊|g_C| / w_C⌋ the children lack nothing, and q is all that A
+  allows; each step above needs another fake. So a node has at most about t + 1 numbers to try, and
+  an unlikely node fewer.
 """
 
 from bisect import bisect_right
@@ -24,19 +31,19 @@ from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.partitions.targets.trees_with_weights import reduce_weights
 
-_FITTING = 2**60  # sums of a few still fit int64
-_MOST_CELLS = 2**27  # of eight bytes: a GiB
+_FITTING = 2**60  # smaller numbers are kept in int64, which sums of a few still fit
+_MOST_CELLS = 2**27  # cells of all tables, of eight bytes each: a GiB
 
 
 @dataclass(frozen=True, eq=False)
 class Families:
-    """The nodes of a target with a positive probability, by their parents.
+    """The tree of a target, in which only children with a positive weight are listed.
 
     Attributes:
-        parent: the node above (int64, -1 for the root).
-        weight: of each node, free of common divisors.
-        children: those with a weight.
-        total: the sum of their weights.
+        parent: the node above each node (int64, -1 for the root).
+        weight: the weight of each node, divided by the greatest common divisor of its siblings'.
+        children: the children of each node that have a weight.
+        total: the sum of these children's weights, by node.
     """
 
     parent: np.ndarray
@@ -55,7 +62,7 @@ class Families:
         return sums
 
     def heaviest(self, node: int) -> int:
-        """Return the leaf below a node that is reached by the largest weights."""
+        """Return the leaf below a node on the path of the child with the largest weight each time."""
         while self.children[node]:
             node = max(self.children[node], key=lambda child: self.weight[child])
         return node
@@ -83,13 +90,21 @@ def _families(target: Target) -> Families:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """The options of an optimum with limited fakes at each node that can get a subdomain.
+    """The nodes that can get a subdomain, and the numbers that are tried at each of them.
 
-    These nodes are numbered 0 (the root), 1, … in this class, and `nodes` has their numbers in the
-    target. `parent[node]` is the node above and `children[node]` those with a weight, none if
-    nothing can be passed on. `held` counts values below a node; `weight` is free of common
-    divisors, and `total` is its sum over the children. `low` and `high` bound q, and `width` is the
-    most fakes that can be of use below the node.
+    These nodes are renumbered 0 (the root), 1, …, parents before children. All attributes have one
+    entry per node, and name nodes by the new numbers, except that `nodes` has those of the target.
+
+    Attributes:
+        nodes: the number of the node in the target.
+        parent: the node above, -1 for the root.
+        children: the children with a weight; none if nothing can be passed on.
+        held: the number of the group's values at the node and below it.
+        weight: the node's weight, as in `Families`.
+        total: the sum of the children's weights; 0 if nothing can be passed on.
+        low: the least q to try.
+        high: the greatest q to try.
+        width: the most fakes that can be of use at the node and below it.
     """
 
     nodes: Sequence[int]
@@ -112,8 +127,8 @@ class Reach:
 def reach(among: Families, counts: np.ndarray, most: int) -> Reach:
     """Return the numbers to try for some values and at most `most` fakes.
 
-    It has only nodes that get a subdomain in some optimum: a group of few values needs few of many
-    nodes.
+    Only nodes that can get a subdomain are part of it: of many nodes, a group of few values reaches
+    few.
 
     Args:
         among: the nodes.
@@ -123,7 +138,8 @@ def reach(among: Families, counts: np.ndarray, most: int) -> Reach:
     below = among.counts_below(counts)
     nodes, parent, fewest, largest = [0], [-1], [int(below[0])], [int(below[0]) + most]
     children, low, high = list[Sequence[int]](), list[int](), list[int]()
-    for number, node in enumerate(nodes):  # which grow meanwhile
+    # `fewest` and `largest` bound the subdomains of each node; children are appended meanwhile
+    for number, node in enumerate(nodes):
         least, times = _times(among, node, below, fewest[number], largest[number], most)
         family = among.children[node] if times else []
         children.append(range(len(nodes), len(nodes) + len(family)))
@@ -142,7 +158,10 @@ def reach(among: Families, counts: np.ndarray, most: int) -> Reach:
 def _times(
     among: Families, node: int, below: np.ndarray, fewest: int, largest: int, most: int
 ) -> tuple[int, int]:
-    """Return the least and the most times that a node with some subdomains passes on."""
+    """Return the least and the greatest q to try at a node with `fewest` to `largest` subdomains.
+
+    `below` has the values at each node and below it, and `most` is the largest number of fakes.
+    """
     total = among.total[node]
     if not total or largest < total:
         return 0, 0
@@ -154,7 +173,8 @@ def _times(
 def _widths(
     parent: Sequence[int], values_below: Sequence[int], largest: Sequence[int], most: int
 ) -> list[int]:
-    """Return the most fakes that can be of use below each node."""
+    """Return the most fakes that can be of use at each node and below it."""
+    # subdomains that a node can get beyond its values
     missing = [max(top - have, 0) for top, have in zip(largest, values_below, strict=True)]
     below, width = [0] * len(parent), [0] * len(parent)
     for node in range(len(parent) - 1, -1, -1):
@@ -165,7 +185,10 @@ def _widths(
 
 
 def _most_times(family: Sequence[tuple[int, int]], limit: int, most: int) -> int:
-    """Return the most times, up to a limit, at which at most `most` values are missing in all."""
+    """Return the greatest q, up to a limit, for which at most `most` values are missing in all.
+
+    `family` has the weight of each child, and the number of values at it and below it.
+    """
 
     def missing(times: int) -> int:
         return sum(max(weight * times - have, 0) for weight, have in family)
@@ -177,11 +200,15 @@ def _most_times(family: Sequence[tuple[int, int]], limit: int, most: int) -> int
 class Savings:
     """Tables of the savings from passing subdomains down instead of keeping them at the root.
 
-    A copy of a node in place of one of its parent saves `gain[node]`. `shared[node]` has a row
-    for each q from `low` to `high` and a column for each number of fakes from 0 to `width`: the
-    most that is saved below the node when it passes q times on, with at most so many fakes; it is
-    negative where that is impossible, as no saving outweighs `never`. Tables are int64, or Python
-    integers where those overflow.
+    Numbers are int64, or Python integers if int64 might overflow.
+
+    Attributes:
+        reach: the nodes, and the numbers to try.
+        gain: the saving of each subdomain that a node gets from its parent; 0 for the root.
+        never: the saving of what is impossible: so negative that no other saving outweighs it.
+        shared: for each node the most that is saved below it, by q (a row for each from `low` to
+            `high`) and by the largest number of fakes (a column for each from 0 to `width`).
+            Impossible entries are negative.
     """
 
     reach: Reach
@@ -209,18 +236,20 @@ class Savings:
         return np.where(np.arange(width + 1) < needed[:, None], self.never, saved)
 
     def best(self, node: int) -> np.ndarray:
-        """Return `shared` of a node, but by the largest q that the node may pass on."""
+        """Return `shared` of a node, but in each row the best of all q up to the row's."""
         return np.maximum.accumulate(self.shared[node], axis=0)
 
     def _row(self, node: int, copies: np.ndarray) -> np.ndarray:
+        """Return the row of the largest q for each number of subdomains (int64)."""
         times = np.minimum(copies // self.reach.total[node], self.reach.high[node])
         rows: np.ndarray = (times - self.reach.low[node]).astype(np.int64)
         return rows
 
     def together(self, node: int, times: np.ndarray) -> list[np.ndarray]:
-        """Return the savings below the first child, the first two, …, for each q in `times`.
+        """Return the savings at and below the first child, the first two children, ….
 
-        The savings at the children are included.
+        Each array has a row for each q in `times`, and a column for each number of fakes, from 0,
+        that these children share.
         """
         reach = self.reach
         sums: list[np.ndarray] = []
@@ -230,11 +259,14 @@ class Savings:
         return sums
 
     def _add_savings(self, first: np.ndarray, other: np.ndarray, width: int) -> np.ndarray:
-        """Return the largest sum for each total of fakes, up to `width` of them."""
+        """Return the largest sum of two savings for each total of fakes, up to `width` of them.
+
+        Rows are those of both tables; the fakes are split in the best way.
+        """
         narrow, wide = (first, other) if first.shape[1] < other.shape[1] else (other, first)
         columns = min(narrow.shape[1] + wide.shape[1] - 1, width + 1)
         most = np.full((len(first), columns), self.never, dtype=first.dtype)
-        for fakes in range(min(narrow.shape[1], columns)):
+        for fakes in range(min(narrow.shape[1], columns)):  # those of the narrow table
             upper = most[:, fakes : fakes + wide.shape[1]]
             sums = narrow[:, fakes, None] + wide[:, : upper.shape[1]]
             np.maximum(upper, sums, out=upper)
@@ -242,9 +274,15 @@ class Savings:
 
 
 def savings(reach: Reach, ranges: Sequence[int]) -> Savings:
-    """Fill the tables from the leaves up; int64, or Python integers if those overflow."""
+    """Return the tables, filled from the leaves up.
+
+    Args:
+        reach: the nodes, and the numbers to try.
+        ranges: the range of each of these nodes, in whole units.
+    """
     parent = reach.parent
     gain = [0, *(ranges[above] - ranges[node] for node, above in enumerate(parent) if node)]
+    # above all savings: of the subdomains passed on, each saves at most the root's range
     bound = 1 + ranges[0] * (reach.total[0] * reach.high[0] + 1)
     dtype = np.int64 if max(bound, *reach.total) < _FITTING else object
     shared = [np.empty((0, 0), dtype=dtype) for _ in parent]
@@ -263,7 +301,14 @@ def _widen(table: np.ndarray, width: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Redistributed:
-    """The copies and fakes of each node (int64; only leaves are fakes), and the sum of ranges."""
+    """The multiset of subdomains for a group, with its fakes.
+
+    Attributes:
+        copies: how often each node is shown (int64, one per node).
+        fakes: how often each node is added as a fake value (int64, one per node; 0 except at
+            leaves).
+        cost: the sum of the ranges of all copies.
+    """
 
     copies: np.ndarray
     fakes: np.ndarray
@@ -284,7 +329,7 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
         most: the largest number of fakes.
 
     Returns:
-        Copies and fakes (int64, one per node); as many copies as values and fakes.
+        Copies and fakes (int64, one per node); as many copies as values and fakes together.
 
     Raises:
         InputError: if the tables for so many fakes do not fit in memory.
@@ -300,9 +345,10 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
 
 
 def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> list[int]:
-    """Return the least sum of ranges with exactly 0, 1, …, `most` fakes; see `with_fakes`.
+    """Return the least sum of ranges with exactly 0, 1, …, `most` fakes, for each number.
 
-    It is neither monotone nor convex in the number of fakes.
+    Arguments are those of `with_fakes`. The sum is neither monotone nor convex in the number of
+    fakes.
     """
     return _least(_tables(families(target), counts, ranges, most), int(ranges[0]), most)
 
@@ -315,7 +361,9 @@ def _tables(among: Families, counts: np.ndarray, ranges: np.ndarray, most: int) 
 
 
 def _least(tables: Savings, length: int, most: int) -> list[int]:
+    """Return the least sums for 0, 1, …, `most` fakes; `length` is the range of the root."""
     around = tables.reach
+    # if the root keeps all subdomains; then less what is saved by passing them on
     costs = [(around.held[0] + fakes) * length for fakes in range(most + 1)]
     if around.total[0]:
         best = tables.best(0)
@@ -329,7 +377,8 @@ def _least(tables: Savings, length: int, most: int) -> list[int]:
 def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
     """Return the copies of each node within reach (int64) for the largest saving.
 
-    `copies` and `fakes` are those at the root.
+    It retraces the tables from the root down: `copies` are the subdomains that a node gets, at
+    first those of the root, and `fakes` the fakes at the node and below it.
     """
     around = tables.reach
     counts = np.zeros(len(around.held), dtype=np.int64)
@@ -349,7 +398,7 @@ def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
 
 
 def _count_fakes(tables: Savings, node: int, copies: int, fakes: int) -> int:
-    """Return the best multiple that a node with so many copies and fakes passes on."""
+    """Return the best q of a node that gets so many subdomains and fakes."""
     around = tables.reach
     low, total = around.low[node], around.total[node]
     if not total:
@@ -360,10 +409,11 @@ def _count_fakes(tables: Savings, node: int, copies: int, fakes: int) -> int:
 
 
 def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
-    """Return the fakes that go to each child of a node that passes on that multiple."""
+    """Return the fakes that go to each child of a node whose q is `times`."""
     dtype = tables.shared[node].dtype
     together = tables.together(node, np.array([times], dtype=dtype))
     family, parts = tables.reach.children[node], list[int]()
+    # from the last child back, each against all children before it
     for child, first in zip(family[:0:-1], together[-2::-1], strict=True):
         alone = tables.passing(child, np.array([times * tables.reach.weight[child]], dtype=dtype))
         parts.append(_count_taken(first[0], alone[0], fakes))
@@ -372,14 +422,21 @@ def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
 
 
 def _count_taken(others: np.ndarray, last: np.ndarray, fakes: int) -> int:
-    """Return the fakes that the last child takes: the fewest for which the sum is largest."""
+    """Return the fakes that the last child takes: the fewest for which the sum is largest.
+
+    `others` and `last` are savings by the number of fakes, the one of all children before it.
+    """
     taken = np.arange(min(fakes + 1, len(last)))
     sums = others[np.minimum(fakes - taken, len(others) - 1)] + last[taken]
     return int(np.argmax(sums))
 
 
 def _place_fakes(around: Reach, among: Families, copies: np.ndarray) -> np.ndarray:
-    """Return fakes where copies lack values: below each node, at its heaviest leaf."""
+    """Return the fakes (int64, one per node of the target) that let the copies fit the values.
+
+    From the leaves up, a node with more subdomains at it and below it (`above`) than values and
+    fakes so far (`lacking`) gets the missing fakes at its heaviest leaf.
+    """
     fakes = np.zeros(len(among.parent), dtype=np.int64)
     above, lacking = copies.tolist(), [0] * len(copies)
     for node in range(len(copies) - 1, -1, -1):

@@ -1,4 +1,8 @@
-"""A line whose groups another line of the same people shows, and its latest slots."""
+"""The line whose groups another line shows (`groups` in its spec), with its private map.
+
+A slot is a row of a published version: a place in a group, which a person holds (the holder). The
+map of a version lists all slots of its line; see `tasks.private.people.slots`.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +21,9 @@ class FollowedLine:
     """A line that another one follows.
 
     Attributes:
-        name: of the line.
-        slots: those that its latest version left.
-        sha256: of the map in which they are.
+        name: the name of the line.
+        slots: the line's slots after its latest version.
+        sha256: the SHA-256 of the map that they were read from.
     """
 
     name: str
@@ -28,19 +32,29 @@ class FollowedLine:
 
     @property
     def is_shown(self) -> np.ndarray:
-        """The slots that are in groups that the latest version shows (bool)."""
+        """The slots in groups that the latest version shows (bool, one per slot).
+
+        All groups count as shown if versions are not composed. Witnesses are no slots of people.
+        """
         slots = self.slots
         is_shown = (slots.published >= 0) | (not slots.composed)
         return np.asarray(is_shown & (slots.kind != WITNESS))
 
 
 def followed_line(work: Path, name: str, people: str | None, composed: bool) -> FollowedLine:
-    """Return the line of that name, for a line of these people whose versions are composed, or not.
+    """Return the line that another line follows.
+
+    Args:
+        work: the work directory of both lines.
+        name: the name of the line to follow.
+        people: the name of the other line's people in its spec; None if it has none.
+        composed: whether the other line's versions are composed.
 
     Raises:
-        InputError: where no version of it is known here, it is not known to be about these people,
-            it keeps no map, or its versions go on in another way.
-        PromiseError: where its map is gone.
+        InputError: if the line has no version in the work directory, its last run was cut short, it
+            is not known to be about the same people, it keeps no map, or the versions of only one
+            of the two lines are composed.
+        PromiseError: if its map is gone.
     """
     number, latest = _latest(work, name)
     line = read_line(work, name)
@@ -60,10 +74,11 @@ def followed_line(work: Path, name: str, people: str | None, composed: bool) -> 
 
 
 def without_one_sided(slots: SlotMap, other: SlotMap) -> SlotMap:
-    """Return the first of two maps of the same groups, without people who have slots only in it.
+    """Return a map in which slots of people whom another map does not know have no holder.
 
-    Their slots are in groups of both maps: in the other map they were forgotten, or somebody else
-    was given the slots. So these slots belong to nobody, and are known by their groups.
+    Both maps have groups in common. If a person has a slot of such a group in `slots`, but no slot
+    in `other`, the other map has forgotten the person, or gave the slot to somebody else. Then the
+    slot stays without its holder's name, and only its group identifies it.
     """
     alone = (
         slots.is_held
@@ -76,7 +91,11 @@ def without_one_sided(slots: SlotMap, other: SlotMap) -> SlotMap:
 
 
 def _latest(work: Path, name: str) -> tuple[str, PublishedVersion]:
-    """Return the number of a line's latest version, and its entry in the line's state."""
+    """Return the number of a line's latest version, and its entry in the line's state.
+
+    Raises:
+        InputError: if there is no version, or a run of the line was cut short.
+    """
     state = read_state(work / name) if (work / name / STATE).is_file() else LineState()
     if state.pending is not None:
         raise InputError(f"groups: a run of line {name} was cut short: release it again first")

@@ -15,8 +15,9 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.terms import Declared
 
 Limits = tuple[Any, Any]
-"""The least and the greatest possible value; None if it is unknown."""
+"""The least and the greatest possible value; each is None if it is unknown."""
 
+# aggregates whose answer is never outside the values of the column
 _WITHIN_VALUES = frozenset({"avg", "min", "max", "percentile_cont", "percentile_disc"})
 _LOST = Fraction(1, 10**9)  # the rounding error of sums of floats, relative to the ends
 _NO_LIMITS: Limits = (None, None)
@@ -41,7 +42,7 @@ class Tripwires:
         Args:
             inquiry: the inquiry that is answered.
             declared: the terms of the release, without calculated columns.
-            values: that the release publishes.
+            values: the values that the release publishes.
         """
         labels = {m.formula: m.label for m in inquiry.shown if isinstance(m, Measure)}
         self._limited = [
@@ -74,6 +75,7 @@ def _fault(construct: str, wrong: str) -> Fault:
 
 
 def _limits(formula: Formula, declared: Declared, values: PublishedValues) -> Limits:
+    """Return the limits of a formula's values, if its kind has any."""
     if isinstance(formula, LimitedFormula):
         low, high = formula.limits
         return _comparable(low), _comparable(high)
@@ -89,7 +91,7 @@ def _limits(formula: Formula, declared: Declared, values: PublishedValues) -> Li
 
 def _ends(name: str, declared: Declared, values: PublishedValues) -> Limits:
     """Return the least and the greatest value of a published column, widened for rounded floats."""
-    column = values.column(name)  # None of one that is calculated, or a reader's own
+    column = values.column(name)  # None if it is calculated, or a reader's own
     ends = None if column is None else column.ends
     if ends is None:
         return _NO_LIMITS
@@ -97,7 +99,7 @@ def _ends(name: str, declared: Declared, values: PublishedValues) -> Limits:
     if declared.columns[name].type != "float":
         return low, high
     if not isinstance(low, Fraction) or not isinstance(high, Fraction):
-        return _NO_LIMITS  # infinite
+        return _NO_LIMITS  # an end is infinite
     lost = max(abs(low), abs(high)) * _LOST
     return low - lost, high + lost
 
@@ -112,7 +114,7 @@ def _aggregate(formula: Formula) -> Aggregate | None:
 
 
 def _construct(formula: Formula, label: str | None) -> str:
-    """Return a formula as a reader knows it."""
+    """Return the words for a formula in a message: its aggregate, or its label in the answer."""
     aggregate = _aggregate(formula)
     if aggregate is None or not (aggregate.sensitive or "*").isprintable():
         return label or "a calculation in HAVING or ORDER BY"
@@ -124,7 +126,7 @@ def _comparable(value: Any) -> Any:
     """Return a value that compares exactly: floats as the decimal numbers they print as."""
     if isinstance(value, Decimal):
         return Fraction(value)
-    if isinstance(value, float):
+    if isinstance(value, float):  # if it is finite, it minus itself is 0
         return Fraction(Decimal(str(value))) if value - value == 0 else value
     return value
 
