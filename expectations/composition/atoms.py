@@ -1,10 +1,14 @@
-"""Theorem A: what groups reveal of the atoms that they cut.
+"""Theorem A: the values that groups reveal of the parts of atoms.
 
-If each group cuts at most one atom, groups reveal the values of every part of it, and no more.
+An atom is a set of people of whose values the versions so far reveal one multiset, and no more. A
+group of the next version cuts an atom if it shows some of its people and not all. The newcomers of
+a group, who are in no atom yet, count as an atom that it cuts.
 
-A group is a union of whole atoms and of a part of at most one further atom (its newcomers count as
-one). The part has what remains of the group's values; the rest of that atom has what remains of the
-atom's values. Negative counts mean that a value known to be in the atom is gone.
+Theorem A: if each group cuts at most one atom, groups reveal the values of every part of it, and no
+more. For such a group is a union of whole atoms, whose values are known, and of at most one part of
+an atom, the piece. The piece has what remains of the group's values. The people of a cut atom who
+are in no piece are its rest; they have what remains of the atom's values. If what remains is
+negative, a value known to be in the atom is gone, and the versions contradict each other.
 """
 
 from dataclasses import dataclass
@@ -22,8 +26,8 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.sorting import stable_order
 
-MOST_CUTS = 1  # with two, a group does not reveal what each part has
-_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+MOST_CUTS = 1  # atoms that a group may cut: with two, it does not reveal what each part has
+_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # parallel rows, values and counts (int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +36,11 @@ class Pairs:
 
     Attributes:
         group: the group (int64).
-        atom: the atom, -1 for all newcomers of the group (int64).
-        people: the members of the group who come from there (int64).
-        whole: marks pairs where that is the whole atom (bool).
-        of_member: the pair of each member (int64).
-        groups: how many groups there are.
+        atom: the atom; -1 for the newcomers of the group, who make one pair (int64).
+        people: the number of people of the atom in the group (int64).
+        whole: marks pairs with all people of the atom (bool); False for newcomers.
+        of_member: the pair of each member of the version (int64, one per member).
+        groups: the number of all groups.
     """
 
     group: np.ndarray
@@ -56,16 +60,17 @@ def pairs_of(before: Atoms, atom_of: np.ndarray, version: Shown) -> Pairs:
     """Return the pairs of groups and atoms that share members; linear if no group mixes atoms.
 
     Args:
-        before: the state.
+        before: the state after the versions so far.
         atom_of: the atom of each person (int64, one per id, -1 for newcomers).
-        version: the version.
+        version: the next version.
     """
     atom, groups = atom_of[version.person], len(version.groups)
     first = np.full(groups, -1, dtype=np.int64)
     first[version.group] = atom
     mixes = np.zeros(groups, dtype=bool)
     mixes[version.group[atom != first[version.group]]] = True
-    width = len(before) + 1
+    width = len(before) + 1  # atoms, and the newcomers as number 0
+    # a group with one atom is one pair; only members of the other groups have to be sorted
     pure = np.flatnonzero(~mixes)
     inside = np.flatnonzero(mixes[version.group])
     key, number, people = np.unique(
@@ -73,6 +78,7 @@ def pairs_of(before: Atoms, atom_of: np.ndarray, version: Shown) -> Pairs:
     )
     group = np.concatenate([pure, key // width])
     order = stable_order(group)
+    # the sorted position of each pair; before sorting, those of pure groups come first
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     of_group = np.zeros(groups, dtype=np.int64)
@@ -89,15 +95,16 @@ def pairs_of(before: Atoms, atom_of: np.ndarray, version: Shown) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts that a version's groups make of the atoms that they cut, and of newcomers.
+    """The pieces and rests that a version makes of the atoms that its groups cut.
 
     Attributes:
-        piece: the pair of each part that a group has (int64, ascending).
-        pieces: these parts as groups.
-        rest: the atoms of which somebody is not shown apart from those parts (int64, ascending).
-        rests: these remainders as groups.
-        old: the former atoms that are cut into pieces and rests (int64, ascending).
-        gone: marks the groups that lack a value which their atoms are known to have (bool).
+        piece: the pair of each piece (its position in `Pairs`; int64, ascending).
+        pieces: the pieces as groups, with their values.
+        rest: the cut atoms that have a rest: people in no piece (int64, ascending).
+        rests: their rests as groups, with their values.
+        old: the atoms that are cut, with a rest or without (int64, ascending).
+        gone: marks the groups that contradict earlier versions: a value that their atoms are known
+            to have is gone (bool, one per group).
     """
 
     piece: np.ndarray
@@ -110,10 +117,15 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class _Cuts:
-    """The pairs by how they are cut, as places in `pairs`.
+    """The pairs by how they are cut.
 
-    `continued` are groups that are one whole atom, `whole` are whole atoms in groups that have
-    others, `piece` are parts of the atoms `old`, of whose people `left` are in no piece.
+    Attributes:
+        continued: the pairs of groups that are one whole atom (positions in `pairs`).
+        whole: the pairs of whole atoms in groups that have more than one pair (in the same way).
+        piece: the pairs of pieces (in the same way).
+        old: the atoms that are cut (ascending).
+        left: the number of people of each of these atoms who are in no piece.
+        pairs: all pairs.
     """
 
     continued: np.ndarray
@@ -131,9 +143,14 @@ class _Cuts:
 
 
 def parts_of(before: Atoms, version: Shown, pairs: Pairs, clean: np.ndarray) -> Parts:
-    """Return the parts that the `clean` groups (bool, one per group) make of atoms.
+    """Return the pieces and rests that some groups make of atoms.
 
-    Each clean group cuts at most one atom and no mixed one.
+    Args:
+        before: the state after the versions so far.
+        version: the next version.
+        pairs: its groups with their atoms.
+        clean: marks the groups that count (bool, one per group): each of them cuts at most one
+            atom, and has no people of a mixed one.
     """
     cuts = _cuts(before, pairs, clean)
     gone = np.zeros(len(version.groups), dtype=bool)
@@ -159,6 +176,7 @@ def parts_of(before: Atoms, version: Shown, pairs: Pairs, clean: np.ndarray) -> 
 
 
 def _cuts(before: Atoms, pairs: Pairs, clean: np.ndarray) -> _Cuts:
+    """Return the pairs of clean groups by how they are cut."""
     inside = clean[pairs.group]
     alone = np.bincount(pairs.group, minlength=pairs.groups)[pairs.group] == 1
     piece = np.flatnonzero(inside & ~pairs.whole)
@@ -183,10 +201,15 @@ def _mark_changed(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts)
 
 
 def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> _Entries:
-    """Return what each group has beyond whole atoms, and mark impossible groups in `gone`."""
+    """Return the values of each piece, and mark impossible groups in `gone`.
+
+    The rows of the entries number the pieces; the values are those of the group less those of its
+    whole atoms.
+    """
     pairs = cuts.pairs
+    # the piece of each group; -1 for groups that do not count here
     place = np.full(pairs.groups, -1, dtype=np.int64)
-    place[pairs.group[cuts.whole]] = len(cuts.piece)  # a whole group must leave nothing
+    place[pairs.group[cuts.whole]] = len(cuts.piece)  # no piece: nothing may remain
     place[pairs.group[cuts.piece]] = np.arange(len(cuts.piece))
     group = np.flatnonzero(place >= 0)
     mine, of_mine = entries_of(counts, group)
@@ -203,7 +226,11 @@ def _pieces(gone: np.ndarray, cuts: _Cuts, counts: Counts, former: Counts) -> _E
 
 
 def _rests(gone: np.ndarray, cuts: _Cuts, piece: _Entries, former: Counts) -> _Entries:
-    """Return what pieces leave of each cut atom, and mark impossible groups in `gone`."""
+    """Return the values of each rest, and mark impossible groups in `gone`.
+
+    The rows of the entries number the rests; the values are those of the atom less those of its
+    pieces.
+    """
     of_old = cuts.of_old
     row, value, count = piece
     mine = of_old[row] >= 0
@@ -213,9 +240,9 @@ def _rests(gone: np.ndarray, cuts: _Cuts, piece: _Entries, former: Counts) -> _E
         np.concatenate([former.value[theirs], value[mine]]),
         np.concatenate([former.count[theirs], -count[mine]]),
     )
-    wrong = np.zeros(len(cuts.old) + 1, dtype=bool)
+    wrong = np.zeros(len(cuts.old) + 1, dtype=bool)  # the last is that of newcomers (-1)
     wrong[owner[(count < 0) | (cuts.left[owner] == 0)]] = True
     gone[cuts.pairs.group[cuts.piece[wrong[of_old]]]] = True
-    place = np.cumsum(cuts.left > 0) - 1
+    place = np.cumsum(cuts.left > 0) - 1  # the number of the rest, of atoms that have one
     fine = (count > 0) & (cuts.left[owner] > 0)
     return place[owner[fine]], value[fine], count[fine]

@@ -54,13 +54,16 @@ class AlphaK(PrivacyModel):
     ] = None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: each group's live rows; `most`: its count of its most frequent bounded value.
+        """Return three numbers of each group (int64, one per group).
 
-        That is a share of `size`, all its rows. All are int64.
+        `k` counts the live rows: those about people who are still in the data. `most` counts the
+        rows with the most frequent value that α bounds, and `size` all rows: the share that α
+        bounds is most / size.
         """
         counts = groups.counts_of(self.sensitive)
         if self.values is None:
             return {"k": groups.live, "most": counts.largest, "size": groups.sizes}
+        # other values count as 0; `starts` has the first entry of each group
         bounded = np.where(counts.entries_of(self.values), counts.count, 0)
         most = np.maximum.reduceat(bounded, counts.starts) if len(bounded) else bounded
         return {"k": groups.live, "most": most, "size": groups.sizes}
@@ -72,19 +75,25 @@ class AlphaK(PrivacyModel):
         return np.asarray((scores["k"] < self.k) | over)
 
     def worst(self, groups: Groups) -> Worst:
-        """Return the largest share of a value and the smallest group, decided in integers."""
+        """Return the largest share and the smallest number of live rows, and how many groups fail.
+
+        Everything is exact; without groups, both numbers are None.
+        """
         scores = self.measure(groups)
         k = int(scores["k"].min()) if len(groups) else None
         alpha = largest(scores["most"], scores["size"])
         return {"alpha": alpha, "k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """Return the promised numbers by the parameters of a verdict."""
+        """Return the promised numbers, `alpha` and `k`."""
         return {"alpha": Fraction(self.alpha), "k": self.k}
 
     @property
     def over_versions(self) -> "AlphaK":
-        """The bound on shares: k is one on the rows of each version."""
+        """The promise that versions must keep together: the bound on shares, with a k of 1.
+
+        k itself is about the rows of each version.
+        """
         return replace(self, k=1)
 
     def sentence(self) -> str:

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
 
 
 def as_numpy(array: pa.Array) -> np.ndarray:
-    """Return the whole numbers of an array without nulls as a read-only view of their type."""
+    """Return the whole numbers of an array without nulls as a read-only view, with their dtype."""
     kind = "u" if pa.types.is_unsigned_integer(array.type) else "i"
     dtype = np.dtype(f"{kind}{array.type.bit_width // 8}")
     if not len(array):
@@ -108,10 +108,13 @@ Value = Annotated[
 
 
 def as_number(text: str, kind: str) -> Decimal:
-    """Return the number of a text in a column of a kind: days for dates, seconds for timestamps.
+    """Return the number that a text stands for in a column of an ordered type (`kind`).
+
+    Dates are counted in days and timestamps in seconds since 1970; offsets of timestamps are
+    ignored.
 
     Raises:
-        ValueError: where it means none.
+        ValueError: if the text is not a value of that type, or the number is not finite.
     """
     if kind == "date":
         return Decimal((date.fromisoformat(text) - _EPOCH.date()).days)

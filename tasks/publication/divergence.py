@@ -1,4 +1,4 @@
-"""Distances of a recoded table from the original, which need both and so stay private.
+"""Distances of a recoded table from the original; as they need the original, they stay private.
 
 Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
 non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).
@@ -24,33 +24,34 @@ from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 
-_PAIRS = 2**16  # that are compared at once
-_SAMPLE = 1024  # of points and boxes, by which a dimension is chosen
-_WORTH = 0.75  # of the pairs: where more are left by the best cut, all are compared
-Halves = list[tuple[np.ndarray, np.ndarray]]
-_LAST = chr(0x10FFFF)  # of all characters
+_PAIRS = 2**16  # pairs that are compared at once
+_SAMPLE = 1024  # points and boxes, at most, by which a dimension is chosen
+_WORTH = 0.75  # share of the pairs: if the best cut leaves more, all pairs are compared
+Halves = list[tuple[np.ndarray, np.ndarray]]  # the points and the boxes of each half (positions)
+_LAST = chr(0x10FFFF)  # the last of all characters
 _MOST = 10**9  # pairs of an original vector and a published one that are compared at most
-_CELLS = 2**25  # of a matrix that is held at once
+_CELLS = 2**25  # cells of the largest matrix
 Published = Mapping[str, tuple[list[Admitted], np.ndarray]]
+"""By quasi-identifier the published labels, and the label of each row (its position in them)."""
 
 
 def points_in_boxes(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, most: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
-    """Yield the pairs of a point and a box that it lies in, as parallel positions (int64).
+    """Yield the pairs of a point and a box that contains it, as two parallel arrays of positions.
 
     Points and boxes are halved together, at the median of some dimension, until few are left: boxes
-    that overlap little are compared with few points. How many pairs may be compared is a budget
-    in units of work, so that the same input is always answered or never.
+    that overlap little are compared with few points. The budget is a number of compared pairs, not
+    a time, so that the same input has an answer always or never.
 
     Args:
         points: dimensions x points (whole numbers from 0).
-        low: where each box begins, dimensions x boxes (whole numbers from 0).
-        high: where it ends, one past the last.
-        most: pairs that are compared.
+        low: the first coordinates of each box, dimensions x boxes (whole numbers from 0).
+        high: the coordinates after the last of each box, in the same way.
+        most: the largest number of pairs that are compared.
 
     Yields:
-        None, once and at last, where there are more pairs than that to compare.
+        Some pairs (int64) each time; None as the last item if more pairs would have to be compared.
     """
     kind = np.min_scalar_type(int(max(points.max(initial=0), high.max(initial=0))))
     points, low, high = (numbers.astype(kind) for numbers in (points, low, high))
@@ -76,7 +77,11 @@ def points_in_boxes(
 def _cut(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> Halves | None:
-    """Return the cut that is best in a sample, otherwise of all; None if none is good enough."""
+    """Return the halves by the dimension that is best in a sample; otherwise by the best of all.
+
+    Returns:
+        None if each cut leaves too many pairs to compare.
+    """
     sampled = _sample(some), _sample(boxes)
     likely = min(
         range(len(points)),
@@ -98,9 +103,9 @@ class _Plane(NamedTuple):
     """A cut at some value of a dimension.
 
     Attributes:
-        under: the points below it (bool).
-        begin: the boxes that begin below it (bool).
-        end: the boxes that end above it (bool).
+        under: marks the points below it (bool).
+        begin: marks the boxes that begin below it (bool).
+        end: marks the boxes that end above it (bool); a box can be on both sides.
     """
 
     under: np.ndarray
@@ -117,7 +122,7 @@ class _Plane(NamedTuple):
         some: np.ndarray,
         boxes: np.ndarray,
     ) -> "_Plane":
-        """Return the cut at the median of some points, or of a sample of them."""
+        """Return the cut of some points and boxes at the median of these points, or of a sample."""
         values, tried = points[axis][some], points[axis][_sample(some)]
         middle = np.partition(tried, len(tried) // 2)[len(tried) // 2]
         return cls(values < middle, low[axis][boxes] < middle, high[axis][boxes] > middle)
@@ -132,14 +137,14 @@ class _Plane(NamedTuple):
         return pairs / (points * boxes) if under else 1.0
 
     def halves(self, some: np.ndarray, boxes: np.ndarray) -> Halves:
-        """Return the points and boxes on either side."""
+        """Return the points and boxes on each side; arguments are those of the cut."""
         return [(some[self.under], boxes[self.begin]), (some[~self.under], boxes[self.end])]
 
 
 def _pairs_within(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs in which a point lies in a box in all coordinates.
+    """Return the pairs of some points and boxes in which the box contains the point.
 
     Coordinates are compared from the box's lowest with its widths. Numbers are unsigned: a
     coordinate below the lowest wraps around, far above all widths.
@@ -157,11 +162,14 @@ class Admission:
     """The categories that each label of a column admits; arrays have an entry per label.
 
     Attributes:
-        categories: their number.
-        low: the first that the label admits (int64).
-        high: the one after the last that it admits (int64).
-        size: how many it admits (int64); fewer than lie between where it has gaps.
-        members: of labels with gaps, label x categories + category (int64, ascending).
+        categories: the number of categories of the column.
+        low: the first category that the label admits (int64).
+        high: the category after the last one that it admits (int64); from `low` on, this is its
+            span.
+        size: the number of categories that it admits (int64); fewer than its span has if the label
+            has gaps.
+        members: for labels with gaps, the pairs of a label and a category that it admits, as
+            label * categories + category (int64, ascending).
     """
 
     categories: int
@@ -176,15 +184,21 @@ class Admission:
         return np.asarray(self.size < self.high - self.low)
 
     def rows_behind(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows whose category each label admits (int64), from rows by category."""
-        before = np.append(0, np.cumsum(rows))
+        """Return how many rows have a category that each label admits (int64, one per label).
+
+        `rows` is the number of rows with each category.
+        """
+        before = np.append(0, np.cumsum(rows))  # rows with a category before each
         in_span = before[self.high] - before[self.low]
         label, category = np.divmod(self.members, self.categories)
         of_sets = np.bincount(label, rows[category], minlength=len(in_span)).astype(np.int64)
         return np.where(self.gaps, of_sets, in_span)
 
     def admits(self, label: np.ndarray, category: np.ndarray) -> np.ndarray:
-        """Decide for pairs within the spans, with their positions, whether they are admitted."""
+        """Decide for pairs of a label and a category whether the label admits it (bool).
+
+        Each category must be in the span of its label.
+        """
         is_admitted = ~self.gaps[label]
         members = label[~is_admitted] * self.categories + category[~is_admitted]
         place = np.minimum(np.searchsorted(self.members, members), max(len(self.members) - 1, 0))
@@ -193,9 +207,9 @@ class Admission:
 
 
 def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
-    """Return the categories of a column (nulls first, if any) that its labels admit."""
+    """Return the categories of a column that its labels admit; nulls, if any, are category 0."""
     values, nulls = column.values.to_pylist(), int(column.has_null)
-    comparable = [value for value in values if value == value]  # NaN comes last
+    comparable = [value for value in values if value == value]  # without NaN, the last value
     place = {value: nulls + number for number, value in enumerate(comparable)}
     within = _Categories(nulls, comparable, place, nulls + len(values))
     admitted = [within.admitted_by(label) for label in labels]
@@ -255,6 +269,7 @@ class _Categories:
 
 
 Fits = Mapping[str, Admission]
+"""By quasi-identifier the categories that its labels admit."""
 
 
 @dataclass(frozen=True)
@@ -281,10 +296,18 @@ class Divergence:
 
 
 def divergence(original: Microdata, tables: Tables, declared: Declared) -> Divergence | None:
-    """Return the measures, or None for forms that do not recode, or if nothing is published.
+    """Return the divergence of the published tables from the original.
 
-    Domains are the values present in `original`, the rows that were to be represented. A suppressed
-    row counts as one that could have any values.
+    Domains are the values that occur in `original`. A suppressed row counts as one that could have
+    any values.
+
+    Args:
+        original: the rows that were to be published, suppressed ones included.
+        tables: the published tables.
+        declared: the terms of the release.
+
+    Returns:
+        None for forms that do not recode, or if no row is published.
     """
     if not declared.is_recoded or not tables[TABLE].num_rows:
         return None
@@ -298,12 +321,14 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
 
 
 def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
+    """Return the non-uniform entropy (see `Divergence`)."""
     total, suppressed = 0.0, original.rows
     for name, (_, codes) in published.items():
         category, size = original[name].category()
         rows = np.bincount(category, minlength=size)
         behind = fits[name].rows_behind(rows)
         suppressed = original.rows - len(codes)
+        # for each row ln(rows behind its label), of suppressed ones all; less ln(rows of its value)
         total += float(np.log(behind)[codes].sum()) + suppressed * log(original.rows)
         total -= float((rows * np.log(np.maximum(rows, 1))).sum())
     return total / original.rows
@@ -312,7 +337,12 @@ def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
 def _number_jointly(
     original: Microdata, table: pa.Table, sensitive: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the vectors of sensitive values, original and published, as comparable numbers."""
+    """Number the different vectors of sensitive values.
+
+    Returns:
+        The number of each original row's vector, that of each published row's, and how many
+        different ones there are.
+    """
     both = []
     for name in sensitive:
         values_original = original[name].array().cast(table[name].type)
@@ -329,24 +359,31 @@ def _kl(
     fits: Fits,
     sensitive: tuple[np.ndarray, np.ndarray, int],
 ) -> float | str:
-    """Return the KL divergence, or why it is not computed."""
+    """Return the KL divergence, or why it is not computed.
+
+    A vector is a combination of quasi-identifiers that occurs in the original. A class is one of
+    labels that occurs in the published table. `sensitive` is the result of `_number_jointly`.
+    """
     of_original, of_published, values = sensitive
     vectors, vector = _distinct([original[name].category()[0] for name in published])
     classes, class_ = _distinct([codes for _, codes in published.values()])
     cells = classes.shape[1] * values
     if cells > _CELLS:
         return f"{cells:,} cells of labels and sensitive values, and {_CELLS:,} at most are held"
+    # a published row is spread evenly over the vectors that its class admits, and a suppressed one
+    # (`lost`) over the whole domain
     domain = np.prod([float(fit.categories) for fit in fits.values()])
     admitted = [fit.size[nodes] for fit, nodes in zip(fits.values(), classes, strict=True)]
     spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
     per_vector = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
     lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
+    # `seen` are the pairs of a vector and sensitive values in the original, with their rows
     seen, count = tally(vector * values + of_original, vectors.shape[1] * values)
     expected = _expected_rows(vectors, classes, list(fits.values()), per_vector, seen)
     if expected is None:
         return f"more than {_MOST:,} pairs of a vector and labels would be compared"
     ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
-    return float((count * ratio).sum() / original.rows) + 0.0
+    return float((count * ratio).sum() / original.rows) + 0.0  # -0.0 becomes 0.0
 
 
 def _expected_rows(
@@ -356,17 +393,22 @@ def _expected_rows(
     per_vector: np.ndarray,
     seen: np.ndarray,
 ) -> np.ndarray | None:
-    """Return the rows that classes put at each vector with its values; None for too many pairs.
+    """Return the rows that the published table implies for each pair of a vector and a value.
 
     Args:
-        vectors: of quasi-identifiers (columns x vectors).
-        classes: of labels (columns x classes).
+        vectors: the category of each vector in each column (columns x vectors).
+        classes: the label of each class in each column (columns x classes).
         fits: the categories that the labels of each column admit.
-        per_vector: the rows that a class puts at each vector it admits, by its values.
-        seen: vector x number of values + value, ascending (int64).
+        per_vector: the rows that a class implies for each vector that it admits, by sensitive
+            value (float64, classes x values).
+        seen: the pairs, as vector * number of values + value (int64, ascending).
+
+    Returns:
+        One number per pair (float64); None if too many vectors and classes had to be compared.
     """
     values = per_vector.shape[1]
     ends = np.searchsorted(seen, np.arange(vectors.shape[1] + 1) * values)
+    # the pairs of vector v are from ends[v] up to ends[v + 1]
     expected, numbers = np.zeros(len(seen)), np.diff(ends)
     low, high = (
         np.array([bounds[nodes] for bounds, nodes in zip(limits, classes, strict=True)])
@@ -389,13 +431,17 @@ def _expected_rows(
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the positions of runs one after another (int64)."""
+    """Return the positions in runs, one run after another (int64).
+
+    >>> _runs(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
     before = np.cumsum(lengths) - lengths
     return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths))
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different vectors (columns x vectors), and for each row the number of its own."""
+    """Return the different vectors (columns x vectors), and the number of each row's vector."""
     keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
     order = stable_order(keys)
     ordered, of_row = keys[order], np.empty(len(keys), dtype=np.int64)

@@ -14,7 +14,13 @@ _COMMON: Mapping[str, str] = {"integer": "BIGINT", "boolean": "BOOLEAN", "date":
 
 
 def create(database: TargetDatabase, name: str, table: pa.Table, key: Sequence[str] = ()) -> None:
-    """Create an empty table for these columns, with a primary key.
+    """Create an empty table with the columns of an Arrow table.
+
+    Args:
+        database: the database.
+        name: the name of the new table.
+        table: an Arrow table, whose texts may determine types.
+        key: the columns of the primary key; empty for none.
 
     Raises:
         InputError: if a name is too long for the database, or it cannot hold a column.
@@ -34,11 +40,12 @@ def create(database: TargetDatabase, name: str, table: pa.Table, key: Sequence[s
 
 
 def index(database: TargetDatabase, table: str, column: str, name: str) -> None:
-    """Index a table by a column."""
+    """Create an index, called `name`, on a column of a table."""
     database.run(create_index(name, table, column))
 
 
 def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
+    """Refuse names that are too long for the database."""
     storage = database.dialect.storage
     for name in names:
         if storage.longest_name is not None and storage.name_size(name) > storage.longest_name:
@@ -47,7 +54,7 @@ def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
 
 
 def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> exp.DataType:
-    """Return the type of a column in a database."""
+    """Return the type of a column in a database; that of texts may depend on the texts."""
     kind, storage = kind_of(column.type), database.dialect.storage
     types = {**_COMMON, **storage.types}
     if kind == "decimal":
@@ -58,7 +65,7 @@ def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> exp.DataType:
 
 
 def require_fitting(database: TargetDatabase, name: str, table: pa.Table, *, exact: bool) -> None:
-    """Require that the database can store the values, distinguish and order them.
+    """Make sure that the database can store, distinguish and order the values of a table.
 
     Args:
         database: the database to fill.
@@ -67,7 +74,7 @@ def require_fitting(database: TargetDatabase, name: str, table: pa.Table, *, exa
         exact: whether decimals must be exact, even if floats represent them.
 
     Raises:
-        InputError: naming a column.
+        InputError: naming the first column with a value that the database cannot treat so.
     """
     for column in table.column_names:
         values = table[column]

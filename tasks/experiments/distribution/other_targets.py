@@ -1,4 +1,8 @@
-"""Values spread otherwise than in the source: what distance from it costs."""
+"""Experiments on targets that differ from the source: their distance costs accuracy.
+
+The target is the distribution by which a release spreads the values of each group. Here it is not
+the distribution of the source, and the error of averages over windows of age is measured.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,15 +26,15 @@ from sfumato.tasks.experiments.shared.generated_tables import (
 )
 from sfumato.tasks.microdata.table import Microdata
 
-_SPAN = 50
+_SPAN = 50  # years of age in a window
 _SOURCE = 0.1  # Zipf's exponent of the source
 _AGAIN = "Once losses have nothing to do with age, once the same losses rise with it."
 
 
 def measure_normal(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Yield the errors where a uniform source is spread as a normal distribution.
+    """Yield the errors for a uniform source whose values are spread by a normal distribution.
 
-    The larger the level r, the narrower the distribution.
+    Levels are r: the standard deviation is the range of the values divided by r.
     """
     length = int(VALUES[-1] - VALUES[0])
     targets = {
@@ -41,7 +45,10 @@ def measure_normal(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Po
 
 
 def measure_zipf(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Yield the errors where a source that follows Zipf's law is spread by other exponents."""
+    """Yield the errors for a source by Zipf's law whose values are spread by other exponents.
+
+    Levels are the exponents of the target.
+    """
     targets = {s: {"zipf": f"{s:g}"} for s in scale.levels}
     people = zipf_losses(scale.rows, seed, _SOURCE)
     yield from _both("zipf", people, targets, scale, inputs, seed)
@@ -55,7 +62,10 @@ def _both(
     inputs: Inputs,
     seed: int,
 ) -> Iterator[Point]:
-    """Yield the errors where losses have nothing to do with age, and where they rise with it."""
+    """Yield the errors for losses that are independent of age, and for the same that rise with it.
+
+    `data` names the data of `people`, and `targets` has the target of each level.
+    """
     rising = with_losses_by_age(people, seed)
     for named, table in ((data, people), (f"{data}-rising", rising)):
         for level, target in targets.items():
@@ -66,6 +76,7 @@ def _both(
 
 
 def _rising(data: str, what: str) -> tuple[Claim, ...]:
+    """Return the claims that errors rise with the level, which is `what` in words."""
     return tuple(
         Claim(f"The error of {way} rises with {what}", key, Trend(ERROR, way, rises=True))
         for key in (data, f"{data}-rising")

@@ -17,14 +17,18 @@ from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figur
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata
 
-_NEARLY = 0.95
+_NEARLY = 0.95  # share of a group with one value, at least
 _SAME, _NEAR = "all of them", "95 % of them"
 _GROUPS, _PEOPLE = "% of groups", "% of people"
 _SOME, _RISES = "some at the largest k", "more at some larger k"
 
 
 def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
-    """Yield the shares of homogeneous groups and their people, averaged over all minimal tables."""
+    """Yield the shares of homogeneous groups and their people, averaged over all minimal tables.
+
+    Levels are k. At level 0 is whether some people are in such groups at the largest k, and whether
+    a larger k has more of them anywhere.
+    """
     hierarchies = hierarchies_of(inputs, FIVE)
     people = complete_people(inputs, FIVE, "salary-class", scale.rows, seed)
     people_with_levels = with_hierarchies(people, hierarchies)
@@ -45,7 +49,13 @@ def measure(scale: PeopleScale, inputs: Inputs, seed: int) -> Iterator[Point]:
 
 
 def _homogeneous(people: Microdata, levels: list[int]) -> tuple[float, float, float, float]:
-    """Return the shares of groups and of people that are homogeneous at a node, and nearly so."""
+    """Return how homogeneous groups are if each quasi-identifier is generalized to a level.
+
+    Returns:
+        The share of homogeneous groups, of people in them, of nearly homogeneous groups, and of
+        people in those.
+    """
+    # one number per row, which is that of its vector of generalized values
     key = np.zeros(people.rows, dtype=np.int64)
     for column, level in zip(people.with_roles("quasi-identifier"), levels, strict=True):
         nodes = column.levels()[level]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import CsvDialect
 
+# the parts of a date format, and the pattern of each
 _TOKENS: Mapping[str, str] = {
     "%Y": "(?P<Y>[0-9]{4})",
     "%m": "(?P<m>[0-9]{1,2})",
@@ -55,7 +56,7 @@ class ValueSpelling(BaseModel):
         return self
 
 
-AS_ISO = ValueSpelling()
+AS_ISO = ValueSpelling()  # no date formats, decimal points, UTC
 
 
 def has_time(written: str) -> bool:
@@ -68,7 +69,10 @@ def has_time(written: str) -> bool:
 
 
 def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpelling) -> pa.Array:
-    """Return texts in ISO 8601 and with decimal points; null if they are not as declared.
+    """Return the texts of a column in ISO 8601 and with decimal points; null if not as declared.
+
+    Only decimal commas and declared date formats are converted and checked. All other texts are
+    returned as they are.
 
     >>> comma = ValueSpelling(decimal=",")
     >>> iso_texts(pa.array(["1,5", "1.5"]), "decimal", "wage", comma).to_pylist()
@@ -83,14 +87,20 @@ def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpel
 
 
 def rule_of(type_: ColumnType, name: str, spelling: ValueSpelling) -> str:
-    """Return the rule that a text breaks if it is not spelled as declared."""
+    """Return the rule that a text breaks if `iso_texts` has no value for it, for a message.
+
+    A date or timestamp must be in a column that has a declared format.
+    """
     if type_ in ("date", "timestamp"):
         return f"not a {type_} as source.date-formats declares it ({spelling.date_formats[name]})"
     return "not a number with a decimal comma, as source.decimal declares it"
 
 
 def _moments(texts: pa.Array, written: str) -> pa.Array:
-    """Return dates in the order of ISO 8601, with two digits in all parts but the year."""
+    """Return dates, or dates and times, in ISO 8601; null for a text that the format does not fit.
+
+    Minutes and seconds that the format lacks are 00.
+    """
     extracted = pc.extract_regex(texts, _pattern(written))
     parts = {field.name: extracted.field(field.name) for field in extracted.type}
     two = {name: pc.utf8_lpad(part, 2, "0") for name, part in parts.items() if name != "Y"}
@@ -102,6 +112,7 @@ def _moments(texts: pa.Array, written: str) -> pa.Array:
 
 
 def _pattern(written: str) -> str:
+    """Return the pattern of texts in a date format, with a named group for each part."""
     pieces = re.split(r"(%[A-Za-z])", written)
     return rf"\A{''.join(_TOKENS.get(piece) or re.escape(piece) for piece in pieces)}\z"
 

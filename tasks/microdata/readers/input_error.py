@@ -89,7 +89,7 @@ column 'age': not an integer; column 'town': is missing
         self._met += several or [str(error)]
 
     def refuse(self) -> None:
-        """Raise InputError with all faults that were noted, in one line; return if there are none."""
+        """Raise InputError with all faults that were noted, in one line; return if none was."""
         if self._met:
             raise self.as_error()
 

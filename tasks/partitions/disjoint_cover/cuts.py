@@ -5,9 +5,15 @@ order, and a cut is between two of them, or separates one value from the rest. T
 the codes, or that of a mean: the mean, over the rows with a value, of random scores of another
 column's values. Some order separates any two sets of values.
 
-The worth of a cut is its decrease of |G| (w H_G(S) + sum_i ln W_i). Here w is the weight of the
-sensitive attribute in the preference, and W_i the mass of the values that the part admits: their
-number if all weigh one.
+The worth of a cut is the cost of the part minus the costs of both sides. A part or side G of |G|
+rows costs |G| (w H_G(S) + sum_i ln W_i). Here w is the weight of the sensitive attribute S in the
+preference, and H_G(S) the entropy of its values in G. W_i is the mass of the values of the i-th
+quasi-identifier that occur in G: their number if all weigh one.
+
+The functions are compiled (`LOOPS`), so arguments have no types. `table` is a `Table`, `rule` a
+`CoverRule`, `preference` a `CutPreference`, and `room` a `Room`, into which results are written.
+`vectors` are the vectors of the part (positions in the table). `a` is an attribute, of which the
+last is the sensitive one. Sides are 0, the left one, and 1, the right one.
 """
 
 from math import log
@@ -17,17 +23,18 @@ import numpy as np
 
 from sfumato.tasks.partitions.disjoint_cover.table import TALLY, tally
 
-_MOST = 2**62
-_LEAST = 1e-9  # worth of a cut that changes nothing, and mass of a side
+_MOST = 2**62  # products beyond it are not computed
+_LEAST = 1e-9  # worth of a cut that changes nothing, and least mass of a side
 
 
 def _draw(room: Any) -> Any:
+    """Return the next uniform number; after the last one comes the first again."""
     room.drawn[0] += 1
     return room.draws[room.drawn[0] % len(room.draws)]
 
 
 def _all_right(preference: Any, room: Any) -> None:
-    """Put all rows on the right side."""
+    """Put all rows on the right side: the state from which values are moved to the left."""
     for a in range(len(room.firsts) - 1):
         values = room.values[room.firsts[a] : room.firsts[a + 1]]
         room.admitted[0, a] = 0
@@ -51,8 +58,8 @@ def _move(table: Any, vectors: Any, sign: int, preference: Any, room: Any) -> in
             after = before + rows
             room.left[value] = after
             total = room.total[value]
-            come = int(after > 0) - int(before > 0)
-            gone = int(after < total) - int(before < total)
+            come = int(after > 0) - int(before > 0)  # 1 if the value is new on the left side
+            gone = int(after < total) - int(before < total)  # -1 if it leaves the right side
             room.admitted[0, a] += come
             room.admitted[1, a] += gone
             room.mass[0, a] += come * preference.mass[value]
@@ -82,20 +89,32 @@ def _compare(left_rows: int, rows: int, room: Any) -> Any:
 
 
 def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
-    """Return True if a side keeps α and β, decided in integers."""
+    """Return True if a side keeps α and β, decided in integers.
+
+    By α, the rows must be at most α times the product of the numbers of admitted values, over the
+    quasi-identifiers; by β, one sensitive value may have at most a share β of the rows.
+
+    Args:
+        rule: α and β as fractions.
+        side: 0 or 1.
+        rows: the rows of the side.
+        most: the rows of its most frequent sensitive value.
+        room: has the `admitted` values of the side.
+    """
     if most * rule.per_beta > rows * rule.beta:
         return False
     needed = rows * rule.per_alpha
     covered = rule.alpha
     for a in range(len(room.firsts) - 2):
         admitted = room.admitted[side, a]
-        if covered >= needed or covered > _MOST // admitted:
+        if covered >= needed or covered > _MOST // admitted:  # `needed` is at most 2^62
             return True
         covered *= admitted
     return bool(covered >= needed)
 
 
 def _cost(preference: Any, side: int, rows: int, unlike: float, room: Any) -> float:
+    """Return the cost of a side; `unlike` is its |G| H_G(S). Logarithms are kept for next time."""
     cost: float = preference.sensitive * unlike
     for a in range(len(room.firsts) - 2):
         mass = max(room.mass[side, a], _LEAST)
@@ -107,7 +126,10 @@ def _cost(preference: Any, side: int, rows: int, unlike: float, room: Any) -> fl
 
 
 def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
-    """Write the vectors ordered by their value of an attribute, and the range of each value."""
+    """Write the vectors ordered by their value of an attribute, and the range of each value.
+
+    Those of a value are in `sorted` from its `starts` to its `ends`, by a counting sort.
+    """
     values = room.values[room.firsts[a] : room.firsts[a + 1]]
     for value in values:
         room.ends[value] = 0
@@ -125,7 +147,7 @@ def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
 
 
 def _score(table: Any, a: int, room: Any) -> None:
-    """Draw a score for each value of an attribute, and note the scores of values that occur."""
+    """Draw a score for each value of an attribute, and write the scores of values that occur."""
     begin, end = table.begins[a], table.begins[a + 1]
     for value in room.values[room.firsts[a] : room.firsts[a + 1]]:
         place = room.drawn[0] + 1 + value - begin
@@ -134,7 +156,10 @@ def _score(table: Any, a: int, room: Any) -> None:
 
 
 def _order(table: Any, preference: Any, a: int, room: Any) -> Any:
-    """Return the values of an attribute in the part, in the order in which they are taken."""
+    """Return the values of an attribute in the part, in the order in which they are taken.
+
+    It is that of the codes, or of the mean scores of another attribute, drawn at random.
+    """
     values = room.values[room.firsts[a] : room.firsts[a + 1]]
     if len(values) < 3 or _draw(room) >= preference.scored:
         return values
@@ -152,7 +177,10 @@ def _order(table: Any, preference: Any, a: int, room: Any) -> Any:
 def _scan(
     table: Any, rule: Any, preference: Any, a: int, rows: int, room: Any, sample: bool
 ) -> float:
-    """Note the best of some cuts by an attribute; return its worth, below 0 if there is none."""
+    """Write the sides of the best cut by an attribute; return its worth, below 0 if there is none.
+
+    Cuts are tried along one order: either between two neighbours, or of a single value each.
+    """
     values = _order(table, preference, a, room)
     single = len(values) > 2 and _draw(room) < preference.single
     _all_right(preference, room)
@@ -178,13 +206,13 @@ def _scan(
 
 
 def _note(values: Any, place: int, single: bool, room: Any) -> None:
-    """Note the sides of a cut."""
+    """Write the side of each value for the cut at a place: after it, or of only its value."""
     for i in range(len(values)):
         room.side[values[i]] = int(i != place if single else i > place)
 
 
 def _note_others(table: Any, a: int, room: Any) -> None:
-    """Put each value that was not seen on the side of the value before it."""
+    """Put each value that the part lacks on the side of the value before it, the first right."""
     begin, end = table.begins[a], table.begins[a + 1]
     for value in range(begin, end):
         if room.total[value] == 0:
@@ -192,9 +220,11 @@ def _note_others(table: Any, a: int, room: Any) -> None:
 
 
 def offers(table: Any, rule: Any, preference: Any, vectors: Any, room: Any, sample: bool) -> Any:
-    """Note the best of some cuts by each attribute and its worth; return the number of rows.
+    """Write the best of some cuts by each quasi-identifier; return the number of rows.
 
-    If the vectors are a `sample`, values that they lack get a side, too.
+    Afterwards `side` in the room has the side of each value, and `gains` the worth of each
+    quasi-identifier's cut, times a random factor, or a number below 0 if no cut keeps the rule on
+    both sides. If the vectors are a `sample`, values that they lack get a side, too.
     """
     rows = tally(table, vectors, room)
     for a in range(len(table.begins) - 2):
@@ -207,6 +237,7 @@ def offers(table: Any, rule: Any, preference: Any, vectors: Any, room: Any, samp
     return rows
 
 
+# for the compiler: each function comes after those that it calls
 LOOPS = (
     *TALLY,
     _draw,

@@ -1,8 +1,13 @@
 """A random search of cuts, judged by readers' estimates of private random queries.
 
-Trees are grown from the roots, each with a random preference, and the best are kept. Then a random
-part of a tree, around a random row, is regrown, and kept if that is better; this is repeated. The
-effort depends only on the number of vectors, never on running time.
+A vector is a combination of values that occurs in the table, with its number of rows. A tree cuts
+the vectors into parts. Its error is that of the readers' estimates, if its last parts, the leaves,
+were published as groups.
+
+Trees are grown from the roots, each with a random preference. Then there are rounds. In each round
+random parts of each tree are regrown, one after the other, and a new part is kept if that lowers
+the error; after the round the better half of the trees is kept. The effort depends only on the
+number of vectors, never on running time.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,20 +28,20 @@ from sfumato.tasks.partitions.disjoint_cover.table import (
 )
 from sfumato.tasks.partitions.disjoint_cover.tree import CutTree, grow, join
 
-_DRAWS = 509  # for one part
-_SAMPLE = 512
-_QUERIES = 2_000
-_QUERIES_EACH = 4
-_TREES = 12
-_VECTORS_OF_TREE = 40  # at least, for one more
-_TRIED = 4_000_000
-_TRIED_EACH = 500
-_LARGE = 50_000
+_DRAWS = 509  # random numbers for growing one part, used in turn
+_SAMPLE = 512  # vectors of a larger part in which its cuts are looked for
+_QUERIES = 2_000  # at most
+_QUERIES_EACH = 4  # for each vector, at most
+_TREES = 12  # grown at most
+_VECTORS_OF_TREE = 40  # for each tree to grow, at least
+_TRIED = 4_000_000  # vectors to cut and judge after growing, at most
+_TRIED_EACH = 500  # the same for each vector of the table
+_LARGE = 50_000  # vectors; beyond, `_TREES` and `_TRIED` fall with the square of their number
 _PART = 4  # a part that is regrown has at most one in this many of the vectors
-_RAREST = 1e-9  # share of a value
+_RAREST = 1e-9  # share of a value, at least
 _JUDGED = 4  # judging a tree takes as long as growing one in this many of its vectors
 _LEAST = 1_000  # vectors that a part counts as at least
-Prune = Callable[[CutTree], CutTree]
+Prune = Callable[[CutTree], CutTree]  # undoes cuts
 
 
 class Effort(NamedTuple):
@@ -55,7 +60,15 @@ def effort(vectors: int) -> Effort:
 
 
 class SearchResult(NamedTuple):
-    """The best of a number of trees, and its median and mean error on the queries, if any."""
+    """The best tree that was found.
+
+    Attributes:
+        tree: the tree.
+        trees: the number of trees that were grown.
+        queries: the number of queries that they were judged by.
+        median: the median relative error of the tree's estimates; None without queries.
+        mean: their mean relative error; None without queries.
+    """
 
     tree: CutTree
     trees: int
@@ -65,6 +78,15 @@ class SearchResult(NamedTuple):
 
 
 class _JudgedTree(NamedTuple):
+    """A tree with its error.
+
+    Attributes:
+        tree: the tree.
+        weights: the weight with which readers expect each value to occur (float64).
+        estimates: the estimate of each query (float64).
+        error: the sum of the median and the mean error of the estimates.
+    """
+
     tree: CutTree
     weights: np.ndarray
     estimates: np.ndarray
@@ -76,9 +98,18 @@ def _error(judged: _JudgedTree) -> float:
 
 
 class Search(NamedTuple):
-    """A search with its table, rule and queries; `prune` undoes cuts that break other promises.
+    """A search of trees for one table.
 
-    `frequent` has the share of each value in all rows (float64, one per value).
+    Attributes:
+        table: the vectors.
+        rule: the α and β that every part keeps.
+        prune: undoes the cuts of a tree that break other promises.
+        randomness: the source of random numbers.
+        queries: the queries by which trees are judged.
+        frequent: the share of each value in all rows (float64, one per value).
+        room: room for growing trees.
+        desk: room for judging them.
+        fast: whether to run compiled; it makes no other difference.
     """
 
     table: Table
@@ -95,7 +126,7 @@ class Search(NamedTuple):
     def from_table(
         cls, table: Table, rule: CoverRule, prune: Prune, randomness: Randomness, fast: bool
     ) -> "Search":
-        """Return a search with queries of its own."""
+        """Return a search that draws its own queries; arguments are those attributes of it."""
         cover_queries = queries(
             table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows))
         )
@@ -106,14 +137,20 @@ class Search(NamedTuple):
         return cls(table, rule, prune, randomness, cover_queries, frequent, room, desk, fast)
 
     def run(self, roots: Sequence[np.ndarray], effort: Effort) -> SearchResult:
-        """Return the best tree found, over roots: vectors (int64) that keep the rule."""
+        """Return the best tree found.
+
+        Args:
+            roots: the parts to start from: for each its vectors (int64), which keep the rule.
+            effort: the number of trees, and of vectors to spend on regrowing parts.
+        """
         has_queries = len(self.queries.truth) > 0
         trees = effort.trees if has_queries else 1
+        # the first tree is grown by the usual preference, the others by random ones
         usual = CutPreference(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
         lines = [self._judge(join([self._cut_by(root, usual) for root in roots]))]
         while len(lines) < trees:
             lines.append(self._judge(join([self._grow(root) for root in roots])))
-        rounds = trees.bit_length()
+        rounds = trees.bit_length()  # enough to halve the trees until one is left
         for _ in range(rounds if has_queries else 0):
             share = effort.vectors // (rounds * len(lines))
             lines = sorted((self._improve(line, share) for line in lines), key=_error)
@@ -124,7 +161,7 @@ class Search(NamedTuple):
         return SearchResult(lines[0].tree, trees, len(self.queries.truth), middle, mean)
 
     def _improve(self, best: _JudgedTree, vectors: int) -> _JudgedTree:
-        """Return the best tree after regrowing parts, until `vectors` of them are spent."""
+        """Return a tree after random parts of it were regrown, until so many vectors are spent."""
         while vectors > 0:
             node = self._node(best.tree)
             first, last = best.tree.nodes[node].tolist()
@@ -136,7 +173,7 @@ class Search(NamedTuple):
         return best
 
     def _node(self, tree: CutTree) -> int:
-        """Return a random part, not too large, of those that have a random vector."""
+        """Return a random part among those that contain a random vector and are not too large."""
         vectors = len(tree.order)
         position, which = uniform(self.randomness, 2).tolist()
         first, last = tree.nodes.T
@@ -147,7 +184,11 @@ class Search(NamedTuple):
         return int(small[int(which * len(small))]) if len(small) else int(around[-1])
 
     def _otherwise(self, judged: _JudgedTree, node: int) -> _JudgedTree | None:
-        """Return the tree with a part regrown, or None if it is worse by the present weights."""
+        """Return the tree with a part regrown; None if it is not better by the present weights.
+
+        Only the estimates of the part are computed for that. A better tree gets its own weights,
+        and is judged anew.
+        """
         before = judged.tree.subtree(node)
         after = self._grow(before.order)
         estimates = judged.estimates - self._estimate(before, judged.weights)
@@ -156,6 +197,7 @@ class Search(NamedTuple):
         return self._judge(judged.tree.with_subtree(node, after))
 
     def _judge(self, tree: CutTree) -> _JudgedTree:
+        """Return a tree with its weights, estimates and error."""
         weights = fit(self.table, tree.order, tree.leaves, self.desk, self.fast)
         estimates = self._estimate(tree, weights)
         return _JudgedTree(tree, weights, estimates, self._error_of(estimates))
@@ -174,6 +216,8 @@ class Search(NamedTuple):
 
     def _grow(self, order: np.ndarray) -> CutTree:
         """Return a tree of some vectors, cut by a random preference."""
+        # a value weighs between its share and 1, the sensitive attribute between 0.5 and 2.7; 0,
+        # 0.25 or 0.5 of the tries are by scores, 0 or 0.25 by single values
         mass, sensitive, scored, single, noise = uniform(self.randomness, 5).tolist()
         preference = CutPreference(
             self.frequent**mass,
@@ -186,5 +230,6 @@ class Search(NamedTuple):
         return self._cut_by(order, preference)
 
     def _cut_by(self, order: np.ndarray, preference: CutPreference) -> CutTree:
+        """Return a pruned tree of some vectors, cut by a preference and by new random numbers."""
         room = self.room._replace(draws=uniform(self.randomness, _DRAWS))
         return self.prune(grow(self.table, self.rule, preference, order, room, self.fast))

@@ -1,4 +1,4 @@
-"""The allowed shares of the values of a part, decided by loops in whole numbers.
+"""The allowed shares of the values of a part, as fractions that loops compare in whole numbers.
 
 Whether β-likeness and δ-disclosure allow the share of a value in a part depends only on its share
 in all rows, and they allow whatever lies between two bounds. Most of these bounds are not rational,
@@ -19,15 +19,17 @@ from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.model import PrivacyModel
 
-_MOST = 1_000  # different numbers of rows that values have, whose bounds are looked for
+_MOST = 1_000  # different numbers of rows of values; bounds are looked for once for each
 
 
 class ShareRule(NamedTuple):
     """Bounds on the shares of a part's values.
 
-    The share of each value in the part is at least `least` and at most `most` (int64, a fraction
-    for each value as a row of two); both are empty if nothing is asked. `values` of them occur in
-    every part.
+    Attributes:
+        least: the least share of each value in the part, as numerator and denominator (int64,
+            values x 2); no row if shares are not bounded.
+        most: the largest share of each value, in the same way.
+        values: how many values must occur in every part, because their least share is above 0.
     """
 
     least: np.ndarray
@@ -36,9 +38,14 @@ class ShareRule(NamedTuple):
 
 
 def share_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> ShareRule | None:
-    """Return what promises ask of the shares of a sensitive attribute; None if that takes too long.
+    """Return the bounds that promises set to the shares of a sensitive attribute.
 
-    `coded` is the attribute, None if no promise is about one.
+    Args:
+        promises: all promises; only β-likeness and δ-disclosure bound shares.
+        coded: the attribute in all rows; None if no promise is about one.
+
+    Returns:
+        None if values have too many different shares in all rows to look for their bounds.
     """
     compared = [
         promise for promise in promises if isinstance(promise, BetaLikeness | DeltaDisclosure)
@@ -61,13 +68,20 @@ def share_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> ShareRu
 def _bounds(
     promises: Sequence[BetaLikeness | DeltaDisclosure], common: Fraction, rows: int
 ) -> tuple[Fraction, Fraction]:
-    """Return the least and the largest share that a value may have, for at most `rows` rows."""
+    """Return the least and the largest share that a value may have in a part.
+
+    Args:
+        promises: what bounds shares.
+        common: the share of the value in all rows, which is allowed itself.
+        rows: the number of all rows, and so the largest denominator.
+    """
     if common == 0:
         return Fraction(0), Fraction(0)  # no part has it
 
     def is_allowed(share: Fraction) -> bool:
         return all(promise.allows(share, common) for promise in promises)
 
+    # the least share is 1 minus the largest share of all other values together
     most = nearest(lambda share: share <= common or is_allowed(share), rows)
     least = 1 - nearest(lambda share: 1 - share >= common or is_allowed(1 - share), rows)
     return least, most
@@ -77,7 +91,8 @@ def nearest(within: Callable[[Fraction], bool], most: int) -> Fraction:
     """Return the largest fraction from 0 to 1 within a bound, with denominator at most `most`.
 
     Args:
-        within: whether a fraction is; 0 is, and whatever is smaller than one that is.
+        within: decides for a fraction. It holds for 0, and for all fractions below one for which
+            it holds.
         most: the largest denominator.
 
     >>> nearest(lambda share: share * share <= Fraction(1, 2), 20)
@@ -85,6 +100,7 @@ def nearest(within: Callable[[Fraction], bool], most: int) -> Fraction:
     """
     if within(Fraction(1)):
         return Fraction(1)
+    # neighbours on the tree: `low` is within the bound, `high` is not
     low, high = (0, 1), (1, 1)
     while low[1] + high[1] <= most:
         low = _step_towards(low, high, within, most)
@@ -96,7 +112,11 @@ def nearest(within: Callable[[Fraction], bool], most: int) -> Fraction:
 def _step_towards(
     start: tuple[int, int], other: tuple[int, int], stays: Callable[[Fraction], bool], most: int
 ) -> tuple[int, int]:
-    """Return the last step from a fraction towards another that stays on its side of the bound."""
+    """Return the last step from a fraction towards another that stays on its side of the bound.
+
+    The n-th step adds n times the numerator and denominator of the other. The last one that stays
+    is found by doubling n, then by halving the range. Denominators are at most `most`.
+    """
 
     def fraction_after(steps: int) -> tuple[int, int]:
         return start[0] + steps * other[0], start[1] + steps * other[1]
@@ -118,17 +138,17 @@ def _step_towards(
 
 
 def is_shared(different: np.ndarray, rows: int, shares: ShareRule, tally: np.ndarray) -> bool:
-    """Return True if all values have allowed shares, values that the part lacks included.
+    """Return True if the shares of all values in a part are allowed, also of values that it lacks.
 
     Args:
         different: the different values of the part (int32).
-        rows: of the part.
-        shares: what is kept.
+        rows: the number of rows of the part.
+        shares: the bounds on shares.
         tally: how often each value occurs in the part (int32).
     """
     if len(shares.most) == 0:
         return True
-    if len(different) < shares.values:
+    if len(different) < shares.values:  # by these promises, all values must occur, or none must
         return False
     for value in different:
         times, least, most = tally[value], shares.least[value], shares.most[value]
@@ -137,4 +157,4 @@ def is_shared(different: np.ndarray, rows: int, shares: ShareRule, tally: np.nda
     return True
 
 
-LOOPS = (is_shared,)
+LOOPS = (is_shared,)  # for the compiler

@@ -41,7 +41,8 @@ class Families:
 
     Attributes:
         parent: the node above each node (int64, -1 for the root).
-        weight: the weight of each node, divided by the greatest common divisor of its siblings'.
+        weight: the weight of each node, divided by the greatest common divisor of its own and its
+            siblings' weights.
         children: the children of each node that have a weight.
         total: the sum of these children's weights, by node.
     """
@@ -62,7 +63,7 @@ class Families:
         return sums
 
     def heaviest(self, node: int) -> int:
-        """Return the leaf below a node on the path of the child with the largest weight each time."""
+        """Return the leaf that is reached from a node by always taking the heaviest child."""
         while self.children[node]:
             node = max(self.children[node], key=lambda child: self.weight[child])
         return node
@@ -72,7 +73,7 @@ _families_by_target: WeakKeyDictionary[Target, Families] = WeakKeyDictionary()
 
 
 def families(target: Target) -> Families:
-    """Return the families of a target, which all of its groups share."""
+    """Return the families of a target, computed once for all groups that share it."""
     if target not in _families_by_target:
         _families_by_target[target] = _families(target)
     return _families_by_target[target]
@@ -424,7 +425,7 @@ def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
 def _count_taken(others: np.ndarray, last: np.ndarray, fakes: int) -> int:
     """Return the fakes that the last child takes: the fewest for which the sum is largest.
 
-    `others` and `last` are savings by the number of fakes, the one of all children before it.
+    `others` has the savings of all children before it and `last` its own, by the number of fakes.
     """
     taken = np.arange(min(fakes + 1, len(last)))
     sums = others[np.minimum(fakes - taken, len(others) - 1)] + last[taken]

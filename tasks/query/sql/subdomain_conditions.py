@@ -1,10 +1,17 @@
 """Bounds under a condition on sensitive values that are published as subdomains, in plain SQL.
 
+A group shows each subdomain (table `st`: `lower`, `upper`) in some copies (`count`), and each row
+of the group has one of the copies. A cell is a row of the answer: one vector of the group columns.
+
 A subdomain is narrowed to the values that match the condition: from the least to the greatest of
-them. `sure` subdomains are those whose values all match. Of the `hits` rows of a group that meet
-the other conditions, at least `lo` have a sure subdomain, because the group has too few other
-copies for more rows. The least sum takes as many negative values as there are rows, and otherwise
-those of the `lo` least sure copies; the other bounds follow the same way.
+them. A row with a copy of it counts surely if all values of the subdomain match (`sure` copies),
+and possibly if some do. In a cell, `hits` rows of a group meet the other conditions. At most `hi`
+of them count: as many as there are copies with a matching value. At least `lo` count: the group has
+too few copies that are not sure for all of its `hits` rows.
+
+The least sum adds negative values of the `hits` least copies, and other values of the `lo` least
+sure copies, but at least one value. The other bounds follow in the same way, the upper ones from
+the greatest values.
 `tasks.query.bounds.subdomains` computes the same in Python.
 
 The queries use only window functions, for any database. A mean needs more, and is refused.
@@ -39,14 +46,18 @@ from sfumato.tasks.query.sql.trees import (
     with_parts,
 )
 
+# by the end of values: the letter of the bounds, and their place in `AggregateKind.over_ranges`
 _SIDES = {"low": ("l", 0), "high": ("u", 1)}
 _SUMMED = ("COALESCE(SUM(lo), 0) AS count_l", "COALESCE(SUM(hi), 0) AS count_u")
+# each subdomain from a to b, narrowed to its matching values; `inside` is 1 if all values match
 _NODES = (
     'SELECT shown.a, shown.b, MIN(wanted.v) AS "lower", MAX(wanted.v) AS "upper", '
     "CASE WHEN COUNT(wanted.v) = COUNT(*) THEN 1 ELSE 0 END AS inside FROM shown "
     "JOIN valued_nodes AS leaves ON leaves.v >= shown.a AND leaves.v <= shown.b "
     "LEFT JOIN wanted ON wanted.v = leaves.v GROUP BY shown.a, shown.b HAVING COUNT(wanted.v) > 0"
 )
+# held: the narrowed subdomains of each group; sizes: all copies of a group; able: its copies that
+# can count, and those that must; ranged: the groups in cells, with `lo` and `hi`
 _PARTS = {
     "held": 'SELECT st.group_id, n."lower", n."upper", n.inside, st."count" AS times FROM st '
     'JOIN bounds_nodes AS n ON n.a = st."lower" AND n.b = st."upper"',
@@ -73,22 +84,34 @@ _VALUED = {
     '(SELECT group_id, "upper" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
     'FROM held GROUP BY group_id, "upper") AS grouped',
 }
-"""The best values of each group's subdomains, and the number of copies before them."""
+"""By the end of values: the best values v of each group's subdomains (the least for `low`, the
+greatest for `high`), the `times` copies and `sure` copies of each, and how many copies of the group
+(`before_it`) and sure copies (`ahead`) have a better one."""
 
 
 @dataclass(frozen=True)
 class RangeConditions:
-    """A question with a condition on sensitive values, as common table expressions."""
+    """A question with a condition on sensitive values, as common table expressions.
+
+    Attributes:
+        question: the question; exactly one condition is on sensitive values.
+        relations: the tables of the release.
+    """
 
     question: Question
     relations: Relations
 
     def bounds(self) -> exp.Select:
-        """Return the query for the bounds: k0, k1, …, l0, u0, l1, u1, …, least.
+        """Return the query for the bounds, with a row for each cell that may have a matching row.
+
+        Without group columns there is always one row.
+
+        The columns are the group columns k0, k1, …, the lower and the upper bound of each aggregate
+        l0, u0, l1, u1, …, and `least`, the least number of matching rows.
 
         Raises:
-            QueryError: if an aggregate is not written in SQL, or values are not in the order of the
-                domain.
+            QueryError: if an aggregate is not written in SQL, or the order of the values is that of
+                a hierarchy.
         """
         kinds = self._kinds()
         self._require_order()
@@ -107,7 +130,11 @@ class RangeConditions:
         return with_parts(parts, query)
 
     def _kinds(self) -> list[AggregateKind]:
-        """Return the kinds of aggregates other than counts, by their names."""
+        """Return the kinds of aggregates other than counts, in the order of their names.
+
+        Raises:
+            QueryError: if one is not written in SQL.
+        """
         kinds = {a.kind for a in self.question.aggregates if not a.kind.counts_rows}
         for aggregate in self.question.aggregates:
             if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
@@ -119,6 +146,7 @@ class RangeConditions:
         return sorted(kinds, key=lambda kind: kind.name)
 
     def _require_order(self) -> None:
+        """Refuse texts and truth values in the order of a hierarchy, which SQL does not know."""
         (name,) = self.relations.declared.names_with_roles("sensitive")
         column = self.relations.declared.columns[name]
         if column.hierarchy is not None and column.type in ("string", "boolean"):
@@ -128,7 +156,7 @@ class RangeConditions:
             )
 
     def _count_parts(self) -> list[Part]:
-        """Return the parts that count each cell's rows, at least and at most."""
+        """Return the parts up to `counted`: the least and the greatest number of rows by cell."""
         keys = keys_of(self.question)
         first = own("cell") if keys else tree("1 AS cell")
         group_keys = [own("cell"), *keys_of(self.question)] if keys else []
@@ -157,7 +185,7 @@ class RangeConditions:
 
 
 def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
-    """Return the bounds of each cell from one end of the values."""
+    """Return the lower (`low`) or upper (`high`) bounds of aggregates other than counts by cell."""
     side, place = _SIDES[end]
     columns: list[exp.Expr] = [own("cell", "r")]
     bounds = ((kind.name, kind.over_ranges) for kind in kinds)
@@ -168,6 +196,7 @@ def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
 
 
 def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+    """Return the columns with the lower and the upper bound of an aggregate."""
     if aggregate.kind.counts_rows:
         return own("count_l", "counted"), own("count_u", "counted")
     name = aggregate.kind.name
@@ -176,13 +205,13 @@ def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
 
 @dataclass(frozen=True)
 class SubdomainQueries:
-    """The queries for one question; `rows` is the table of the rows."""
+    """The queries that read what bounds in Python need for one question, from table `rows`."""
 
     question: Question
     rows: str
 
     def keys(self) -> exp.Select:
-        """Return the query of the cells, 1, 2, …, and the values of their group columns."""
+        """Return the query of the cells: their numbers 1, 2, …, and values of group columns."""
         columns = [own("cell"), *keys_of(self.question)]
         return self._query(select(columns, CELLED).distinct(copy=False))
 
